@@ -21,7 +21,7 @@ import numpy as np
 
 import models
 import penchant as pn
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import SCREENING, Profiles
 from penchant.inference.search.grid import best_cells
 
 MISS = 1e-4  # log-units by which a fit is too low
@@ -120,9 +120,7 @@ def heights(profiles: Profiles, subject: np.ndarray, u: np.ndarray) -> np.ndarra
     for begin in range(0, len(subject), PAIRS_AT_ONCE):
         some = slice(begin, begin + PAIRS_AT_ONCE)
         psi = profiles.from_unconstrained(u[some])
-        found[some] = profiles.solve(
-            subject[some], psi, with_derivatives=False, follow_unconverged=False, certify=False
-        ).value
+        found[some] = profiles.solve(subject[some], psi, accuracy=SCREENING).value
     return found
 
 

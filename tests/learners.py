@@ -4,6 +4,7 @@ import numpy as np
 from scipy import special, stats
 
 import penchant as pn
+from penchant.models.model import natural_parameters
 
 TASK = pn.Landscape([0.25, 0.6, 0.45], pn.GaussianNoise(0.3))
 TWO = pn.Landscape([-0.3, 0.4], pn.GaussianNoise(0.5))
@@ -125,19 +126,22 @@ CASES = {
 def weights_and_shape(model, natural):
     """theta and psi of natural parameters, kind by kind."""
     theta, psi = np.zeros(len(model.weights)), np.zeros(len(model.shape))
-    for n in model.natural:
+    for n in natural_parameters(model):
         value = natural[n.name]
-        if n.kind == "reciprocal":
+        scale, power = n.transform.low, n.transform.high
+        if n.is_shape:
+            psi[n.index] = (
+                value if n.transform.name == "identity" else (value / scale) ** (1 / power)
+            )
+        elif n.is_reciprocal:
             theta[n.index] = 1 / value
-        elif n.kind == "weight":
+        elif n.is_weight:
             theta[n.index] = value
-        elif n.kind == "share":
-            theta[n.index] = np.log(n.scale / value - 1)
-        elif n.kind == "shape":
-            psi[n.index] = (value / n.scale) ** (1 / n.power)
-    for n in model.natural:
-        if n.kind == "ratio":
-            theta[n.index] = natural[n.name] * theta[n.other]
+        elif n.is_share:
+            theta[n.index] = np.log(scale / value - 1)
+    for n in natural_parameters(model):
+        if n.is_ratio:
+            theta[n.index] = natural[n.name] * theta[n.over_indices[0]]
     return theta, psi
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 import penchant as pn
 from messy_offers import Decision, Made
+from penchant.reading.read import read_by_arguments as by_args
 
 ARGUMENTS = (
     *("where", "kind", "subject", "block", "decision", "option", "chosen", "attributes", "offers"),
@@ -65,7 +66,7 @@ def stored(made: Made, folder: Path) -> Path:
 
 def _judged(made: Made, path: Path) -> Verdict:
     try:
-        reading = pn.read(path)
+        reading = by_args(path)
     except pn.DataError as error:
         said = _plain(error, path)
         found = _answered(made, path, {}, said, ())
@@ -109,7 +110,7 @@ def _answered(
         if now == given:
             continue
         try:
-            reading = pn.read(path, **now)
+            reading = by_args(path, **now)
         except pn.DataError as error:
             again = _plain(error, path)
             if again == said:

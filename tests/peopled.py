@@ -60,7 +60,7 @@ def searched(people, k=5, restricted=False, design=None, fixed=(), correlated=Tr
         np.ones(n),
     )
     task = SearchProblem(people, structure, k, restricted, step_tol=1e-8, shift_tol=1e-7)
-    return task, maximize_by_quadrature(task, *starting_values(people, design))
+    return task, maximize_by_quadrature(task, starting_values(people, design))
 
 
 def q_learners(n, n_trials, rng, mean=MEAN, sd=SD, rho=RHO, label="s", block=None):

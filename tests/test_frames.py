@@ -1,4 +1,4 @@
-"""Results come as the kind of frame that the data came in, whatever is installed."""
+"""Frames are of pandas, or of the kind that is asked for, whatever the data came in."""
 
 import numpy as np
 import pandas as pd
@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
+from penchant.reading.read import read_by_arguments as by_args
 
 KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
 WEAK = pn.ScaledPrior()
@@ -28,7 +29,7 @@ def delays(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_comes_from_a_table_comes_back_as_its_kind(kind):
+def test_frames_are_of_the_kind_asked_for_whatever_the_data_came_in(kind):
     model = pn.HyperbolicDiscounting()
     people = pn.offers_from_frame(delays(kind))
     estimates = pn.fit_each(people, model, parameter_prior=WEAK)
@@ -53,18 +54,18 @@ def test_what_comes_from_a_table_comes_back_as_its_kind(kind):
         pn.predictive_check(estimates, n_draws=5, rng=np.random.default_rng(1)),
     ]
     for one in found:
-        assert isinstance(one.to_frame(), KINDS[kind]), type(one).__name__
+        assert isinstance(one.to_frame(), pd.DataFrame), type(one).__name__
         assert isinstance(one.to_pandas(), pd.DataFrame)
         assert isinstance(one.to_polars(), pl.DataFrame)
         assert isinstance(one.to_frame(backend="pyarrow"), pa.Table)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_way_in_remembers_the_kind(kind):
+def test_every_kind_of_table_is_read_and_gives_a_pandas_frame(kind):
     menu = made(kind, pn.datasets.load("menu").slice(0, 360).to_pydict())
     roles = {"decision": "decision", "option": "option", "chosen": "chosen", "subject": "subject"}
     choices = pn.Choices.from_frame(menu, explanatory=["price", "quality"], **roles)
-    reading = pn.read(menu)
+    reading = by_args(menu)
     play = made(
         kind,
         {
@@ -80,28 +81,27 @@ def test_every_way_in_remembers_the_kind(kind):
         pn.fit(reading.data, parameter_prior=WEAK),
         pn.compare_models({"all": "all", "constants": "1"}, reading, pool=True),
         pn.fit(episodes, pn.QLearning(2), parameter_prior=WEAK),
-        pn.fit(pn.read(play), pn.QLearning(2), parameter_prior=WEAK),
+        pn.fit(by_args(play), pn.QLearning(2), parameter_prior=WEAK),
     ]
-    assert [type(one.to_frame()) for one in found] == [KINDS[kind]] * len(found)
+    assert [type(one.to_frame()) for one in found] == [pd.DataFrame] * len(found)
+
+
+def test_nothing_is_written_onto_data_or_results():
+    """The data of two kinds of table are the same records, whatever was done with them."""
+    kinds = [pn.offers_from_frame(delays(kind)) for kind in ("pandas", "polars")]
+    for people in kinds:
+        before = [set(vars(one)) for one in people]
+        fits = pn.fit_each(people, pn.HyperbolicDiscounting(), parameter_prior=WEAK)
+        fits.to_frame(backend="polars")
+        assert [set(vars(one)) for one in people] == before
+        assert set(vars(fits[0])) == set(vars(pn.fit(people[0], pn.HyperbolicDiscounting())))
 
 
 def test_files_and_arrays_come_back_as_pandas(tmp_path):
     file = tmp_path / "menu.csv"
     pn.datasets.load("menu").slice(0, 240).to_pandas().to_csv(file, index=False)
-    reading = pn.read(file)
+    reading = by_args(file)
     assert isinstance(pn.fit(reading, parameter_prior=WEAK).to_frame(), pd.DataFrame)
     assert isinstance(pn.fit(reading.data, parameter_prior=WEAK).to_frame(), pd.DataFrame)
     arrays = pn.Choices.from_arrays(np.random.default_rng(2).normal(size=(40, 3, 2)), [1] * 40)
     assert isinstance(pn.fit(arrays, parameter_prior=WEAK).to_frame(), pd.DataFrame)
-
-
-def test_a_table_of_people_says_it_where_the_estimates_do_not():
-    values = np.random.default_rng(3).normal(size=(6, 2))
-    estimates = pn.fit_each(
-        [pn.Episode([0, 1, 0, 1] * 5, list(v) * 10, subject=k) for k, v in enumerate(values)],
-        pn.QLearning(2),
-        parameter_prior=WEAK,
-    )
-    people = pl.DataFrame({"subject": list(range(6)), "group": list("aabbab")})
-    found = pn.compare_groups(estimates, by="group", people=people)
-    assert isinstance(found.to_frame(), pl.DataFrame)

@@ -15,6 +15,7 @@ from penchant.assistance.warning import FEATURES, Calibration, EarlyWarning
 from penchant.models.priors import model_document, model_of
 from penchant.models.spatial.belief_map import MapFit
 from penchant.output import FrameExport, decode, encode
+from penchant.reading.read import read_by_arguments as by_args
 
 HOLD_DATA = {"Reading", "Study", "StudyData", "StoredEstimates", "Offer"}
 SESSIONS = {"Live", "Asker", "Helper"}
@@ -155,13 +156,13 @@ def test_studies_and_readings_are_read_in_every_form_too():
     frame = pl.DataFrame(
         {"subject": list("aabb") * 6, "choice": [0, 1, 1, 0] * 6, "reward": [1.0, 0, 0, 1] * 6}
     )
-    reading = pn.read(frame)
+    reading = by_args(frame)
     assert str(reading) == reading.summary() and "<pre>" in reading._repr_html_()
-    assert isinstance(reading.to_frame(), pl.DataFrame) and len(reading.to_frame()) == 24
+    assert isinstance(reading.to_polars(), pl.DataFrame) and len(reading.to_frame()) == 24
     study = pn.study(pn.read_study(reading), pn.models.RandomChoice(2), n_replicates=0)
     assert study.summary().startswith("Data: 2 subjects") and str(study) == study.summary()
     assert "<li>Data: 2 subjects" in study._repr_html_() and r"\toprule" in study.to_latex()
-    assert isinstance(study.to_frame(), pl.DataFrame) and len(study.to_pandas()) == 2
+    assert isinstance(study.to_polars(), pl.DataFrame) and len(study.to_frame()) == 2
 
 
 def back(one):
@@ -177,7 +178,7 @@ def test_studies_their_data_and_readings_come_back_from_json(tmp_path):
     ]
     file = tmp_path / "play.csv"
     pd.DataFrame(rows).to_csv(file, index=False)
-    reading = pn.read(file, subject="who")
+    reading = by_args(file, subject="who")
     again = back(reading)
     assert again.summary() == reading.summary() and again.table.equals(reading.table)
     assert again.group_columns == reading.group_columns == ("group",)
@@ -206,7 +207,7 @@ def test_choices_and_offers_that_were_read_come_back_from_json():
             "choice": ["A", "B", "neither", "B"],
         }
     )
-    for reading in (pn.read(survey), pn.read(pn.datasets.load("delays"))):
+    for reading in (by_args(survey), by_args(pn.datasets.load("delays"))):
         again = back(reading)
         assert again.summary() == reading.summary() and again.kind == reading.kind
         fits = [
@@ -311,6 +312,8 @@ def test_results_come_back_from_json(results):
     for name, one in results.items():
         again = type(one).from_dict(json.loads(json.dumps(one.to_dict())))
         assert type(again).__name__ == name
+        # all fields of a result are in its document, so that equal documents are equal results
+        assert json.dumps(again.to_dict()) == json.dumps(one.to_dict()), name
         assert again.summary() == one.summary()
         first, second = (kept.to_frame(backend="pyarrow").to_pydict() for kept in (one, again))
         assert repr(first) == repr(second), name

@@ -1,6 +1,7 @@
 """Advice in the words of who asked: arguments in Python, options in a shell."""
 
 import ast
+import pickle
 import re
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
-from penchant.errors import argument, command_line_wording, either, quoted_argument
+from penchant.cli.wording import error_words, in_options
+from penchant.errors import Text, argument, in_python, quoted_argument
 from penchant.tables.columns import play_columns
 from penchant.tables.numbers import text_advice
 
@@ -25,7 +27,7 @@ def _separated():
 def _refused(call):
     with pytest.raises(pn.errors.DataError) as refusal:
         call()
-    return str(refusal.value)
+    return refusal.value
 
 
 SAID = {
@@ -74,25 +76,32 @@ def _two():
 @pytest.mark.parametrize("of", SAID)
 def test_a_message_names_what_its_reader_can_change(of):
     made, python, typed = SAID[of]
-    assert python in made()
-    with command_line_wording():
-        assert typed in made()
-    assert python in made()
+    said = made()
+    if isinstance(said, pn.errors.DataError):
+        assert python in str(said)
+        assert typed in error_words(said)
+    else:
+        assert python in in_python(said)
+        assert typed in in_options(said)
 
 
-def test_a_command_that_fails_leaves_python_its_words():
-    with pytest.raises(RuntimeError), command_line_wording():
-        assert either("python", "typed") == "typed"
-        raise RuntimeError
-    assert either("python", "typed") == "python"
+def test_an_error_words_its_fields_with_the_remedy_on_a_line_of_its_own():
+    fix = f"Pass {argument('level', 0.95)}."
+    error = pn.errors.DataError("level", "must be < 1", got=2, where="at decision 3", fix=fix)
+    assert str(error) == "level must be < 1; got 2 at decision 3.\nPass level=0.95."
+    assert error_words(error) == "--level must be < 1; got 2 at decision 3.\nPass --level 0.95."
+
+
+def test_a_sentence_of_a_result_is_python_s_until_it_is_worded_for_another_reader():
+    text = Text(f"Use {argument('method', 'firth')}.")
+    assert text == "Use method='firth'."
+    assert in_options(pickle.loads(pickle.dumps(text))) == "Use --method firth."
 
 
 def _in_strings(tree):
-    """Options named in texts that are no docstring, outside `either`."""
+    """Options named in texts that are no docstring."""
     skipped = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "either":
-            skipped |= {id(inner) for inner in ast.walk(node)}
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             skipped.add(id(node.value))
     texts = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]

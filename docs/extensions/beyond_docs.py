@@ -10,7 +10,9 @@ from pathlib import Path
 
 from docutils import nodes
 from sphinx.pycode import ModuleAnalyzer
+from sphinx.util import logging
 
+LOG = logging.getLogger(__name__)
 PAGES = {
     "README.md": "index.md",
     "CHANGELOG.md": "changes.md",
@@ -63,6 +65,9 @@ def _show(app, doctree):
         module = f"penchant.{module}"
         analyzer = ModuleAnalyzer.for_module(module)
         analyzer.find_tags()
+        if name not in analyzer.tags:
+            LOG.warning("%s defines no %s: lead the link elsewhere", module, name, location=link)
+            continue
         if not modules.get(module):
             modules[module] = (analyzer.code, analyzer.tags, {}, module)
         modules[module][2].setdefault(name, docname)

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from penchant.population.hierarchy.mixture import fit_mixture as fit_mixture
     from penchant.population.pool import pool as pool
     from penchant.reading.read import read as read
-    from penchant.reading.read import read_task as read_task
     from penchant.report.study import study as study
     from penchant.scale.scan import scan as scan
     from penchant.softmax.constraints import Constraints as Constraints
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from penchant.softmax.prior import GaussianPrior as GaussianPrior
     from penchant.softmax.prior import ScaledPrior as ScaledPrior
     from penchant.studies.read import read_study as read_study
+    from penchant.tables.schema import Schema as Schema
     from penchant.workflow.ask import ask as ask
     from penchant.workflow.beliefs import beliefs as beliefs
     from penchant.workflow.compare import compare_models as compare_models

@@ -60,7 +60,10 @@ def _stamp_imported_sources(function: Any, path: str) -> None:
         stamps = [
             os.stat(source) for source in sorted(_kernel_sources(path)) if os.path.exists(source)
         ]
-        others = tuple((stamp.st_mtime, stamp.st_size) for stamp in stamps)
+        others = (
+            *((stamp.st_mtime, stamp.st_size) for stamp in stamps),
+            os.environ.get("PENCHANT_KERNELS"),  # `softmax._simd` makes other code by it
+        )
         cache_file._source_stamp = (cache_file._source_stamp, others)
 
 

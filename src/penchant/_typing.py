@@ -1,5 +1,6 @@
-"""Names for the arrays that pass between the layers."""
+"""Names for the arrays and labels that pass between the layers."""
 
+from collections.abc import Hashable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,3 +11,4 @@ Matrix: TypeAlias = NDArray[np.float64]
 IntVector: TypeAlias = NDArray[np.int64]
 BoolVector: TypeAlias = NDArray[np.bool_]
 Labels: TypeAlias = NDArray[Any]
+Label: TypeAlias = Hashable  # of a subject, group or condition, as the user's table has it

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant.errors import DataError, argument
+from penchant.errors import DataError
 
 
 def whole_number(value: Any, name: str, least: int) -> int:
@@ -17,7 +17,7 @@ def whole_number(value: Any, name: str, least: int) -> int:
         whole = least - 1
     if whole < least or whole != value:
         raise DataError(
-            f"{name} must be a whole number, {least} or more; got {value!r}. Correct it."
+            name, f"must be a whole number, {least} or more", got=repr(value), fix="Correct it."
         )
     return whole
 
@@ -26,14 +26,14 @@ def check_level(level: float) -> None:
     """Raise unless a confidence level lies between 0 and 1."""
     if isinstance(level, bool) or not 0 < level < 1:
         hint = f" Did you mean {level / 100:g}?" if 1 < level < 100 else " Use 0.95, for example."
-        raise DataError(f"{argument('level')} must lie between 0 and 1; got {level}.{hint}")
+        raise DataError("level", "must lie between 0 and 1", got=level, fix=hint)
 
 
 def check_threads(threads: int | None) -> None:
     """Raise unless the number of threads is None or at least 1."""
     if threads is not None and threads < 1:
         raise DataError(
-            f"{argument('threads')} must be at least 1; got {threads}. Leave it out to use all."
+            "threads", "must be at least 1", got=threads, fix="Leave it out to use all."
         )
 
 
@@ -42,5 +42,8 @@ def check_rng(rng: Any) -> None:
     if not isinstance(rng, np.random.Generator):
         written = f"np.random.default_rng({rng})" if isinstance(rng, int) else "default_rng(1)"
         raise DataError(
-            f"rng must be a generator of NumPy; got {type(rng).__name__}. Write rng={written}."
+            "rng",
+            "must be a generator of NumPy",
+            got=type(rng).__name__,
+            fix=f"Write rng={written}.",
         )

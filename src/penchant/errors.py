@@ -1,16 +1,15 @@
-"""Exceptions and warnings of the library, and the functions that word their messages.
+"""Exceptions and warnings of the library: fields that a front end words.
 
-A message is one sentence: what is wrong, where, and what to do. It names what its reader can
-change: `argument("level")` is level in Python, and --level on the command line, which runs inside
-`command_line_wording()`.
+A `DataError` holds what is wrong as fields: the argument, the rule that it breaks, what was got,
+where, and the remedy. Python words them in `str(error)`; the command line words the same fields in
+`penchant.cli.wording`. A text that names an argument marks it, by `argument`, so that each front
+end can write it as its reader types it: `level=0.95` or `--level 0.95`.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any
 
@@ -20,15 +19,197 @@ __all__ = [
     "NotIdentifiedError",
     "NotWrittenError",
     "PenchantWarning",
+    "SchemaQuestions",
     "SeparationError",
 ]
 
 MAX_LISTED = 10  # places listed in a message: enough to see a pattern, few enough to read
 MAX_NAMES_IN_FULL = 50  # more names than this would fill the screen and hide the message
 
+# Around a marked argument and between its name and its value. Unicode sets these code points apart
+# for use inside a program: no file and no name of a column holds them.
+_OPEN, _VALUE, _CLOSE = "\ufdd0", "\ufdd1", "\ufdd2"
+_MARKED = re.compile(f"{_OPEN}([^{_VALUE}{_CLOSE}]*)(?:{_VALUE}([^{_CLOSE}]*))?{_CLOSE}")
+
+# How a front end writes an argument: from its name and its value as Python writes it, or None.
+ArgumentWording = Callable[[str, "str | None"], str]
+
+
+class Code(str):
+    """An expression of Python as the value of a marked argument, which is not quoted."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def argument(name: str, value: Any = None) -> str:
+    """Mark an argument inside a text, with a value if given, for the front end to word.
+
+    The name may also be a phrase, with {} for the value, for which a front end has one of its own.
+
+    >>> in_python(f"Pass {argument('level', 0.95)}.")
+    'Pass level=0.95.'
+    >>> in_python(argument("subject"))
+    'subject'
+    >>> in_python(argument("let {} interact with the options", Code("price")))
+    'let price interact with the options'
+    """
+    return f"{_OPEN}{name}{'' if value is None else _VALUE + repr(value)}{_CLOSE}"
+
+
+def quoted_argument(name: str) -> str:
+    """Mark an argument that Python sets in backticks, where the words beside it could be its own.
+
+    >>> in_python(f"Name the column with {quoted_argument('subject')}.")
+    'Name the column with `subject`.'
+    """
+    return argument(f"`{name}`")
+
+
+def worded(text: str, wording: ArgumentWording) -> str:
+    """Replace the marked arguments of a text by what a front end writes."""
+    text = marked(text)
+    return _MARKED.sub(lambda found: wording(found[1], found[2]), text) if _OPEN in text else text
+
+
+def in_python(text: str) -> str:
+    """Word a text for Python."""
+    return worded(text, _python_wording)
+
+
+def _python_wording(name: str, value: str | None) -> str:
+    if value is None:
+        return name
+    return name.replace("{}", value) if "{}" in name else f"{name}={value}"
+
+
+class Text(str):
+    """A sentence of a result: worded for Python, with its marks kept for another front end.
+
+    >>> text = Text(f"Use {argument('method', 'firth')}.")
+    >>> text
+    "Use method='firth'."
+    >>> worded(text, lambda name, value: f"--{name} {value}")
+    "Use --method 'firth'."
+    """
+
+    marked: str
+
+    def __new__(cls, words: str) -> Text:
+        """Word the text for Python and keep its marks."""
+        text = super().__new__(cls, in_python(words))
+        text.marked = marked(words)
+        return text
+
+
+def marked(text: str) -> str:
+    """Return the text with its marks, to build a longer one with."""
+    return text.marked if isinstance(text, Text) else text
+
+
+def _marked_name(words: str) -> str:
+    return argument(words) if words.isidentifier() else marked(words)
+
 
 class DataError(ValueError):
-    """The data cannot be used as given; the message says where and what to do."""
+    """The data cannot be used as given; the message says where and what to do.
+
+    Parameters
+    ----------
+    argument
+        What is wrong: the name of an argument, or what else was given.
+    rule
+        What it must be, as the rest of a sentence: "must lie between 0 and 1".
+    got
+        What was given instead, as it is shown.
+    where
+        The place, as it ends the sentence: "at decision 37".
+    fix
+        The remedy, one or more sentences, if possible with something to paste.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> print(pn.DataError("level", "must lie between 0 and 1", got=2, fix="Pass level=0.95."))
+    level must lie between 0 and 1; got 2.
+    Pass level=0.95.
+    """
+
+    def __init__(
+        self,
+        argument: str,
+        rule: str = "",
+        *,
+        got: Any = None,
+        where: str = "",
+        fix: str = "",
+    ) -> None:
+        self.argument = argument
+        self.rule = rule
+        self.got = None if got is None else str(got)
+        self.where = where
+        self.fix = fix.strip()
+        super().__init__(self.worded(in_python))
+
+    def __str__(self) -> str:
+        """Return the words for Python."""
+        return self.worded(in_python)
+
+    def worded(self, words: Callable[[str], str]) -> str:
+        """Return the sentence, and the remedy on a line of its own, as a front end words them."""
+        return "\n".join(words(text) for text in (self.sentence, self.fix) if text)
+
+    @property
+    def sentence(self) -> str:
+        """The sentence that says what is wrong and where, with its arguments marked."""
+        name = _marked_name(self.argument)
+        if not self.rule:
+            return name
+        got = "" if self.got is None else f"; got {self.got}"
+        return f"{name} {self.rule}{got}{self.where and ' ' + self.where}."
+
+    @property
+    def text(self) -> str:
+        """Sentence and remedy as one text with its arguments marked, to be quoted in another."""
+        return f"{self.sentence} {self.fix}".strip()
+
+    def changed(self, change: Callable[[str], str], source: str = "") -> DataError:
+        """Return the same error with its texts changed, as where rows have another number.
+
+        Parameters
+        ----------
+        change
+            What becomes of each text.
+        source
+            The file that the error is about, named before it if given.
+        """
+        subject = change(self.argument)
+        if source:
+            subject = f"{source}: {_marked_name(subject)}"
+        return DataError(
+            subject,
+            change(self.rule),
+            got=self.got and change(self.got),
+            where=self.where and change(self.where),
+            fix=self.fix and change(self.fix),
+        )
+
+
+class SchemaQuestions(DataError):
+    """A table leaves something open that its reader has to say.
+
+    Attributes
+    ----------
+    draft
+        The `Schema` as far as it is certain.
+    questions
+        All that is open, each with the role that settles it, a text and possible answers.
+    """
+
+    def __init__(self, message: str, *, draft: Any, questions: Iterable[Any]) -> None:
+        super().__init__(message)
+        self.draft = draft
+        self.questions = tuple(questions)
 
 
 class NotWrittenError(DataError):
@@ -51,8 +232,9 @@ class PenchantWarning(UserWarning):
     """A doubt about data or estimate, with a `code` to filter on."""
 
     def __init__(self, message: str, code: str) -> None:
-        super().__init__(message)
+        self.text = Text(message)
         self.code = code
+        super().__init__(str(self.text))
 
 
 _BRACKETS = re.compile(r"\([^()]*\)")
@@ -105,89 +287,36 @@ def closest_match_hint(word: str, known: Iterable[str]) -> str:
     return f" Did you mean {matches[0]!r}?" if matches else ""
 
 
-# One setting for the whole process, not for a thread or context: worker threads report to the same
-# reader.
-_wording = {"options": False}
-
-
-@contextmanager
-def command_line_wording() -> Iterator[None]:
-    """Word messages for the command line: options instead of arguments.
-
-    >>> with command_line_wording():
-    ...     argument("weight_kind", "probability"), quoted_argument("subject")
-    ('--weight-kind probability', '--subject')
-    """
-    before, _wording["options"] = _wording["options"], True
-    try:
-        yield
-    finally:
-        _wording["options"] = before
-
-
-def either(python: str, command_line: str) -> str:
-    """Choose between the wording for Python and that for the command line."""
-    return command_line if _wording["options"] else python
-
-
-def argument(name: str, value: str | int | tuple[str, ...] | None = None) -> str:
-    """Name of an argument, with a value if given, as the reader writes it.
-
-    >>> argument("level"), argument("weight_kind", "probability")
-    ('level', "weight_kind='probability'")
-    >>> with command_line_wording():
-    ...     argument("block", ("session", "run"))
-    '--block session,run'
-    """
-    option = f"--{name.replace('_', '-')}"
-    if value is None:
-        return either(name, option)
-    typed = ",".join(value) if isinstance(value, tuple) else str(value)
-    return either(f"{name}={value!r}", f"{option} {shlex.quote(typed)}")
-
-
-def quoted_argument(name: str) -> str:
-    """Name of an argument in backticks, where the words around it do not show what it is.
-
-    >>> quoted_argument("subject")
-    '`subject`'
-    """
-    return either(f"`{name}`", argument(name))
-
-
 def prior_argument() -> str:
-    """Argument for a prior of the parameters."""
-    return either("parameter_prior", "--prior")
+    """Mark the argument for a prior of the parameters."""
+    return argument("parameter_prior")
 
 
 def weak_prior_argument() -> str:
-    """Argument for the weak prior, with which every subject has an estimate."""
-    return either("parameter_prior=ScaledPrior()", "--prior weak")
+    """Mark the argument for the weak prior, with which every subject has an estimate."""
+    return argument("parameter_prior", Code("ScaledPrior()"))
 
 
 def drop_set_argument() -> str:
-    """Argument that leaves out decisions with missing cells."""
-    return either("missing='drop_set'", "--missing drop-set")
+    """Mark the argument that leaves out decisions with missing cells."""
+    return argument("missing", "drop_set")
 
 
 def prior_advice() -> str:
-    """Advice to use a prior."""
-    return either("give a parameter_prior", "use --prior weak")
+    """Mark the advice to use a prior."""
+    return argument("give a parameter_prior")
 
 
 def profile_interval_advice(verb: str = "Read") -> str:
-    """Advice to use profile likelihood intervals."""
-    return either(f"{verb} the profile intervals", f"{verb} --intervals profile")
+    """Advise to use profile likelihood intervals."""
+    return f"{verb} {argument('the profile intervals')}"
 
 
 def interval_kind_argument(kind: str) -> str:
-    """Argument for a kind of intervals."""
-    return either(f"kind={kind!r}", f"--intervals {kind}")
+    """Mark the argument for a kind of intervals."""
+    return argument("kind", kind)
 
 
 def linearisation_advice() -> str:
-    """Advice where a linearised fit is not valid."""
-    return either(
-        "re-linearise or use the exact fit",
-        "linearise about another prior, or leave --linearized out",
-    )
+    """Mark the advice where a linearised fit is not valid."""
+    return argument("re-linearise or use the exact fit")

@@ -1,15 +1,11 @@
 """Results as text, HTML, LaTeX, JSON and data frames, in one way; notes about data; progress.
 
-Choices, episodes, offers and readings remember the data frame library that their table came from,
-and so does whatever a public function makes of them: `preserve_frame_backend` decorates all such
-functions but `fit`, whose estimate holds the data. `to_frame()` then gives a pandas frame for
-pandas, a polars one for polars, a pyarrow table for pyarrow, and a pandas one for files, arrays and
-everything else.
+`to_frame()` gives a pandas frame, whatever the data came from and whatever is installed, unless
+`backend` names another library.
 """
 
 from __future__ import annotations
 
-import functools
 import html
 import math
 import sys
@@ -19,95 +15,33 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal, Self, TypeVar, cast
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.errors import DataError, either
+from penchant.errors import DataError, Text, argument
 
 Backend = Literal["pandas", "polars", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
-BACKEND_ATTRIBUTE = "_frame_kind"
-Verb = TypeVar("Verb", bound=Callable[..., Any])
-T = TypeVar("T")
+Columns: TypeAlias = Mapping[str, Sequence[Any]]  # cells are whatever labels the user's table has
 
 
-def make_frame(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> Any:
-    """Make a data frame with these columns, by pandas unless another backend is given.
-
-    The type never depends on which libraries happen to be installed.
-    """
-    chosen = backend or "pandas"
-    if chosen not in BACKENDS:
+def make_frame(columns: Columns, backend: Backend = "pandas") -> Any:
+    """Make a data frame with these columns, of pandas unless another backend is given."""
+    if backend not in BACKENDS:
         raise DataError(
             f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}. Choose one of these."
         )
-    if not find_spec(chosen):
+    if not find_spec(backend):
         raise DataError(
-            f"backend must be a library that is installed; got {chosen}, which is not. Use "
+            f"backend must be a library that is installed; got {backend}, which is not. Use "
             "backend='pyarrow', to_polars() or to_pandas(), or install it."
         )
-    library = import_module(chosen)
+    library = import_module(backend)
     data = {name: list(values) for name, values in columns.items()}
-    return library.table(data) if chosen == "pyarrow" else library.DataFrame(data)
-
-
-def frame_backend(given: Any) -> Backend | None:
-    """Backend of the data frame that something is, or was made from; None without any.
-
-    Of a list or a mapping, that of its first item.
-
-    >>> import pyarrow as pa
-    >>> frame_backend(pa.table({"x": [1]})), frame_backend([1.0, 2.0]), frame_backend("file.csv")
-    ('pyarrow', None, None)
-    """
-    kept: Backend | None = getattr(given, BACKEND_ATTRIBUTE, None)
-    if kept is not None or isinstance(given, (str, bytes)):
-        return kept
-    library = type(given).__module__.partition(".")[0]
-    if library == "penchant":  # an estimate has the backend of the data that it was fitted to
-        return frame_backend(getattr(given, "choices", None) or getattr(given, "episodes", None))
-    if library in BACKENDS and hasattr(given, "columns"):
-        return library
-    if isinstance(given, Mapping):
-        return frame_backend(next(iter(given.values()), None))
-    return frame_backend(given[0]) if isinstance(given, (list, tuple)) and given else None
-
-
-def with_frame_backend(found: T, kind: Backend | None) -> T:
-    """Store the backend in a result, or each of a list, and in the results among its attributes."""
-    for one in found if isinstance(found, (list, tuple)) else (found,):
-        if not _can_hold_backend(one):
-            continue
-        object.__setattr__(
-            one, BACKEND_ATTRIBUTE, kind
-        )  # set despite frozen: the backend is no part of the result
-        for part in vars(one).values():
-            if _can_hold_backend(part) and hasattr(part, "to_frame"):
-                object.__setattr__(part, BACKEND_ATTRIBUTE, kind)
-    return found
-
-
-def _can_hold_backend(value: Any) -> bool:
-    return type(value).__module__.partition(".")[0] == "penchant" and hasattr(value, "__dict__")
-
-
-def preserve_frame_backend(verb: Verb) -> Verb:
-    """Decorate a function so that its result has the data frame backend of its arguments.
-
-    The first argument with a backend decides.
-    """
-
-    @functools.wraps(verb)
-    def preserving(*given: Any, **named: Any) -> Any:
-        kinds = (frame_backend(one) for one in (*given, *named.values()))
-        return with_frame_backend(
-            verb(*given, **named), next((k for k in kinds if k is not None), None)
-        )
-
-    return cast(Verb, preserving)
+    return library.table(data) if backend == "pyarrow" else library.DataFrame(data)
 
 
 MIN_SCIENTIFIC = 1e6  # people write smaller numbers without a power of ten
@@ -131,6 +65,10 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
     words: int = MAX_LINE_WIDTH
+
+    def __post_init__(self) -> None:
+        """Word the notes for Python; other front ends find what they name marked in them."""
+        object.__setattr__(self, "notes", tuple(map(Text, self.notes)))
 
     def text(self, widest: int | None = None) -> str:
         """Text for the terminal, with captions and notes no wider than `widest`."""
@@ -283,41 +221,13 @@ def format_p_value(value: float) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def to_json_label(label: Any) -> Any:
-    """Convert a label of NumPy to a type of JSON."""
-    return label.item() if isinstance(label, np.generic) else label
-
-
-def to_json_numbers(value: Any) -> Any:
-    """Convert floats and arrays for JSON, which has no NaN (None here) and no infinity (text)."""
-    if value is None:
-        return None
-    if isinstance(value, np.ndarray):
-        return [to_json_numbers(v) for v in value]
-    number = float(value)
-    if math.isnan(number):
-        return None
-    return number if math.isfinite(number) else ("inf" if number > 0 else "-inf")
-
-
-def from_json_numbers(value: Any) -> Any:
-    """Inverse of `to_json_numbers`: floats and arrays of floats."""
-    if isinstance(value, list):
-        return np.array([from_json_numbers(v) for v in value], dtype=np.float64)
-    return math.nan if value is None else float(value)
-
-
 CONTENT_KEY = "content"
 MAX_FRAME_ROWS_SHOWN = 20  # rows; a summary should fit on a screen
 _NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 class FrameExport:
-    """Base of results with a data frame, by the backend that the data came in or another.
-
-    `to_frame()` gives a pandas frame for data that came as one, a polars frame for polars, a
-    pyarrow table for pyarrow, and a pandas frame for files, arrays and whatever else.
-    """
+    """Base of results with a data frame: of pandas, or of the backend that is asked for."""
 
     def to_pandas(self) -> Any:
         """Data frame of pandas."""
@@ -327,8 +237,16 @@ class FrameExport:
         """Data frame of polars."""
         return self.to_frame(backend="polars")
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
-        """Data frame of the backend given, else of that of the data."""
+    def to_arrow(self) -> Any:
+        """Table of pyarrow."""
+        return self.to_frame(backend="pyarrow")
+
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """Data frame of pandas, or of the backend given: "pandas", "polars" or "pyarrow"."""
+        return make_frame(self.frame_columns(), backend)
+
+    def frame_columns(self) -> Columns:
+        """Columns of the data frame, by name."""
         raise NotImplementedError
 
 
@@ -363,7 +281,7 @@ class Result(FrameExport, JsonDocument):
 
     def table(self) -> Table:
         """Table of the summary; by default the first rows of the data frame."""
-        columns = self.to_frame(backend="pyarrow").to_pydict()
+        columns = self.frame_columns()
         found = list(zip(*columns.values(), strict=True))
         rows = tuple(tuple(map(format_cell, row)) for row in found[:MAX_FRAME_ROWS_SHOWN])
         left = len(found) - len(rows)
@@ -406,7 +324,7 @@ def encode(value: Any) -> Any:
     if _is_own_record(value):
         if hasattr(type(value), "from_dict") and not isinstance(value, JsonDocument):
             return {"class": _qualified_name(type(value)), "document": value.to_dict()}
-        own = getattr(value, "_fields", None) or [f.name for f in fields(value)]
+        own = getattr(value, "_fields", None) or [f.name for f in fields(value) if f.init]
         held = {
             name: encode(getattr(value, name)) for name in own if not _is_data_field(value, name)
         }
@@ -523,19 +441,18 @@ def format_count(n: int, noun: str) -> str:
 def pooled_notes(n_subjects: int, linearized: bool = False) -> tuple[str, ...]:
     """Note that one estimate is made of several subjects, whose parameters may differ.
 
-    >>> pooled_notes(16)
-    ('16 subjects pooled as one, with the same parameters; fit_each fits each.',)
+    >>> from penchant.errors import in_python
+    >>> [in_python(note) for note in pooled_notes(16)]
+    ['16 subjects pooled as one, with the same parameters; fit_each fits each.']
     >>> pooled_notes(1)
     ()
     """
     if n_subjects < 2:
         return ()
     if linearized:
-        advice = either("fit_linearized_each fits each", "leave out --pool to fit each")
+        advice = argument("fit_linearized_each fits each")
     else:
-        advice = either(
-            "fit_each fits each", "leave out --pool, or --covariance clustered, to fit each"
-        )
+        advice = argument("fit_each fits each")
     return (
         f"{format_count(n_subjects, 'subject')} pooled as one, with the same parameters; {advice}.",
     )

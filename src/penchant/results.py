@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from penchant.models.checks import ModelCheck as ModelCheck
     from penchant.models.spatial.belief_map import BeliefMap as BeliefMap
     from penchant.population.group_comparison import GroupComparison as GroupComparison
-    from penchant.population.group_comparison import adjusted_p_values as adjusted_p_values
+    from penchant.population.group_tests import adjusted_p_values as adjusted_p_values
     from penchant.population.hierarchy.contrasts import Contrast as Contrast
     from penchant.population.hierarchy.mixture import PopulationMixture as PopulationMixture
     from penchant.population.hierarchy.result import PopulationFit as PopulationFit

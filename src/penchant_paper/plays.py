@@ -17,7 +17,7 @@ from penchant import UCL, Episode, GaussianNoise, grid, simulate
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
-from penchant.inference.profile.profiles import Problem
+from penchant.inference.profile.profiles import Profiles
 from penchant.output import progress
 from penchant.paper import landscape_a
 from penchant.softmax.fit import fit_choices
@@ -127,7 +127,7 @@ def linearized_columns(setting: UCLSetting, episodes: Sequence[Episode]) -> Matr
     columns = []
     with progress(f"Figure {setting.name[-1]}: beliefs", len(episodes)) as advance:
         for episode in episodes:
-            choices = linearized_choices(Problem(model, (episode,)), psi, ratios)
+            choices = linearized_choices(Profiles(model, ((episode,),)), psi, ratios)
             columns.append(choices.explanatory.reshape(episode.n_events, -1, choices.n_parameters))
             advance(1)
     return np.stack(columns)
@@ -214,13 +214,13 @@ def compared_nominals(
     maps = [BackMap(model, *nominal_point(model, s.nominal), "delta") for s, _ in (first, second)]
     with progress("Figures 4 and 5: likelihoods", len(episodes)) as advance:
         for i, episode in enumerate(episodes):
-            problem = Problem(model, (episode,))
+            profiles = Profiles(model, ((episode,),))
             for j, (back, (_, drawn)) in enumerate(zip(maps, (first, second), strict=True)):
                 theta = drawn.theta[i]
                 if back.inside(theta):
                     natural[j, i] = back.values(theta)
                     weights, psi = back.weights_and_shape(theta)
-                    terms = decision_log_likelihoods(weights, problem.choices(psi))
+                    terms = decision_log_likelihoods(weights, profiles.choices_at(psi))
                     exact[j, i] = terms.sum()
             advance(1)
     linearized = first[1].log_likelihood - second[1].log_likelihood
@@ -255,7 +255,7 @@ def longer_plays(setting: UCLSetting, episodes: Sequence[Episode]) -> LongerPlay
     errors = []
     for episode in episodes:
         estimate = fit_choices(
-            linearized_choices(Problem(model, (episode,)), psi, ratios), threads=1
+            linearized_choices(Profiles(model, ((episode,),)), psi, ratios), threads=1
         )
         if estimate.status in FINITE:
             errors.append(estimate.standard_errors)

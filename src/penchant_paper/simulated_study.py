@@ -24,9 +24,9 @@ import numpy as np
 from scipy import stats
 
 from penchant import UCL, Episode, Estimate, GaussianNoise, Landscape, grid, simulate, study
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
-from penchant.inference.profile.profiles import Problem
+from penchant.inference.profile.profiles import Profiles
 from penchant.output import progress
 from penchant.paper import landscape_a, landscape_b
 from penchant.population.group_comparison import Difference
@@ -108,7 +108,7 @@ def homogeneity_tests(
 def _linearized(plays: Sequence[Episode], threads: int | None) -> Ensemble:
     model = model_of_high()
     psi, ratios = nominal_point(model, replace(NOMINALS["high"], length_scale=None))
-    x = [linearized_choices(Problem(model, (play,)), psi, ratios).explanatory for play in plays]
+    x = [linearized_choices(Profiles(model, ((play,),)), psi, ratios).explanatory for play in plays]
     columns = np.stack(x).reshape(len(plays), EXPERIMENT_DECISIONS, -1, 3)
     chosen = np.stack([play.chosen for play in plays])
     return fitted(columns, chosen, np.full(3, np.nan), threads)
@@ -278,7 +278,7 @@ def compared_length_scales(
         model = _model(scale)
         psi, ratios = nominal_point(model, replace(NOMINALS[performance], length_scale=None))
         x = [
-            linearized_choices(Problem(model, (e,)), psi, ratios).explanatory.reshape(
+            linearized_choices(Profiles(model, ((e,),)), psi, ratios).explanatory.reshape(
                 e.n_events, -1, 3
             )
             for e in episodes
@@ -303,7 +303,7 @@ Truth = Mapping[str, Mapping[str, float]]
 
 def claims_of_study(
     study: Findings,
-    drawn: Mapping[str, str],
+    drawn: Mapping[Label, str],
     truth: Truth,
     scales: Mapping[str, LengthScales],
     studies: HomogeneityTests,
@@ -317,7 +317,7 @@ def claims_of_study(
     )
 
 
-def _categories(study: Findings, drawn: Mapping[str, str]) -> Claim:
+def _categories(study: Findings, drawn: Mapping[Label, str]) -> Claim:
     found = {s: study.growth.of(s).category for s in study.subjects}
     right = {
         who: share_of([found[s] == who for s in study.subjects if drawn[s] == who])
@@ -452,7 +452,7 @@ def _between_landscapes(comparison: GroupComparison | None) -> list[Difference]:
     return [
         d
         for d in comparison.differences
-        if d.first.startswith("high") and d.second.startswith("high")
+        if str(d.first).startswith("high") and str(d.second).startswith("high")
     ]
 
 
@@ -534,7 +534,7 @@ class SimulatedStudy:
     """
 
     study: Study
-    drawn: Mapping[str, str]
+    drawn: Mapping[Label, str]
     length_scales: Mapping[str, LengthScales]
     studies: HomogeneityTests
     claims: tuple[Claim, ...]
@@ -622,10 +622,10 @@ def landscapes() -> dict[str, Landscape]:
 
 def _subjects(
     places: Mapping[str, Landscape], share: float, rng: np.random.Generator
-) -> tuple[list[Episode], dict[str, str]]:
+) -> tuple[list[Episode], dict[Label, str]]:
     """Plays sorted by subject, and the performance each was drawn with."""
     found: dict[str, Episode] = {}
-    drawn: dict[str, str] = {}
+    drawn: dict[Label, str] = {}
     for category in TABLES:
         truth = dict(TRUTH[category.performance])
         model = UCL(

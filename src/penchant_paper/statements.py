@@ -33,7 +33,7 @@ from penchant import (
 )
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
-from penchant.inference.profile.profiles import Problem
+from penchant.inference.profile.profiles import Profiles
 from penchant.paper import landscape_a, landscape_b
 from penchant.results import Live
 from penchant.softmax.fit import fit_choices
@@ -330,7 +330,7 @@ def _errors(
     psi, ratios = nominal_point(model, RewardPrior(PRIOR_MEAN, variance))
     found = []
     for play in plays:
-        x = linearized_choices(Problem(model, (play,)), psi, ratios).explanatory
+        x = linearized_choices(Profiles(model, ((play,),)), psi, ratios).explanatory
         errors = _standard_errors(x.reshape(play.n_events, -1, 3))
         # theta2 and theta3 are the deviations of mu0 and delta over nu; sigma0^2 goes as 1/delta.
         found.append(DECISION_NOISE * errors[1:] / np.array([PRIOR_MEAN, psi[0]]))
@@ -412,7 +412,7 @@ def real_time(*, rng: np.random.Generator) -> RealTime:
 
     def linearized(t: int) -> None:
         now = Episode(play.chosen[:t], play.rewards[:t])
-        fit_choices(linearized_choices(Problem(model, (now,)), psi, ratios), threads=1)
+        fit_choices(linearized_choices(Profiles(model, ((now,),)), psi, ratios), threads=1)
 
     known = _watching(play, live(model), first)
 

@@ -37,7 +37,8 @@ def _members(owner):
     for base in owner.__mro__ if inspect.isclass(owner) else ():
         if base.__module__.startswith("penchant"):
             for name, member in vars(base).items():
-                if not name.startswith("_") and isinstance(member, MEMBER_KINDS):
+                has = getattr(owner, name) is not None  # a class may take away what a base has
+                if has and not name.startswith("_") and isinstance(member, MEMBER_KINDS):
                     yield name, getattr(owner, name) if inspect.isroutine(member) else member
 
 

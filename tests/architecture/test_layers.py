@@ -7,6 +7,7 @@ from source_files import ROOT, label, source, wrong
 
 LAYERS = {
     "errors": 0,
+    "records": 0,
     "arguments": 0,
     "_compiled": 0,
     "tails": 0,

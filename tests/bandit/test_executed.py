@@ -13,6 +13,7 @@ import penchant as pn
 from penchant.errors import DataError
 from penchant.models.simulate import play_like
 from penchant.models.task import Task
+from penchant.reading.read import read_by_arguments as by_args
 from penchant.workflow.selection import with_scored_decisions
 
 CHOSEN = [4, 2, 6, 1, 3, 0, 5, 2]
@@ -211,13 +212,13 @@ def test_a_table_says_what_was_executed(labelled):
     )
     np.testing.assert_array_equal(episode.executed, EXECUTED)
     np.testing.assert_array_equal(episode.chosen, CHOSEN)
-    (read,) = pn.read(table, options=options).data
+    (read,) = by_args(table, options=options).data
     np.testing.assert_array_equal(read.executed, EXECUTED)
-    (mapped,) = pn.read(
+    (mapped,) = by_args(
         table, options={str(names[i]): i for i in range(7)} if labelled else None
     ).data
     np.testing.assert_array_equal(mapped.executed, EXECUTED)
-    (without,) = pn.read(table, options=options, executed="none").data
+    (without,) = by_args(table, options=options, executed="none").data
     np.testing.assert_array_equal(without.executed, CHOSEN)
 
 

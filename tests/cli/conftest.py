@@ -19,10 +19,11 @@ class Ended:
 
     @property
     def error(self):
-        """The one line that says what is wrong."""
-        lines = [line for line in self.err.splitlines() if line.startswith("penchant: ")]
-        assert len(lines) == 1, self.err
-        return lines[0]
+        """The one sentence that says what is wrong, and the remedy, which has its own line."""
+        lines = self.err.splitlines()
+        begins = [k for k, line in enumerate(lines) if line.startswith("penchant: ")]
+        assert len(begins) == 1, self.err
+        return " ".join(lines[begins[0] :])
 
 
 @pytest.fixture

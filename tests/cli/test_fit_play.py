@@ -15,7 +15,7 @@ from penchant.inference.fit import fit
 from penchant.inference.linearized import fit_linearized
 from penchant.models.learning.q_learning import QLearning
 from penchant.models.spatial.ucl import UCL as UCLModel
-from penchant.output import to_json_numbers
+from penchant.records import to_json
 
 MODEL = UCLModel(grid(4, 3), 2.5, 1.5, cooling="constant")
 
@@ -181,9 +181,7 @@ def test_a_block_may_end_where_a_reward_is_missing(penchant, play):
     found = printed(penchant("fit", play(rows), *UCL, "--missing-reward", "truncate", "--json"))
     made = [[*row[:4], row[4] or None] for row in rows[:10]]
     ann = fit(episodes(made + rows[17:34]), MODEL)
-    assert estimates(found[0])["prior_mean"] == pytest.approx(
-        to_json_numbers(ann.parameters[1].estimate)
-    )
+    assert estimates(found[0])["prior_mean"] == pytest.approx(to_json(ann.parameters[1].estimate))
 
 
 def test_a_choice_without_a_reward_may_be_skipped(penchant, play):
@@ -246,7 +244,7 @@ def test_profile_intervals_are_those_of_the_library(penchant, play):
     found = printed(
         penchant("fit", play(), *Q, "--pool", "--intervals", "profile", "--level", 0.9, "--json")
     )
-    own = to_json_numbers(fit(episodes(played()), QLearning(12)).interval(0.9, kind="profile"))
+    own = to_json(fit(episodes(played()), QLearning(12)).interval(0.9, kind="profile"))
     assert found["intervals"] == "profile"
     assert [[p["low"], p["high"]] for p in found["parameters"]] == own
 

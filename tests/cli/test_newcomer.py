@@ -23,7 +23,7 @@ def play(folder):
 
 def test_options_counted_from_1_are_not_taken_for_one_option_more(play, refused):
     said = refused("fit", play(1), "--model", "q-learning")
-    assert "from 0 (4, of which nobody chose 0). Pass --base 1, or --options 4 if" in said
+    assert "from 0 (4, of which nobody chose 0). Pass --base 1 or --options with the number" in said
 
 
 @pytest.mark.parametrize("meant", [["--base", "1"], ["--options", "4"]])
@@ -174,7 +174,7 @@ def test_a_study_of_places_says_that_its_model_is_the_papers(play, penchant):
 )
 def test_what_is_typed_wrongly_is_answered_by_a_rule(penchant, typed, said):
     ended = penchant(*typed)
-    assert ended.code == 2 and said in ended.err, ended.err
+    assert ended.code == 2 and said in ended.error, ended.err
 
 
 @pytest.mark.parametrize("command", ["study", "compare", "predict"])

@@ -62,9 +62,9 @@ def test_an_underscore_names_the_same_data():
 
 
 def test_unknown_data_are_refused_with_the_nearest_name():
-    with pytest.raises(DataError, match=r"menu, travel-mode; got 'travel'. Did you mean"):
+    with pytest.raises(DataError, match=r"menu, travel-mode; got 'travel'.\nDid you mean"):
         load("travel")
-    with pytest.raises(DataError, match=r"got 3. Choose one of them"):
+    with pytest.raises(DataError, match=r"got 3.\nChoose one of them"):
         dataset(3)
 
 

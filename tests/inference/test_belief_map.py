@@ -76,7 +76,9 @@ def test_the_evidence_has_a_peak_among_the_widths_that_are_weighed(known):
 
 
 def test_draws_ask_for_a_generator(known):
-    with pytest.raises(DataError, match=r"^rng must be a generator of NumPy; got NoneType\. Write"):
+    with pytest.raises(
+        DataError, match=r"^rng must be a generator of NumPy; got NoneType\.\nWrite"
+    ):
         known[0].belief_map().draws(None)
 
 

@@ -9,7 +9,7 @@ import pytest
 import scipy
 
 import penchant as pn
-from penchant.softmax import separation
+from penchant.softmax import decisions, separation
 
 N_DECISIONS, THETA = 30, np.array([1.0, -1.0, 0.5, 0.3])
 
@@ -111,8 +111,7 @@ def test_no_linear_program_is_asked_where_a_prior_holds_every_direction(model, m
 
     prior = pn.GaussianPrior(0.0, 3.0)
     before = pn.fit_each(_players(), model, parameter_prior=prior)
-    monkeypatch.setattr(separation, "recession", refuse)
-    monkeypatch.setattr(separation, "is_separated", refuse)
+    monkeypatch.setattr(decisions, "choice_cone", refuse)
     after = pn.fit_each(_players(), model, parameter_prior=prior)
     assert after.status == before.status
     assert "stopped early" not in after.status

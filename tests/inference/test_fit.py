@@ -9,7 +9,7 @@ from scipy import special, stats
 import belief_reference as dense
 import penchant as pn
 import played
-from penchant.inference.profile.profiles import Problem
+from profile_problem import Problem
 
 
 def log_likelihood_of(episode, log_parameters):

@@ -6,7 +6,7 @@ from scipy import optimize
 
 import penchant as pn
 import played
-from penchant.inference.profile.profiles import Problem
+from profile_problem import Problem
 
 
 def brute_force(model, episode, n_points):

@@ -5,10 +5,11 @@ import pytest
 
 import penchant as pn
 from penchant.inference.profile.evaluations import LinearConstraint, best_weights
-from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.profiles import ITERATE, VALUES, Profiles
 from penchant.inference.search import grid as grid_profile
 from penchant.inference.search.grid import full_grids, grid_points, search_grids
 from penchant.softmax.hypotheses import Hypothesis
+from profile_problem import Problem
 
 MODELS = {
     "one rate": pn.QLearning(3, initial_value=None, stickiness=True),
@@ -53,7 +54,7 @@ def test_a_grid_has_the_values_of_fits_from_scratch(name):
     grids = full_grids(profiles)
     psi, values, theta = grids.psi, grids.values, grids.theta
     pairs = np.repeat(np.arange(3), len(psi)), np.tile(psi, (3, 1))
-    points = profiles.solve(*pairs, with_derivatives=False)
+    points = profiles.solve(*pairs, accuracy=VALUES)
     far_out = np.abs(points.theta).max(axis=1) > 1e12  # where a variable is all but 0
     told = points.converged & ~far_out
     assert told.mean() > 0.9
@@ -193,7 +194,7 @@ def test_numbers_on_the_way_are_those_of_proven_maxima(held):
     given = {"constraint": constraint if held else None}
     proven = profiles.solve(subject, psi, **given)
     start = proven.theta + rng.normal(0, 0.3, proven.theta.shape)
-    found = profiles.solve(subject, psi, start, certify=False, **given)
+    found = profiles.solve(subject, psi, start, accuracy=ITERATE, **given)
     assert proven.converged.mean() > 0.9
     same = proven.converged & found.converged
     assert same.sum() == proven.converged.sum()

@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize, stats
 
 import penchant as pn
-from penchant.inference.profile.profiles import Problem
+from profile_problem import Problem
 
 RATES = np.array([0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.5, 1.0])
 

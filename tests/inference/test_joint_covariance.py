@@ -9,6 +9,7 @@ import pytest
 from scipy import special
 
 import penchant as pn
+from penchant.models.model import natural_parameters
 
 TASK = pn.Landscape([0.2, 0.55, 0.9], pn.GaussianNoise(0.3))
 MODELS = {
@@ -111,7 +112,9 @@ def test_natural_standard_errors_follow_by_the_delta_method():
     d = len(model.weights)
 
     def natural(parameters):
-        return np.array([n.value(parameters[:d], parameters[d:]) for n in model.natural])
+        return np.array(
+            [n.value(parameters[:d], parameters[d:]) for n in natural_parameters(model)]
+        )
 
     steps = 1e-5 * estimate.standard_errors
     jacobian = np.column_stack(

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.inference.profile.profiles import Problem
 from penchant.inference.search._kernels import (
     MIN_LINEARIZATION_ERROR,
     bundle_step,
     bundle_workspace,
 )
-from penchant.inference.search.bundle import maximize_by_bundle
+from penchant.inference.search.bundle import BundleState
 from penchant.inference.search.newton import newton_batch
+from profile_problem import Problem
 
 MODEL = pn.QLearning(2, dual_rates=True)
 WIDE = np.array([[-5.0, 5.0], [-5.0, 5.0]])
@@ -24,6 +24,20 @@ def kinked_episode(seed=227, n_decisions=40):
     rng = np.random.default_rng(seed)
     episode = pn.simulate(task, MODEL, truth, n_decisions=n_decisions, rng=rng)
     return pn.Episode(episode.chosen, np.asarray(episode.rewards).round(1))
+
+
+def maximize_by_bundle(function, start, bounds):
+    """Maximum of one function, which returns value and gradient; its curvature is taken as 1."""
+    value, gradient = function(start)
+    free, unknown = np.zeros((1, len(start)), dtype=bool), np.eye(len(start))[None]
+    state = BundleState.at(bounds, free, start[None], np.array([value]), gradient[None], unknown)
+    while True:
+        rows, points = state.propose(np.zeros(1, dtype=np.int64))
+        if not len(rows):
+            return state.u[0], float(state.value[0])
+        found = [function(point) for point in points[0]]
+        values, gradients = np.array([one[0] for one in found]), np.array([one[1] for one in found])
+        state.update(rows, points, values, gradients)
 
 
 def curved_ridge(u):

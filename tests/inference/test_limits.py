@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 import penchant as pn
-from penchant.inference.profile.profiles import Problem
 from penchant.models.learning.q_learning import LEAST
+from profile_problem import Problem
 from restless import people
 
 PRIORS = 10.0 ** np.arange(-9, 12.1, 0.25)  # 1e-3 to 1e3 were all that was looked at once

@@ -10,7 +10,7 @@ import pytest
 import penchant as pn
 import played
 from penchant.inference.linearized import linearized_choices, nominal_point
-from penchant.inference.profile.profiles import Problem
+from profile_problem import Problem
 
 MODEL = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
 
@@ -91,7 +91,7 @@ def test_columns_are_the_first_order_expansion_of_the_objective(name):
     model, nominal, episode = case(name)
     psi, ratios = nominal_point(model, nominal)
     problem = Problem(model, (episode,))
-    choices = linearized_choices(problem, psi, ratios)
+    choices = linearized_choices(problem.profiles, psi, ratios)
     d, n = len(ratios), len(ratios) + len(psi)
 
     def objective(theta):

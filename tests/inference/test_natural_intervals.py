@@ -11,6 +11,8 @@ import penchant as pn
 import played
 from penchant.inference.profile.evaluations import LinearConstraint
 from penchant.inference.profile.profiles import Profiles
+from penchant.models.parameters import Parameter
+from penchant.models.transforms import Transform
 
 EPISODE = played.ucl_episode(seed=2)
 DROP = stats.chi2.ppf(0.95, 1) / 2
@@ -110,7 +112,7 @@ def test_an_end_beyond_the_range_is_infinite_or_zero():
 
 def test_the_ends_of_two_shape_parameters_are_the_constrained_maxima():
     """Each end, checked on a fine grid of the other shape parameter."""
-    from penchant.inference.profile.profiles import Problem
+    from profile_problem import Problem
 
     model = played.ucl(length_scale=None)
     estimate = pn.fit(EPISODE, model)
@@ -189,7 +191,9 @@ def test_a_nested_estimate_as_good_as_the_best_is_inside_the_interval():
 
 def test_an_end_of_a_linear_range_is_given_in_the_natural_unit():
     class Slowness(played.Learner):
-        natural = (pn.models.Natural("slowness", "shape", 0, scale=10.0, power=-1.0),)
+        parameters = (
+            Parameter("slowness", shape="learning_rate", transform=Transform("power", 10.0, -1.0)),
+        )
 
     episode = pn.simulate(
         pn.Landscape([0.2, 0.5, 0.8, 0.4], pn.GaussianNoise(0.05)),
@@ -251,7 +255,7 @@ def test_intervals_of_many_subjects_are_those_of_each():
 
 def direct(episode, model, natural, value, n_points=80):
     """Highest log-likelihood with a ratio of weights held, on a fine grid of psi, by Newton."""
-    from penchant.inference.profile.profiles import Problem
+    from profile_problem import Problem
 
     problem = Problem(model, (episode,))
     (low, high) = problem.bounds[0]

@@ -7,7 +7,8 @@ from scipy import optimize, special, stats
 import penchant as pn
 import played
 from penchant.inference.profile.evaluations import LinearConstraint
-from penchant.inference.profile.profiles import Problem
+from penchant.models.model import natural_parameters
+from profile_problem import Problem
 
 EPISODE = played.ucl_episode(seed=1)
 UCL_PRIOR = {
@@ -178,7 +179,7 @@ def test_a_held_temperature_finds_the_other_weights_from_anywhere(factor):
     estimate = pn.fit(episode, model, parameter_prior=prior)
     problem = Problem(model, (episode,), prior)
     noise = factor * estimate.parameters[0].estimate
-    natural = model.natural[0]
+    natural = natural_parameters(model)[0]
     constraint = LinearConstraint.of(natural, np.array([noise]), len(model.weights))
     psi = estimate.psi
     found = problem.at(psi, constraint, estimate.weights)

@@ -7,8 +7,8 @@ from scipy import optimize, special
 import belief_reference as dense
 import penchant as pn
 import played
-from penchant.inference.profile.profiles import Problem
 from penchant.models.model import weights_and_shape
+from profile_problem import Problem
 
 EPISODE = played.ucl_episode(seed=1)
 CASES = {

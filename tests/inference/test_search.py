@@ -5,25 +5,25 @@ import pytest
 
 import penchant as pn
 import played
-from penchant.inference.profile.profiles import Problem
-from penchant.inference.search.multistart import best_optimum, grid_search, newton_from
+from penchant.inference.search.multistart import best_optima, grid_search, newton_from
+from profile_problem import Problem
 
 
 def test_the_peak_is_stationary_and_no_lower_than_the_grid():
     for model in (played.ucl(), played.ucl(length_scale=None)):
         problem = Problem(model, (played.ucl_episode(seed=2),))
-        grid = grid_search(problem.profiles)[0][0]
-        peak = best_optimum(problem, grid)
+        grids = grid_search(problem.profiles)[0]
+        peak = best_optima(problem.profiles, grids, np.zeros(1, dtype=bool))[0]
         assert peak.converged
         assert not peak.at_bound.any()
-        assert peak.point.value >= grid.values.max()
+        assert peak.point.value >= grids.values.max()
         # a Newton step from there is below 1e-6 of a unconstrained unit
         assert np.abs(np.linalg.solve(peak.curvature, peak.point.gradient)).max() < 1e-6
 
 
 def test_curvature_equals_second_differences_of_the_profile():
     problem = Problem(played.ucl(length_scale=None), (played.ucl_episode(seed=2),))
-    peak = newton_from(problem, np.array([0.007, 5.0]))
+    peak = newton_from(problem.profiles, np.array([0.007, 5.0]))
     h = 0.02
 
     def value(*shift):
@@ -40,14 +40,14 @@ def test_curvature_equals_second_differences_of_the_profile():
 
 def test_climbing_from_anywhere_near_ends_in_the_same_place():
     problem = Problem(played.ucl(), (played.ucl_episode(seed=1),))
-    peaks = [newton_from(problem, np.array([d])).u[0] for d in (0.004, 0.02, 0.05, 0.3)]
+    peaks = [newton_from(problem.profiles, np.array([d])).u[0] for d in (0.004, 0.02, 0.05, 0.3)]
     np.testing.assert_allclose(peaks, peaks[0], atol=1e-6)
 
 
 def test_a_climb_stays_inside_the_range_and_says_that_it_ends_there():
     model = played.ucl(precision_range=(1e-6, 1e-3))
     problem = Problem(model, (played.ucl_episode(seed=1),))
-    peak = newton_from(problem, np.array([2e-4]))
+    peak = newton_from(problem.profiles, np.array([2e-4]))
     assert peak.at_bound.all()
     assert peak.converged
     assert peak.point.psi[0] == 1e-3
@@ -55,7 +55,7 @@ def test_a_climb_stays_inside_the_range_and_says_that_it_ends_there():
 
 def test_a_shape_parameter_held_stays():
     problem = Problem(played.ucl(length_scale=None), (played.ucl_episode(seed=1),))
-    peak = newton_from(problem, np.array([0.4, 0.9]), fixed=np.array([True, False]))
+    peak = newton_from(problem.profiles, np.array([0.4, 0.9]), fixed=np.array([True, False]))
     assert peak.point.psi[0] == pytest.approx(0.4, rel=1e-14)
     assert peak.point.psi[1] != pytest.approx(0.9, rel=1e-3)
 
@@ -120,7 +120,7 @@ def test_a_peak_inside_the_range_is_not_lost_to_a_lower_one_at_its_end():
     model = played.ucl(length_scale=None, cooling="constant")
     episode = pn.simulate(played.landscape(), model, truth, n_decisions=n_decisions, rng=rng)
     estimate = pn.fit(episode, model)
-    better = newton_from(Problem(model, (episode,)), np.array([5.8, 0.39]))
+    better = newton_from(Problem(model, (episode,)).profiles, np.array([5.8, 0.39]))
     assert better.converged
     assert not better.at_bound.any()
     assert estimate.log_likelihood >= better.point.value - 1e-9

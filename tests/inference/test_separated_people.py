@@ -12,6 +12,7 @@ import penchant as pn
 from penchant.inference.profile.evaluations import best_weights
 from penchant.inference.search.optima import pseudoinverse
 from penchant.models.catalogue import CATALOGUE
+from penchant.models.model import natural_parameters
 
 NOW = [54, 55, 19, 31, 14, 47, 15, 25, 78, 40, 11, 67, 34, 27, 69, 49, 80, 24, 33, 28]
 LATER = [55, 75, 25, 85, 25, 50, 35, 60, 80, 55, 30, 75, 35, 50, 85, 60, 85, 35, 80, 30]
@@ -25,7 +26,7 @@ HYPERBOLIC = pn.HyperbolicDiscounting()
 
 def consistent(rate, model=HYPERBOLIC, subject=None):
     """A person who always takes what is worth more."""
-    values = model.option_values(OFFERS, {"discount_rate": rate})
+    values = model.explanatory(pn.Offers(np.zeros(len(NOW)), OFFERS), rate)[:, :, 0]
     return pn.Offers(values.argmax(axis=1), OFFERS, subject=subject)
 
 
@@ -47,7 +48,7 @@ class Unknowing:
     """The same model, that does not know its points of indifference."""
 
     weights, positive = HYPERBOLIC.weights, HYPERBOLIC.positive
-    natural, shape = HYPERBOLIC.natural, HYPERBOLIC.shape
+    natural, shape = natural_parameters(HYPERBOLIC), HYPERBOLIC.shape
 
     def explanatory(self, decisions, rate):
         return HYPERBOLIC.explanatory(decisions, rate)

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, special, stats
 
 import penchant as pn
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Shape
 
 DROP = stats.chi2.isf(0.05, 1) / 2
 
@@ -19,10 +19,10 @@ class StayOrLearn:
     weights = ("inverse_temperature", "stay")
     shape = (Shape("learning_rate", 0.01, 1.0),)
     positive = ("inverse_temperature",)
-    natural = (
-        Natural("temperature", "reciprocal", 0),
-        Natural("switching", "share", 1, scale=0.8),
-        Natural("learning_rate", "shape", 0),
+    parameters = (
+        Parameter.reciprocal("temperature", "inverse_temperature"),
+        Parameter.share("switching", "stay", 0.8),
+        shape[0],
     )
 
     def explanatory(self, episode, learning_rate):
@@ -52,7 +52,7 @@ def played(seed, n=80):
 
 def constrained_maximum(model, episode, share):
     """Log-likelihood with the share held, all else by bounded searches from many starts."""
-    held = np.log(model.natural[1].scale / share - 1)
+    held = np.log(0.8 / share - 1)
 
     def lost(z):
         x = model.explanatory(episode, z[1])

@@ -8,7 +8,7 @@ import penchant as pn
 import played
 from penchant.models.catalogue import CATALOGUE
 from penchant.models.model import Declared
-from penchant.models.natural import Natural
+from penchant.models.parameters import Parameter
 
 EPISODES = [played.q_episode(1, 60), played.q_episode(2, 45)]
 
@@ -42,7 +42,6 @@ def test_nothing_is_wrong_with_static_models(name):
     decisions = pn.simulate(offered.offers_of(name), model, truth, rng=rng)
     found = check(model, decisions)
     assert found.ok, found.summary()
-    assert "agents" in found.passed
     assert "many episodes at once" in found.passed
 
 
@@ -314,6 +313,7 @@ def test_writing_into_the_episode_is_found():
 # -- declarations ----------------------------------------------------------------------------------
 
 RATE = pn.models.Shape("learning_rate", 0.001, 1.0)
+TEMPERATURE = Parameter.reciprocal("temperature", "inverse_temperature")
 
 
 @pytest.mark.parametrize(
@@ -335,12 +335,12 @@ RATE = pn.models.Shape("learning_rate", 0.001, 1.0)
         ({"explanatory": 3}, "explanatory must be a method"),
         ({"positive": ("inverse_temprature",)}, "Did you mean 'inverse_temperature'?"),
         ({"positive": "inverse_temperature"}, "positive must be a tuple of names"),
-        ({"natural": (Natural("tau", "reciprocal", 1),)}, "got 'tau', which does not"),
-        ({"natural": (Natural("ratio", "ratio", 0, 0),)}, "got 'ratio', which does not"),
-        ({"natural": (Natural("tau", "reciprocal", 0),)}, "got none that tells learning_rate"),
+        ({"parameters": (Parameter.reciprocal("tau", "beta"),)}, "got 'tau', which is not"),
+        ({"parameters": (TEMPERATURE,)}, "got none that tells learning_rate"),
+        ({"parameters": (TEMPERATURE, "rate")}, "must be a tuple of Parameter or Shape"),
         (
-            {"natural": (Natural("a", "reciprocal", 0), Natural("a", "shape", 0))},
-            "natural must have different names",
+            {"parameters": (TEMPERATURE, Parameter("temperature", shape="learning_rate"))},
+            "parameters must have different names",
         ),
     ],
 )

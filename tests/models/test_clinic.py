@@ -10,9 +10,9 @@ from scipy import optimize, special, stats
 import clinic_reference as literal
 import penchant as pn
 from clinic_cases import CASES
-from penchant.inference.profile.profiles import Problem
 from penchant.models.model import weights_and_shape
 from penchant.models.record import Record
+from profile_problem import Problem
 
 NAMES = sorted(CASES)
 # Three shape parameters of models that are fitted with two elsewhere.

@@ -13,7 +13,7 @@ import belief_reference as dense
 import penchant as pn
 import played
 from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
-from penchant.models.model import weights_and_shape
+from penchant.models.model import natural_parameters, weights_and_shape
 from penchant.models.record import Record
 
 KERNELS = {kernel.name: kernel for kernel in (GAUSSIAN, MATERN32, MATERN52, EXPONENTIAL)}
@@ -192,7 +192,7 @@ def test_natural_parameters_have_their_meaning():
     }
     theta, psi = weights_and_shape(model, truth)
     np.testing.assert_allclose(theta, [0.25, 0.125, 3.0, -0.3])
-    found = {n.name: n.value(theta, psi) for n in model.natural}
+    found = {n.name: n.value(theta, psi) for n in natural_parameters(model)}
     assert found == pytest.approx(truth)
     assert list(found) == list(truth)
 
@@ -255,7 +255,7 @@ TRUTH = {
 
 
 def play(model, truth, n_agents, n_decisions, seed):
-    names = {n.name for n in model.natural}
+    names = {n.name for n in natural_parameters(model)}
     return pn.simulate(
         played.landscape(),
         model,
@@ -293,7 +293,7 @@ def test_agents_know_what_the_likelihood_knows():
     (episode,) = play(model, TRUTH, 1, 30, 4)
     theta, psi = weights_and_shape(model, TRUTH)
     expected = special.softmax(model.explanatory(episode, *psi) @ theta, axis=1)
-    agents = model.agents({n.name: TRUTH[n.name] for n in model.natural}, 1)
+    agents = model.agents({n.name: TRUTH[n.name] for n in natural_parameters(model)}, 1)
     for t in range(30):
         np.testing.assert_allclose(agents.probabilities()[0], expected[t], rtol=1e-8)
         agents.observe(episode.chosen[t : t + 1], episode.rewards[t : t + 1])

@@ -787,7 +787,7 @@ def read(name, rng, n=60):
     table, task = FUNCTIONS[name][:2]
     columns = {"subjID": np.full(n, 7), **table(rng, n)}
     made = pa.table({key: pa.array(values) for key, values in columns.items()})
-    reading = pn.read(made) if task is None else pn.read_task(task, made)
+    reading = pn.read(made) if task is None else pn.read(made, task=task)
     data = reading.data[0] if isinstance(reading.data, list | tuple) else reading.data
     return made.to_pylist(), data
 
@@ -813,7 +813,7 @@ def test_colours_and_stakes_of_the_cambridge_gamble_are_two_fits_that_add():
     rng = np.random.default_rng(12)
     columns = gamble_table(rng, 60)
     table = pa.table({"subjID": np.ones(60), **columns})
-    reading = pn.read_task("cambridge-colours", table)
+    reading = pn.read(table, task="cambridge-colours")
     p = {"alpha": 2.1, "c": 0.62}
     said = {"probability_distortion": p["alpha"], "colour_bias": p["c"]}
     data = reading.data[0] if isinstance(reading.data, list | tuple) else reading.data

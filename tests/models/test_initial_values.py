@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.errors import DataError, command_line_wording
+from penchant.cli.wording import in_options
+from penchant.errors import DataError, in_python
+from penchant.models.model import natural_parameters
 from restless import people
 
 STARTS = {
@@ -31,7 +33,7 @@ def restless():
 def test_the_default_is_0(name):
     model, setting = STARTS[name]
     assert getattr(model, setting) == 0.0
-    assert setting not in [natural.name for natural in model.natural]
+    assert setting not in [natural.name for natural in natural_parameters(model)]
     assert pn.models.WinStayLoseShift(4).win_above == 0.0
     assert pn.models.GershmanHybrid().initial_mean == 0.0
 
@@ -83,12 +85,12 @@ def test_a_start_outside_the_rewards_is_said_with_the_remedies(name, sign):
     model, setting = STARTS[name]
     rewards = sign * np.array([31.0, 64.0, 98.0, 7.0, 70.0])
     low, high = rewards.min(), rewards.max()
-    notes = " ".join(model.doubts([played(rewards)]))
+    said = " ".join(model.doubts([played(rewards)]))
+    notes = in_python(said)
     assert f"{setting} = 0 lies outside the rewards ({low:g} to {high:g})" in notes
     assert f"the middle of the rewards ({setting}={sign * 52.5:g})" in notes
     assert (f"Estimate it ({setting}=None), or give" in notes) == (name in ("q", "ucb1", "kalman"))
-    with command_line_wording():
-        typed = " ".join(model.doubts([played(rewards)]))
+    typed = in_options(said)
     assert f"--settings {setting}={sign * 52.5:g}" in typed
     assert f"{setting}=None" not in typed
 

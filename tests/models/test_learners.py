@@ -11,6 +11,7 @@ from scipy import special, stats
 import penchant as pn
 import played
 from learners import CASES, TASK, p_value, weights_and_shape
+from penchant.models.model import natural_parameters
 from penchant.models.record import Record
 from penchant.models.simulate import agents_of
 
@@ -37,8 +38,8 @@ def episode_for(model, seed, n_events=25):
 def test_natural_parameters_come_back_from_weights_and_shape(name):
     model, natural, _ = CASES[name]
     theta, psi = weights_and_shape(model, natural)
-    assert {n.name for n in model.natural} == set(natural)
-    for n in model.natural:
+    assert {n.name for n in natural_parameters(model)} == set(natural)
+    for n in natural_parameters(model):
         assert n.value(theta, psi) == pytest.approx(natural[n.name], rel=1e-12)
     for shape, value in zip(model.shape, psi, strict=True):
         assert shape.low < value < shape.high

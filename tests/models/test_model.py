@@ -9,7 +9,8 @@ import pytest
 import penchant as pn
 import played
 from penchant.models.model import Model, model_words, natural_parameters, positive_weights
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Shape, bound_table
+from penchant.models.transforms import Transform
 
 
 def test_a_grid_goes_from_low_to_high_in_equal_steps_of_the_scale():
@@ -64,16 +65,20 @@ def test_a_grid_of_two_points_is_refused():
         Shape("a", 0.0, 1.0, n_grid=2)
 
 
-NATURALS = [
-    Natural("own", "weight", 1),
-    Natural("noise", "reciprocal", 0),
-    Natural("mean", "ratio", 1, 0),
-    Natural("other", "ratio", 0, 2),
-    Natural("variance", "shape", 0, scale=6.3, power=-1.0),
-    Natural("length", "shape", 1),
-    Natural("lapse", "share", 2, scale=0.8),
-    Natural("root", "shape", 1, scale=2.2, power=0.5),
-]
+NATURALS = bound_table(
+    [
+        Parameter("own", ("b",)),
+        Parameter.reciprocal("noise", "a"),
+        Parameter.ratio("mean", "b", "a"),
+        Parameter.ratio("other", "a", "c"),
+        Parameter("variance", shape="precision", transform=Transform("power", 6.3, -1.0)),
+        Parameter("length", shape="size"),
+        Parameter.share("lapse", "c", 0.8),
+        Parameter("root", shape="size", transform=Transform("power", 2.2, 0.5)),
+    ],
+    ("a", "b", "c"),
+    (Shape("precision", 1e-3, 1.0, scale="log"), Shape("size", 0.1, 10.0, scale="log")),
+)
 
 
 @pytest.mark.parametrize("natural", NATURALS, ids=lambda n: n.name)
@@ -110,8 +115,8 @@ def test_natural_parameters_have_the_values_they_say():
 def test_a_model_that_declares_none_has_its_weights_and_shape_as_natural_parameters():
     learner = played.Learner()
     assert isinstance(learner, Model)
-    names = [(n.name, n.kind, n.index) for n in natural_parameters(learner)]
-    assert names == [("inverse_temperature", "weight", 0), ("learning_rate", "shape", 0)]
+    names = [(n.name, n.is_shape, n.index) for n in natural_parameters(learner)]
+    assert names == [("inverse_temperature", False, 0), ("learning_rate", True, 0)]
     assert positive_weights(learner) == ()
 
 
@@ -119,7 +124,7 @@ def test_built_in_models_are_models_with_a_positive_weight():
     for model in (played.ucl(), pn.QLearning(4)):
         assert isinstance(model, Model)
         assert positive_weights(model) == (0,)
-        assert natural_parameters(model) == tuple(model.natural)
+        assert natural_parameters(model)[0].is_reciprocal
 
 
 def test_a_model_without_words_is_called_by_its_class():
@@ -136,7 +141,7 @@ def test_a_natural_parameter_is_written_back_where_it_was_read(natural):
     again = theta.copy(), psi.copy()
     again[0][list(natural.weights)[:1]] = np.nan
     again[1][[natural.index] if natural.is_shape else []] = np.nan
-    natural.put(natural.value(theta, psi), *again)
+    natural.set_value(natural.value(theta, psi), *again)
     np.testing.assert_allclose(again[0], theta, rtol=1e-12)
     np.testing.assert_allclose(again[1], psi, rtol=1e-12)
 
@@ -156,8 +161,47 @@ def test_on_its_plane_a_natural_parameter_has_its_value(natural):
     np.testing.assert_allclose((row * theta).sum(axis=1), right, rtol=1e-12, atol=1e-12)
 
 
-def test_a_natural_parameter_is_of_a_known_kind():
-    with pytest.raises(
-        pn.errors.DataError, match=r"kind must be one of weight, .*; got 'odds' for lapse"
+def test_a_transform_is_of_a_known_kind():
+    with pytest.raises(pn.errors.DataError, match=r"transform must be one of identity, .*'odds'"):
+        Transform("odds")
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        Transform(),
+        Transform("log"),
+        Transform("negative log"),
+        Transform("logit", -0.5, 2.0),
+        Transform("logit", 0.8, 0.0),
+        Transform("power", 2.2, -0.5),
+        Transform("log3(1 + u)"),
+        Transform("1 - u"),
+        Transform("-log3 u"),
+    ],
+    ids=str,
+)
+def test_a_transform_is_inverted_and_differentiated(transform):
+    u = np.array([0.2, 0.7, 1.3, 3.1])
+    value = transform.value(u)
+    np.testing.assert_allclose(transform.inverse(value), u, rtol=1e-12)
+    step = 1e-5
+    rise = transform.value(u + step) - transform.value(u - step)
+    first, second = transform.derivatives(u)
+    np.testing.assert_allclose(first, rise / (2 * step), rtol=1e-7, atol=1e-9)
+    bend = transform.first(u + step) - transform.first(u - step)
+    np.testing.assert_allclose(second, bend / (2 * step), rtol=1e-6, atol=1e-9)
+    slope, bow = transform.inverse_derivatives(value)
+    np.testing.assert_allclose(slope, 1 / first, rtol=1e-10)
+    np.testing.assert_allclose(bow, -second / first**3, rtol=1e-8, atol=1e-12)
+
+
+def test_a_ratio_is_one_however_its_weights_are_named():
+    for model in (
+        pn.models.MeanVariance(),
+        pn.models.PVL(4),
+        pn.models.Attributes(("a", "b"), "a"),
     ):
-        Natural("lapse", "odds", 0)
+        kinds = [(n.is_ratio, n.is_weight, n.is_reciprocal) for n in natural_parameters(model)]
+        assert sum(ratio for ratio, _, _ in kinds) == 1
+        assert all(sum(kind) <= 1 for kind in kinds)

@@ -5,12 +5,20 @@ import pytest
 
 import penchant as pn
 from penchant.models.model import weights_and_shape
-from penchant.models.natural import LOG_3_OF_1_MORE, MINUS_LOG_3, Natural, Shape
+from penchant.models.parameters import Parameter, Shape, bound_table
+from penchant.models.transforms import Transform
 
-SUM = Natural("sum", "function", 1, parts=(0, 2))
-SHARE = Natural("share", "function", 0, parts=(0,), over=(0, 2), low=0.0, high=1.0)
-LOG = Natural("consistency", "function", 1, curve=LOG_3_OF_1_MORE)
-DECAY = Natural("decay", "shape function", 0, curve=MINUS_LOG_3)
+MINUS_LOG_3 = Transform("-log3 u")
+SUM, SHARE, LOG, DECAY = bound_table(
+    [
+        Parameter("sum", ("a", "c"), is_derived=True),
+        Parameter("share", ("a",), ("a", "c"), is_derived=True, low=0.0, high=1.0),
+        Parameter("consistency", ("b",), transform=Transform("log3(1 + u)"), is_derived=True),
+        Parameter("decay", shape="rate", transform=MINUS_LOG_3, is_derived=True),
+    ],
+    ("a", "b", "c"),
+    (Shape("rate", 0.01, 1.0),),
+)
 EVERY = [SUM, SHARE, LOG]
 
 
@@ -28,7 +36,7 @@ def test_gradients_and_hessians_are_derivatives(natural):
     rng = np.random.default_rng(3)
     for _ in range(10):
         theta = rng.uniform(0.2, 3.0, 3)
-        slope, bend = (part[0] for part in natural.bends(theta[None]))
+        slope, bend = (part[0] for part in natural.derivatives(theta[None]))
         for a in range(3):
             step = 1e-5 * np.eye(3)[a]
             above, below = (
@@ -36,7 +44,10 @@ def test_gradients_and_hessians_are_derivatives(natural):
                 natural.of_weights((theta - step)[None]),
             )
             assert slope[a] == pytest.approx(float((above - below)[0] / 2e-5), rel=1e-7, abs=1e-9)
-            rise = natural.bends((theta + step)[None])[0] - natural.bends((theta - step)[None])[0]
+            rise = (
+                natural.derivatives((theta + step)[None])[0]
+                - natural.derivatives((theta - step)[None])[0]
+            )
             np.testing.assert_allclose(bend[a], rise[0] / 2e-5, rtol=1e-6, atol=1e-8)
 
 
@@ -64,10 +75,10 @@ class Both:
 
     weights = ("one", "other")
     shape = (Shape("power", 0.2, 3.0, scale="log"),)
-    natural = (
-        Natural("total", "function", 1, parts=(0, 1)),
-        Natural("share", "function", 0, parts=(0,), over=(0, 1), low=0.0, high=1.0),
-        Natural("steepness", "shape function", 0, curve=MINUS_LOG_3),
+    parameters = (
+        Parameter("total", ("one", "other"), is_derived=True),
+        Parameter("share", ("one",), ("one", "other"), is_derived=True, low=0.0, high=1.0),
+        Parameter("steepness", shape="power", transform=MINUS_LOG_3, is_derived=True),
     )
     positive = ("one", "other")
 

@@ -10,6 +10,7 @@ import learning_reference as literal
 import penchant as pn
 import played
 from learners import CASES, weights_and_shape
+from penchant.models.model import natural_parameters
 
 
 @given(seed=st.integers(0, 10_000), rate=st.floats(0.0, 1.0), initial=st.floats(-5.0, 5.0))
@@ -42,7 +43,7 @@ def test_timeouts_teach_nothing_and_options_shown_do():
 
 def test_natural_parameters_are_temperature_and_rate():
     model = pn.QLearning(3)
-    values = {n.name: n.value(np.array([4.0]), np.array([0.3])) for n in model.natural}
+    values = {n.name: n.value(np.array([4.0]), np.array([0.3])) for n in natural_parameters(model)}
     assert values == {"temperature": 0.25, "learning_rate": 0.3}
     assert str(pn.QLearning(3, 0.5)) == "Q-learning, 3 options, initial value 0.5"
 
@@ -146,7 +147,7 @@ def test_forgetting_at_the_learning_rate_is_a_regression_on_past_rewards():
 def test_a_known_rate_is_no_shape_parameter():
     model = pn.QLearning(2, learning_rate=0.1, forgetting=0.2)
     assert model.shape == ()
-    assert [n.name for n in model.natural] == ["temperature"]
+    assert [n.name for n in natural_parameters(model)] == ["temperature"]
     free = pn.QLearning(2, choice_kernel=True, choice_rate=0.3)
     assert [s.name for s in free.shape] == ["learning_rate"]
 

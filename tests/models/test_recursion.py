@@ -162,6 +162,28 @@ class Waiting(Everything):
         s.last = e.choice if e.reward == e.reward else -1.0
 
 
+class Colliding(Everything):
+    """Calls its variables as the loop over pairs and events calls its own."""
+
+    @staticmethod
+    def features(s, e, psi, c, x):
+        for k in range(2):
+            row = s.value[k] ** psi.power
+            x[k, 0] = c.scale * row
+        end = -exp(-s.seen)
+        x[1, 1] = end + log(1.0 + s.seen) / sqrt(s.seen + psi.power)
+
+
+def test_variables_of_a_model_may_have_any_name(episode):
+    record, psi = Record.of([episode, episode]), np.array([[0.3, 0.8]] * 3)
+    found = (
+        kind().explanatory_many(record, np.array([0, 0, 1]), psi, True)
+        for kind in (Everything, Colliding)
+    )
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_update_runs_where_only_optional_fields_are_missing(episode):
     found = Waiting().explanatory(episode, 0.4, 1.0)[:, :, 0]
     last = np.append(-1, episode.chosen[:-1])

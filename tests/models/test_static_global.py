@@ -10,7 +10,7 @@ from scipy import optimize, special
 
 import offered
 import penchant as pn
-from penchant.inference.profile.profiles import Problem
+from profile_problem import Problem
 
 ONE_SHAPE = ["hyperbolic", "exponential", "quasi-hyperbolic", "expected-utility", "prospect"]
 TWO_SHAPES = ["constant-sensitivity", "prelec", "tversky-kahneman"]

@@ -38,8 +38,10 @@ def test_variables_are_those_of_the_equation(name):
 def test_rates_beyond_what_exponentials_hold_leave_values_as_they_are_in_the_limit(kind):
     model = M.Effort(kind)
     offers = {"reward": np.array([[3.0, 7.0]]), "effort": np.array([[0.0, 2.0]])}
-    rule = {"effort_rate": 2000.0, "effort_turn": 1.0}
-    np.testing.assert_allclose(model.option_values(offers, rule), [[3.0, 0.0]], atol=1e-12)
+    psi = [2000.0, 1.0][: len(model.shape)]
+    x, slopes = model.explanatory_and_slopes(pn.Offers([0], offers), *psi)
+    np.testing.assert_allclose(x[:, :, 0], [[3.0, 0.0]], atol=1e-12)
+    assert np.isfinite(slopes).all()
 
 
 @pytest.mark.parametrize("name", ["levy", "peers", "inequity", "effort power"])
@@ -68,8 +70,7 @@ def test_slopes_equal_differences(name):
 
 
 @EACH
-def test_many_at_once_are_each_by_itself(name, monkeypatch):
-    monkeypatch.setattr("penchant.models.offers.attributes.AT_ONCE", 20)
+def test_many_at_once_are_each_by_itself(name):
     model, *_ = MODELS[name]
     several = [made(name, n, seed=n)[1] for n in (9, 1, 30, 4)]
     which, rng = np.array([3, 2, 0, 0, 1, 2, 3]), np.random.default_rng(2)
@@ -83,14 +84,12 @@ def test_many_at_once_are_each_by_itself(name, monkeypatch):
 
 
 @EACH
-def test_values_are_the_objective_times_the_temperature_and_the_model_checks(name):
+def test_beliefs_are_the_objective_times_the_temperature_and_the_model_checks(name):
     model, decisions, truth = made(name, 40)
     theta, psi = weights_and_shape(model, truth)
-    values = model.option_values(decisions.offers, truth)
+    values = model.latent(decisions, theta, psi)["value"]
     q = model.explanatory(decisions, *psi) @ theta
-    values = values / truth.get("temperature", 1.0)
-    values, q = (each - each[:, :1] for each in (values, q))  # what is added to all changes nothing
-    np.testing.assert_allclose(values, q, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(values / truth.get("temperature", 1.0), q, rtol=1e-10, atol=1e-10)
     found = M.check_model(model, decisions, rng=np.random.default_rng(1))
     assert found.ok, found.summary()
 
@@ -161,10 +160,6 @@ def test_ultimatum_norms_are_learnt_offer_by_offer():
 def test_ultimatum_is_simulated_fitted_and_checked(model, truth):
     rng = np.random.default_rng(8)
     decisions = pn.simulate(ultimatum(rng, 400), model, truth, rng=rng)
-    theta, psi = weights_and_shape(model, truth)
-    values = model.option_values(decisions.offers, truth)
-    q = model.explanatory(decisions, *psi) @ theta
-    np.testing.assert_allclose(values / truth["temperature"], q, atol=1e-12)
     estimate = pn.fit(decisions, model)
     assert estimate.status in ("converged", "weakly identified")
     found = M.check_model(model, decisions, rng=rng)

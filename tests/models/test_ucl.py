@@ -13,7 +13,7 @@ import belief_reference as dense
 import penchant as pn
 import played
 from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
-from penchant.models.model import weights_and_shape
+from penchant.models.model import natural_parameters, weights_and_shape
 
 
 def refused(message):
@@ -249,7 +249,7 @@ def test_natural_parameters_and_weights_are_there_and_back(bonus, length_scale):
     theta, psi = weights_and_shape(model, {**played.TRUTH, "implied_noise_sd": 3.3})
     assert len(theta) == len(model.weights)
     assert len(psi) == len(model.shape)
-    back = {n.name: n.value(theta, psi) for n in model.natural}
+    back = {n.name: n.value(theta, psi) for n in natural_parameters(model)}
     expected = {**played.TRUTH, "implied_noise_sd": 3.3}
     assert back == pytest.approx({name: expected[name] for name in back}, rel=1e-14)
     assert ("length_scale" in back) == (length_scale is None)

@@ -18,6 +18,14 @@ MAY_MOVE: dict[tuple[str, str], str] = {
     ("models", "volatile, bonus / first"): _FLAT,
     ("models", "volatile, bonus / short"): _FLAT,
 }
+# Places that may move in cases that else may not, with the reason above: (file, case), beginnings.
+PLACES_MAY_MOVE: dict[tuple[str, str], tuple[str, ...]] = {
+    # The parameters of a model are a table: one without shape parameters has no field for them.
+    ("workflow", "comparison"): (".content.fields.models.mapping[1][1].fields.shape ",),
+    # After 1, 0, 1 with rewards r, -r, r only learning rate / temperature enters the likelihood, so
+    # that rounding alone put the learning rate at its bound: it is weakly identified.
+    ("workflow", "live"): ("[2].status:", "[2].parameters."),
+}
 # Cases of more than a second of processor time: long searches over flat or separated profiles.
 LONG = {
     "balloons, mean and variance / short",
@@ -57,7 +65,7 @@ def differences(was, now, tolerance, where=""):
             yield from differences(*pair, tolerance, f"{where}[{i}]")
     elif isinstance(was, float | int) and isinstance(now, float | int):
         if not math.isclose(was, now, rel_tol=tolerance, abs_tol=max(tolerance, ABSOLUTE_TOL)):
-            yield f"{where}: {was} was {now}"
+            yield f"{where}: {was} is now {now}"
     elif was != now:
         yield f"{where}: {was!r} is now {now!r}"
 
@@ -78,7 +86,8 @@ def test_an_answer_is_as_it_was(name, label, case):
     was, now, tolerance = NETS[name][label], plain(case()), RELATIVE_TOL
     if NETS[name]["processor"] != processor():
         was, now, tolerance = comparable(was), comparable(now), OTHER_PROCESSOR_TOL
-    assert list(differences(was, now, tolerance)) == []
+    places = PLACES_MAY_MOVE.get((name, label), ())
+    assert [d for d in differences(was, now, tolerance) if not d.startswith(places)] == []
 
 
 @pytest.mark.parametrize("name", FILES)

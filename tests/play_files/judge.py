@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import penchant as pn
+from penchant.reading.read import read_by_arguments as by_args
 from play_files.layouts import Made
 
-ARGUMENTS = frozenset(inspect.signature(pn.read).parameters) - {"source"}
+ARGUMENTS = frozenset(inspect.signature(by_args).parameters) - {"source"}
 
 
 def difference(made: Made, reading) -> str | None:
@@ -161,7 +161,7 @@ class _Talk:
         """Read with these answers, and answer what is asked then."""
         self.seen.append(known)
         try:
-            reading = pn.read(self.made.path, **known)
+            reading = by_args(self.made.path, **known)
         except (ValueError, TypeError) as error:
             self._answer(str(error), known, trail, sure)
             return

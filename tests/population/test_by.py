@@ -8,6 +8,7 @@ import pytest
 import scipy.stats
 
 import penchant as pn
+from penchant.reading.read import read_by_arguments as by_args
 
 PRIOR = pn.ScaledPrior()
 
@@ -24,7 +25,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def reading():
-    return pn.read(table())
+    return by_args(table())
 
 
 @pytest.fixture(scope="module")

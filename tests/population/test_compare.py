@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.special import gamma
 
 import penchant as pn
-from penchant.population.group_comparison import hedges_g, joint_test
+from penchant.population.group_tests import SpreadWithinGroups, hedges_g, joint_test
 
 SPREAD = np.array([[1.0, 0.3, -0.2], [0.0, 2.0, 0.5], [0.0, 0.0, 0.7]])
 
@@ -142,20 +142,22 @@ def test_hedges_g_is_the_formula_and_close_to_statsmodels():
     first, second = groups(4, 12, 9)
     sds = first.std(0, ddof=1), second.std(0, ddof=1)
     gap = first.mean(0) - second.mean(0)
-    found = hedges_g(gap, sds, (12, 9), 0.9)
+    found = hedges_g(gap, SpreadWithinGroups.of_groups(sds, (12, 9)), 0.9)
     pooled = np.sqrt((11 * sds[0] ** 2 + 8 * sds[1] ** 2) / 19)
     correction = gamma(9.5) / (np.sqrt(9.5) * gamma(9.0))
-    np.testing.assert_allclose(found.g, correction * gap / pooled, rtol=1e-10)
+    np.testing.assert_allclose(found.hedges_g, correction * gap / pooled, rtol=1e-10)
     error = correction * np.sqrt(21 / 108 + (gap / pooled) ** 2 / 38)
-    np.testing.assert_allclose(found.high - found.g, 1.6448536269514722 * error, rtol=1e-10)
+    np.testing.assert_allclose(
+        found.hedges_g_high - found.hedges_g, 1.6448536269514722 * error, rtol=1e-10
+    )
     theirs, variance = meta.effectsize_smd(
         first.mean(0), sds[0], np.full(3, 12), second.mean(0), sds[1], np.full(3, 9)
     )
-    np.testing.assert_allclose(found.g, theirs, rtol=1e-3)  # they approximate the correction
+    np.testing.assert_allclose(found.hedges_g, theirs, rtol=1e-3)  # they approximate the correction
     np.testing.assert_allclose(error, np.sqrt(variance), rtol=0.06)  # and leave it out of this
     shown = pn.compare_groups({"A": first, "B": second}, level=0.9).differences
-    np.testing.assert_allclose([d.hedges_g for d in shown], found.g, rtol=1e-9)
-    np.testing.assert_allclose([d.hedges_g_low for d in shown], found.low, rtol=1e-9)
+    np.testing.assert_allclose([d.hedges_g for d in shown], found.hedges_g, rtol=1e-9)
+    np.testing.assert_allclose([d.hedges_g_low for d in shown], found.hedges_g_low, rtol=1e-9)
 
 
 @pytest.mark.slow
@@ -165,8 +167,9 @@ def test_intervals_of_hedges_g_cover_it():
     for _ in range(n):
         first, second = rng.normal(0.8, 1.0, 14), rng.normal(0.0, 1.0, 20)
         sds = np.array([first.std(ddof=1)]), np.array([second.std(ddof=1)])
-        found = hedges_g(np.array([first.mean() - second.mean()]), sds, (14, 20), 0.95)
-        inside += found.low[0] < 0.8 < found.high[0]
+        within = SpreadWithinGroups.of_groups(sds, (14, 20))
+        found = hedges_g(np.array([first.mean() - second.mean()]), within, 0.95)
+        inside += found.hedges_g_low[0] < 0.8 < found.hedges_g_high[0]
     assert abs(inside / n - 0.95) < 0.02
 
 

@@ -6,6 +6,7 @@ import pytest
 
 import penchant as pn
 from laboratory_files import as_csv, shoppers, survey
+from penchant.reading.read import read_by_arguments as by_args
 
 PEOPLE = shoppers()
 NAMES = ("price", "time", "brand:Zen", "constant:neither")
@@ -47,7 +48,7 @@ def file(tmp_path):
 )
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_a_wide_survey_becomes_choices_with_levels_and_an_opt_out(file, name, delimiter):
-    reading = pn.read(file(survey(PEOPLE, name), delimiter=delimiter))
+    reading = by_args(file(survey(PEOPLE, name), delimiter=delimiter))
     assert reading.kind == "choices"
     assert reading.data.names == NAMES
     assert reading.options == {"A": "A", "B": "B", "neither": "neither"}
@@ -57,35 +58,35 @@ def test_a_wide_survey_becomes_choices_with_levels_and_an_opt_out(file, name, de
 
 
 def test_options_may_be_called_otherwise_in_the_choices(file):
-    reading = pn.read(file(survey(PEOPLE, words=("opt A", "opt B", "opt-out"))))
+    reading = by_args(file(survey(PEOPLE, words=("opt A", "opt B", "opt-out"))))
     assert reading.options == {"opt A": "A", "opt B": "B", "opt-out": "opt-out"}
 
 
 def test_numbers_for_options_with_letters_are_asked_beside_an_opt_out(file):
     path = file(survey(PEOPLE, words=("1", "2", "neither")))
     with pytest.raises(pn.errors.DataError, match=r"Pass options=\{'1': 'A', '2': 'B'\} if"):
-        pn.read(path)
-    reading = pn.read(path, options={"1": "A", "2": "B"})
+        by_args(path)
+    reading = by_args(path, options={"1": "A", "2": "B"})
     assert reading.options == {"1": "A", "2": "B", "neither": "neither"}
 
 
 def test_a_survey_without_an_opt_out_has_no_constant():
     people = shoppers(opt_out=False)
-    assert pn.read(pa.Table.from_pylist(survey(people))).data.names == NAMES[:3]
+    assert by_args(pa.Table.from_pylist(survey(people))).data.names == NAMES[:3]
 
 
 def test_none_is_asked_and_named(file):
     path = file(survey(PEOPLE, words=("A", "B", "none")))
     with pytest.raises(pn.errors.DataError, match=r"'none' in choice can be read in two ways"):
-        pn.read(path)
-    assert pn.read(path, opt_out="none").data.names == (*NAMES[:3], "constant:none")
-    left = pn.read(path, where="choice != 'none'")
+        by_args(path)
+    assert by_args(path, opt_out="none").data.names == (*NAMES[:3], "constant:none")
+    left = by_args(path, where="choice != 'none'")
     assert left.n_decisions == sum(k < 2 for person in PEOPLE for k in person.chosen)
 
 
 def test_a_long_table_gives_the_same_choices_as_a_wide_one(file):
-    wide = pn.read(file(survey(PEOPLE)))
-    long = pn.read(file(_long(), missing="NA"))
+    wide = by_args(file(survey(PEOPLE)))
+    long = by_args(file(_long(), missing="NA"))
     assert long.data.names == (*NAMES[:3], "constant:3")
     np.testing.assert_array_equal(long.data.explanatory, wide.data.explanatory)
     assert long.data.chosen.tolist() == wide.data.chosen.tolist()
@@ -95,8 +96,8 @@ def test_a_long_table_gives_the_same_choices_as_a_wide_one(file):
 
 def test_attributes_are_a_list_or_a_formula(file):
     path = file(_long())
-    assert pn.read(path, attributes=["price"]).data.names == ("price", "constant:3")
-    reading = pn.read(path, attributes="choice ~ C(price) + price:age + time")
+    assert by_args(path, attributes=["price"]).data.names == ("price", "constant:3")
+    reading = by_args(path, attributes="choice ~ C(price) + price:age + time")
     assert {"price:2", "price:age", "time"} < {*reading.data.names}
     ages = np.repeat([20 + len(person.name) for person in PEOPLE], 3 * len(PEOPLE[0].chosen))
     column = reading.data.names.index("price:age")
@@ -104,15 +105,15 @@ def test_attributes_are_a_list_or_a_formula(file):
 
 
 def test_constants_of_all_options_are_one_term(file):
-    reading = pn.read(file(survey(PEOPLE)), attributes="price + 1")
+    reading = by_args(file(survey(PEOPLE)), attributes="price + 1")
     assert reading.data.names == ("price", "constant:B", "constant:neither")
 
 
 def test_the_level_that_others_are_compared_with_can_be_chosen(file):
-    reading = pn.read(file(survey(PEOPLE)), reference={"brand": "Zen"})
+    reading = by_args(file(survey(PEOPLE)), reference={"brand": "Zen"})
     assert "brand:Acme" in reading.data.names
     with pytest.raises(pn.errors.DataError, match="reference must be a level of brand; got 'Zan'"):
-        pn.read(file(survey(PEOPLE)), reference={"brand": "Zan"})
+        by_args(file(survey(PEOPLE)), reference={"brand": "Zan"})
 
 
 @pytest.mark.parametrize(
@@ -126,15 +127,15 @@ def test_the_level_that_others_are_compared_with_can_be_chosen(file):
 )
 def test_a_wrong_formula_is_refused(file, formula, said):
     with pytest.raises(pn.errors.DataError, match=f"attributes must.*{said}|{said}"):
-        pn.read(file(survey(PEOPLE)), attributes=formula)
+        by_args(file(survey(PEOPLE)), attributes=formula)
 
 
 def test_an_empty_attribute_of_an_option_is_named_by_its_line(file):
     rows = survey(PEOPLE)
     rows[7]["B_time"] = None
     with pytest.raises(pn.errors.DataError, match="an empty cell in time at line 9"):
-        pn.read(file(rows))
-    kept = pn.read(file(rows), missing="drop_set")
+        by_args(file(rows))
+    kept = by_args(file(rows), missing="drop_set")
     assert kept.n_decisions == len(rows) - 1
 
 
@@ -144,21 +145,21 @@ def test_decimal_commas_are_asked_for(file):
     with pytest.raises(
         pn.errors.DataError, match=r"'€0,50' at line 2. It looks like decimal comma"
     ):
-        pn.read(file(rows, delimiter=";"))
-    price = pn.read(file(rows, delimiter=";"), decimal=",").data.explanatory[:2, 0]
+        by_args(file(rows, delimiter=";"))
+    price = by_args(file(rows, delimiter=";"), decimal=",").data.explanatory[:2, 0]
     assert price.tolist() == [0.5, 0.75]
 
 
 def test_decisions_without_a_choice_are_left_out_and_counted(file):
     rows = survey(PEOPLE)
     rows[3]["choice"] = None
-    reading = pn.read(file(rows))
+    reading = by_args(file(rows))
     assert reading.n_decisions == len(rows) - 1
     assert "1 decision without a choice left out" in reading.notes
 
 
 def test_groups_can_be_compared(file):
-    reading = pn.read(file(survey(shoppers(n_people=12, n_decisions=40))))
+    reading = by_args(file(survey(shoppers(n_people=12, n_decisions=40))))
     estimates = pn.fit_each(reading, parameter_prior=pn.ScaledPrior())
     groups = reading.groups("group")
     by_group = {

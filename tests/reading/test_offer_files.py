@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import penchant as pn
 from penchant.errors import DataError
+from penchant.reading.read import read_by_arguments as by_args
 from penchant.tables.questions import KIRBY
 from penchant.tables.surveys import wide_layout
 
@@ -24,7 +24,7 @@ def test_training_is_left_out_where_gambles_are_called_win_and_lose():
         {"stage": "experiment", "win": 10 + t, "lose": -(5 + 7 * t % 11), "is_take": t % 2}
         for t in range(8)
     ]
-    reading = pn.read(repeated([{**real[0], "stage": "training"}, *real]))
+    reading = by_args(repeated([{**real[0], "stage": "training"}, *real]))
     assert [one.n_decisions for one in reading.data] == [8, 8]
     assert "2 rows left out: practice (stage is 'training')" in reading.summary()
 
@@ -38,7 +38,7 @@ def test_numbers_are_asked_about_where_columns_tell_of_left_and_right_under_othe
         for t in range(12)
     ]
     with pytest.raises(DataError, match=r"what '1', '2' in choice mean, .*Gauche") as asked:
-        pn.read(repeated(rows))
+        by_args(repeated(rows))
     assert "Pass options={'1': 'getsGauche', '2': 'getsDroite'}" in str(asked.value)
 
 
@@ -63,13 +63,13 @@ def questioned(status="0", **more):
 def test_previews_of_a_survey_are_left_out_by_their_number_too(tmp_path):
     file = tmp_path / "survey.csv"
     file.write_text(questioned(status="1"), encoding="utf-8")
-    assert [one.subject for one in pn.read(file).data] == ["R_1", "R_3"]
+    assert [one.subject for one in by_args(file).data] == ["R_1", "R_3"]
 
 
 def test_questions_about_people_are_no_attribute_of_offers(tmp_path):
     file = tmp_path / "survey.csv"
     file.write_text(questioned(Q1=("31", "28", "50"), Q2=("f", "m", "f")), encoding="utf-8")
-    reading = pn.read(file)
+    reading = by_args(file)
     assert reading.kind == "offers"
     assert len(reading.data) == 3
 
@@ -78,10 +78,10 @@ def test_a_first_line_of_values_is_no_header(tmp_path):
     file = tmp_path / "data.txt"
     file.write_text("main 1 16 0 20 60 1 1798\nmain 2 11 0 40 30 2 905\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"first line; got values \(main, 1, 16, .* Add a header"):
-        pn.read(file, delimiter=" ")
+        by_args(file, delimiter=" ")
     file.write_text("id,7,30,90,180\na,9,8,6,5\n", encoding="utf-8")
     with pytest.raises(DataError, match="kind must be told by its columns"):
-        pn.read(file)
+        by_args(file)
 
 
 WAITED = [21, 12, 5]  # items of 27, by rate
@@ -103,7 +103,7 @@ def kirby_answers(code, rates=(0.001, 0.01, 0.1)):
 
 @pytest.mark.parametrize("code", [(0, 1), (1, 2), ("SIR", "LDR"), ("now", "later")])
 def test_items_of_the_monetary_choice_questionnaire_are_known(code):
-    reading = pn.read(kirby_answers(code))
+    reading = by_args(kirby_answers(code))
     assert "kirby1 to kirby27 taken for the 27 items" in reading.summary()
     first = reading.data[0]
     assert first.offers["amount"][0].tolist() == [54.0, 55.0]
@@ -114,8 +114,8 @@ def test_items_of_the_monetary_choice_questionnaire_are_known(code):
 def test_answers_that_go_against_the_usual_order_are_asked_about():
     table = kirby_answers((1, 0))
     with pytest.raises(DataError, match=r"answer 0.*answer 1"):
-        pn.read(table)
-    reading = pn.read(table, options=["answer 1", "answer 0"])
+        by_args(table)
+    reading = by_args(table, options=["answer 1", "answer 0"])
     assert [int(one.chosen.sum()) for one in reading.data] == WAITED
 
 
@@ -125,7 +125,7 @@ def test_answers_that_repeat_the_amounts_are_read_by_them():
         cells = table[f"kirby{i + 1}"].to_pylist()
         words = [f"£{later} in {days} days" if cell else f"£{now} today" for cell in cells]
         table = table.set_column(i + 1, f"kirby{i + 1}", pa.array(words))
-    assert [int(one.chosen.sum()) for one in pn.read(table).data] == WAITED
+    assert [int(one.chosen.sum()) for one in by_args(table).data] == WAITED
 
 
 def test_attributes_that_count_from_one_are_asked_about():
@@ -138,10 +138,10 @@ def test_attributes_that_count_from_one_are_asked_about():
     ]
     table = pa.Table.from_pylist(rows)
     with pytest.raises(DataError, match="codes of levels, as designs have them") as asked:
-        pn.read(table)
+        by_args(table)
     assert "attributes='C(brand) + C(price)' for the first" in str(asked.value)
-    assert len(pn.read(table, attributes="C(brand) + C(price)").data.names) == 5
-    assert len(pn.read(table, attributes="brand + price").data.names) == 2
+    assert len(by_args(table, attributes="C(brand) + C(price)").data.names) == 5
+    assert len(by_args(table, attributes="brand + price").data.names) == 2
 
 
 def explored(first, second, state=None, *, coins="reward", codes=(1, 2), states=("2", "3")):
@@ -171,7 +171,7 @@ def explored(first, second, state=None, *, coins="reward", codes=(1, 2), states=
 )
 def test_two_steps_are_known_under_other_names_and_states_follow_the_first_choice(columns):
     table = explored(*columns)
-    reading = pn.read(table)
+    reading = by_args(table)
     assert "taken for the task two-step" in reading.summary()
     one = reading.data[0]
     first, second, state = (table[name].to_pylist()[:60] for name in columns)
@@ -182,8 +182,8 @@ def test_two_steps_are_known_under_other_names_and_states_follow_the_first_choic
 
 
 def test_two_steps_are_read_by_words_and_by_four_numbers_of_the_second_choice():
-    words = pn.read(explored("choice1", "choice2", "state2", codes=("left", "right")))
-    numbers = pn.read(explored("choice1", "choice2"))
+    words = by_args(explored("choice1", "choice2", "state2", codes=("left", "right")))
+    numbers = by_args(explored("choice1", "choice2"))
     assert words.data[0].chosen.tolist() == numbers.data[0].chosen.tolist()
     assert words.data[0].before["state"].tolist() == numbers.data[0].before["state"].tolist()
 
@@ -191,8 +191,8 @@ def test_two_steps_are_read_by_words_and_by_four_numbers_of_the_second_choice():
 def test_the_reward_of_two_steps_is_asked_for_where_no_name_tells():
     table = explored("choice1", "choice2", "state2", coins="treasure")
     with pytest.raises(DataError, match=r"are columns of the task two-step.* reward='treasure'"):
-        pn.read(table)
-    reading = pn.read(table, reward="treasure")
+        by_args(table)
+    reading = by_args(table, reward="treasure")
     assert reading.data[0].rewards[1::2].tolist() == table["treasure"].to_pylist()[:60]
 
 
@@ -220,7 +220,7 @@ def cued(go, pressed="response", who="id"):
 )
 def test_go_and_no_go_are_known_under_other_names_and_keep_their_cues(pressed, go):
     table = cued(go, pressed)
-    reading = pn.read(table)
+    reading = by_args(table)
     assert "taken for the task go-no-go" in reading.summary()
     one = reading.data[0]
     cues = ["abcd".index(cell) for cell in table["stimulus"].to_pylist()[:40]]
@@ -232,25 +232,25 @@ def test_a_press_that_was_not_recorded_is_none(tmp_path):
     table = cued((0, 1), "pressed")
     cells = table["pressed"].to_pylist()
     cells[3] = None
-    reading = pn.read(table.set_column(2, "pressed", pa.array(cells)))
+    reading = by_args(table.set_column(2, "pressed", pa.array(cells)))
     assert [one.n_events for one in reading.data] == [39, 40, 40]
 
 
 def test_zeros_and_ones_at_cues_that_promise_and_threaten_are_asked_about():
     table = cued((0, 1))
     with pytest.raises(DataError, match="gains where stimulus is one thing and losses") as asked:
-        pn.read(table)
+        by_args(table)
     assert "Pass task='go-no-go' for the first, or chosen='response'" in str(asked.value)
-    assert pn.read(table, task="go-no-go").model == "models.GoNoGo()"
-    assert pn.read(table, chosen="response").model == "QLearning(n_options=2)"
+    assert by_args(table, task="go-no-go").model == "models.GoNoGo()"
+    assert by_args(table, chosen="response").model == "QLearning(n_options=2)"
 
 
 def test_who_people_are_is_asked_for_in_named_tasks_too():
     table = cued(("nogo", "go"), who="token")
     with pytest.raises(DataError, match="subject='token' if that names them"):
-        pn.read(table)
-    assert len(pn.read(table, subject="token").data) == 3
-    assert len(pn.read(table, subject="none").data) == 1
+        by_args(table)
+    assert len(by_args(table, subject="token").data) == 3
+    assert len(by_args(table, subject="none").data) == 1
 
 
 def cards(n=40):
@@ -265,10 +265,10 @@ def cards(n=40):
 def test_penalties_beside_rewards_are_asked_about():
     table = repeated(cards())
     with pytest.raises(DataError, match=r"Pass reward=\('reward', 'penalty'\) for the first"):
-        pn.read(table)
-    reading = pn.read(table, reward=("reward", "penalty"))
+        by_args(table)
+    reading = by_args(table, reward=("reward", "penalty"))
     assert reading.data[0].rewards[:2].tolist() == [-200.0, 100.0]
-    assert pn.read(table, reward="reward").data[0].rewards[:2].tolist() == [50.0, 100.0]
+    assert by_args(table, reward="reward").data[0].rewards[:2].tolist() == [50.0, 100.0]
 
 
 def test_one_row_before_the_play_of_everybody_is_asked_about():
@@ -276,8 +276,8 @@ def test_one_row_before_the_play_of_everybody_is_asked_about():
     for row in rows:
         del row["penalty"]
     with pytest.raises(DataError, match="everybody's first rows have 'try' in part"):
-        pn.read(repeated(rows))
-    kept = pn.read(repeated(rows), where="part != 'try'")
+        by_args(repeated(rows))
+    kept = by_args(repeated(rows), where="part != 'try'")
     assert [one.n_decisions for one in kept.data] == [39, 39]
 
 
@@ -289,7 +289,7 @@ def test_matrices_of_choices_wins_and_losses_are_taken_side_by_side(tmp_path, wh
         out = [",".join([who, *(f"{part}_{k + 1}" for k in range(20))])]
         out += [f"s{p},{','.join(str(r[name]) for r in own)}" for p, own in enumerate(rows)]
         (tmp_path / f"{part}.csv").write_text("\n".join(out) + "\n", encoding="utf-8")
-    reading = pn.read(tmp_path)
+    reading = by_args(tmp_path)
     assert "taken side by side" in reading.summary()
     assert [one.subject for one in reading.data] == ["s0", "s1"]
     paid = [row["reward"] - row["penalty"] for row in rows[0]]
@@ -320,13 +320,13 @@ def test_of_the_best_and_the_worst_one_is_asked_for_and_read(how):
     for names in (("best", "worst"), ("most_liked", "least_liked")):
         table = ranked(**how, most=names[0], least=names[1])
         with pytest.raises(DataError, match=f"Pass chosen='{names[0]}', or chosen='{names[1]}'"):
-            pn.read(table)
+            by_args(table)
         for k, name in enumerate(names):
-            reading = pn.read(table, chosen=name, attributes="item")
+            reading = by_args(table, chosen=name, attributes="item")
             assert reading.data.n_decisions == 24
             assert f"{names[1 - k]} not used" in reading.summary()
-    same = pn.read(ranked(), chosen="best", attributes="item").data
-    other = pn.read(ranked(**how), chosen="best", attributes="item").data
+    same = by_args(ranked(), chosen="best", attributes="item").data
+    other = by_args(ranked(**how), chosen="best", attributes="item").data
     taken = [one.explanatory[one.first_row[:-1] + one.chosen].tolist() for one in (same, other)]
     assert taken[0] == taken[1]
 
@@ -339,10 +339,10 @@ def test_a_condition_with_an_apostrophe_can_be_typed_as_it_is_printed():
     ]
     table = repeated(rows)
     with pytest.raises(DataError, match="didn't answer") as asked:
-        pn.read(table)
+        by_args(table)
     typed = str(asked.value).partition("where=")[2]
     condition = ast.literal_eval(typed[: typed.index(" to leave")])
-    assert pn.read(table, where=condition).data.n_decisions == 16
+    assert by_args(table, where=condition).data.n_decisions == 16
 
 
 def sides(odd=None):
@@ -359,12 +359,12 @@ def sides(odd=None):
 
 def test_a_word_beside_two_sides_is_no_side():
     with pytest.raises(DataError, match=r"choice \(left, right\) is a place, and hard_side"):
-        pn.read(sides("void"))
+        by_args(sides("void"))
     hard = "choice == hard_side"
     with pytest.raises(DataError, match=f"'void' in {hard} can be read in two ways"):
-        pn.read(sides("void"), chosen=hard)
-    kept = pn.read(sides("void"), chosen=hard, where=f"`{hard}` != 'void'")
-    whole = pn.read(sides(), chosen=hard)
+        by_args(sides("void"), chosen=hard)
+    kept = by_args(sides("void"), chosen=hard, where=f"`{hard}` != 'void'")
+    whole = by_args(sides(), chosen=hard)
     assert (kept.data.n_decisions, whole.data.n_decisions) == (30, 32)
 
 
@@ -377,7 +377,7 @@ def test_an_option_between_two_words_is_on_offer_or_not():
         for t in range(12)
         for shown in [[("bus", True), ("car", True), ("tram", t % 3 > 0)]]
     ]
-    reading = pn.read(repeated(rows))
+    reading = by_args(repeated(rows))
     assert reading.data.names == ("cost", "time")
     assert sorted({*np.diff(reading.data.first_row).tolist()}) == [2, 3]
 
@@ -388,7 +388,7 @@ def test_a_price_is_no_amount_that_one_gets():
         | {"B_delay": 9 - t % 4, "choice": "AB"[t % 2]}
         for t in range(12)
     ]
-    assert pn.read(repeated(rows)).kind == "choices"
+    assert by_args(repeated(rows)).kind == "choices"
 
 
 def test_a_gain_with_a_chance_is_asked_about():
@@ -399,13 +399,13 @@ def test_a_gain_with_a_chance_is_asked_about():
     with pytest.raises(
         DataError, match="what each choice paid, or what was offered with risk_prob"
     ):
-        pn.read(repeated(rows))
+        by_args(repeated(rows))
 
 
 def test_a_word_beside_a_flag_is_asked_about():
     rows = [{"won": t % 3, "chose_gamble": "void" if t == 4 else str(t % 2)} for t in range(12)]
     with pytest.raises(DataError, match="'void' beside 'gamble' and its opposite"):
-        pn.read(repeated(rows))
+        by_args(repeated(rows))
 
 
 def test_keys_that_look_like_codes_are_options_where_there_is_only_one_other():
@@ -414,8 +414,8 @@ def test_keys_that_look_like_codes_are_options_where_there_is_only_one_other():
     ]
     known = {"offers": {"amount": ["soon", "late"], "delay": [0, "days"]}, "chosen": "key"}
     with pytest.raises(DataError, match="options must say what '9', '1' in key mean"):
-        pn.read(repeated(rows), **known)
-    reading = pn.read(repeated(rows), **known, options=[9, 1])
+        by_args(repeated(rows), **known)
+    reading = by_args(repeated(rows), **known, options=[9, 1])
     assert reading.data[0].chosen.tolist() == [0, 1] * 4
 
 
@@ -426,7 +426,7 @@ def test_a_first_part_is_asked_about_whatever_its_column_shares_a_word_with():
         for k, row in enumerate(table.to_pylist())
     ]
     with pytest.raises(DataError, match="everybody's first rows have 'einuebung' in stage_label"):
-        pn.read(pa.Table.from_pylist(rows))
+        by_args(pa.Table.from_pylist(rows))
 
 
 def test_an_option_of_zeros_that_nobody_took_is_asked_about():
@@ -439,9 +439,12 @@ def test_an_option_of_zeros_that_nobody_took_is_asked_about():
     with pytest.raises(
         DataError, match="option 3 has 0 in colour, where others have words"
     ) as asked:
-        pn.read(repeated(rows))
+        by_args(repeated(rows))
     assert 'where="concept != 3" to leave it out' in str(asked.value)
-    assert pn.read(repeated(rows), where="concept != 3").data.names == ("price", "colour:red")
+    assert by_args(repeated(rows), where="concept != 3").data.names == (
+        "price",
+        "colour:red",
+    )
 
 
 def test_words_that_differ_in_a_sign_alone_are_as_many_as_they_are():

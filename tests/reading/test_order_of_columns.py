@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import penchant as pn
 from penchant.errors import DataError
+from penchant.reading.read import read_by_arguments as by_args
 
 N = 40
 ORDERS = ("as counted", "turned", "by attribute")
@@ -61,20 +61,20 @@ def test_numbered_options_are_ordered_by_number(options, name, order):
     for start in (0, 1):
         codes = range(start, start + len(options))
         wide = Wide(options, ("price", "quality"), name, order, codes)
-        assert taken_in(pn.read(wide.table)) == wide.taken
+        assert taken_in(by_args(wide.table)) == wide.taken
 
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("options", [("first", "second"), ("one", "two", "three")], ids="-".join)
 def test_options_that_are_counted_in_words_are_ordered_so(options, order):
     wide = Wide(options, ("price", "quality"), "{o}_{a}", order, range(len(options)))
-    assert taken_in(pn.read(wide.table)) == wide.taken
+    assert taken_in(by_args(wide.table)) == wide.taken
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_numbered_offers_are_ordered_by_number(order):
     wide = Wide(("1", "2"), ("amount", "delay"), "{a}_{o}", order, (0, 1))
-    reading = pn.read(wide.table)
+    reading = by_args(wide.table)
     assert reading.kind == "offers"
     assert taken_in(reading) == wide.taken
 
@@ -89,11 +89,11 @@ def test_numbers_of_letters_and_sides_are_asked_and_both_answers_are_heard(
         codes = [str(k) for k in range(start, start + len(options))]
         wide = Wide(options, attributes, "{o}_{a}", order, codes)
         with pytest.raises(DataError, match="options must say what") as error:
-            pn.read(wide.table)
+            by_args(wide.table)
         answers = re.findall(r"options=(\{[^}]*\})", str(error.value))
         assert answers[0] == repr(dict(zip(codes, options, strict=True)))
         assert len(answers) == 2 and answers[1] != answers[0]
-        reading = pn.read(wide.table, options=dict(zip(codes, options, strict=True)))
+        reading = by_args(wide.table, options=dict(zip(codes, options, strict=True)))
         assert taken_in(reading) == wide.taken
 
 
@@ -102,19 +102,19 @@ def test_numbers_of_letters_and_sides_are_asked_and_both_answers_are_heard(
 @pytest.mark.parametrize("options", LETTERS, ids="-".join)
 def test_letters_and_sides_in_the_choices_need_no_question(options, name, order):
     wide = Wide(options, ("price", "quality"), name, order, options)
-    assert taken_in(pn.read(wide.table)) == wide.taken
+    assert taken_in(by_args(wide.table)) == wide.taken
 
 
 def test_a_mapping_to_options_that_do_not_exist_is_refused():
     wide = Wide(("A", "B"), ("price", "quality"), "{a}_{o}", "turned", (0, 1))
     with pytest.raises(DataError, match="options must say what"):
-        pn.read(wide.table, options={"0": "x", "1": "w"})
+        by_args(wide.table, options={"0": "x", "1": "w"})
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_what_the_option_taken_paid_is_found_by_its_number(order):
     wide = Wide(("1", "2"), ("reward",), "{a}_{o}", order, (0, 1))
-    episodes = pn.read(wide.table, reward="reward[choice]").data
+    episodes = by_args(wide.table, reward="reward[choice]").data
     assert [x for e in episodes for x in e.rewards] == wide.taken["reward"]
 
 
@@ -122,7 +122,7 @@ def test_what_the_option_taken_paid_is_found_by_its_number(order):
 def test_what_a_side_paid_is_asked_where_choices_are_numbers(order):
     wide = Wide(("left", "right"), ("reward",), "{a}_{o}", order, (0, 1))
     with pytest.raises(DataError, match="must say which column each number of choice means"):
-        pn.read(wide.table, reward="reward[choice]")
+        by_args(wide.table, reward="reward[choice]")
     said = "reward[choice: 0=reward_left, 1=reward_right]"
-    episodes = pn.read(wide.table, reward=said).data
+    episodes = by_args(wide.table, reward=said).data
     assert [x for e in episodes for x in e.rewards] == wide.taken["reward"]

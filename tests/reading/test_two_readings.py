@@ -8,6 +8,7 @@ import pytest
 import penchant as pn
 from laboratory_files import as_csv, players, savers, shoppers
 from penchant.errors import DataError
+from penchant.reading.read import read_by_arguments as by_args
 
 PLAYERS, SAVERS, SHOPPERS = (
     players(4, 24, missed=False, seed=11),
@@ -167,9 +168,9 @@ def test_play_that_can_be_read_in_two_ways_is_asked_about(tmp_path, name):
     make, words, answers = ASKED[name]
     file = saved(tmp_path, play(make))
     with pytest.raises(DataError, match=words):
-        pn.read(file)
+        by_args(file)
     for said, as_played in answers:
-        assert (options_and_rewards(pn.read(file, **said)) == WANTED) == as_played
+        assert (options_and_rewards(by_args(file, **said)) == WANTED) == as_played
 
 
 READ = {
@@ -192,14 +193,14 @@ def test_play_that_can_be_read_in_one_way_is_read(tmp_path, name):
     rows = play(READ[name])
     if name == "codes on both sides":
         rows += [{"subject": p.name, "trial": 25, "choice": -99, "reward": -99} for p in PLAYERS]
-    assert options_and_rewards(pn.read(saved(tmp_path, rows))) == WANTED
+    assert options_and_rewards(by_args(saved(tmp_path, rows))) == WANTED
 
 
 def test_totals_may_begin_with_an_endowment_or_anew_in_every_block(tmp_path):
     file = saved(tmp_path, play(lambda p, t, o, r, k: {"choice": o, "bank": total(p, t, 2000)}))
     with pytest.raises(DataError, match=r"reward must say what people began with"):
-        pn.read(file, reward="diff(bank)")
-    assert options_and_rewards(pn.read(file, reward="diff(bank, 2000)")) == WANTED
+        by_args(file, reward="diff(bank)")
+    assert options_and_rewards(by_args(file, reward="diff(bank, 2000)")) == WANTED
     anew = play(
         lambda p, t, o, r, k: {
             "block": t // 12,
@@ -208,14 +209,14 @@ def test_totals_may_begin_with_an_endowment_or_anew_in_every_block(tmp_path):
             "score": sum(p.rewards[t // 12 * 12 : t + 1]),
         }
     )
-    assert options_and_rewards(pn.read(saved(tmp_path, anew), reward="diff(score)")) == WANTED
+    assert options_and_rewards(by_args(saved(tmp_path, anew), reward="diff(score)")) == WANTED
 
 
 def test_flags_that_contradict_each_other_are_refused_by_their_line(tmp_path):
     rows = play(READ["flags"])
     rows[7] |= {"chose_A": 1, "chose_B": 1}
     with pytest.raises(DataError, match=r"got chose_A and chose_B at line 9 \(1 row so\)"):
-        pn.read(saved(tmp_path, rows))
+        by_args(saved(tmp_path, rows))
 
 
 def taken(reading):
@@ -257,7 +258,7 @@ OFFERED = {
 
 @pytest.mark.parametrize("name", OFFERED)
 def test_offers_under_other_names_are_read(tmp_path, name):
-    assert taken(pn.read(saved(tmp_path, offered(OFFERED[name])))) == TAKEN
+    assert taken(by_args(saved(tmp_path, offered(OFFERED[name])))) == TAKEN
 
 
 def test_offers_whose_answers_can_be_read_in_two_ways_are_asked_about(tmp_path):
@@ -273,8 +274,8 @@ def test_offers_whose_answers_can_be_read_in_two_ways_are_asked_about(tmp_path):
 
     unasked = saved(tmp_path, rows(response=lambda o, k: ("no", "yes")[o]))
     with pytest.raises(DataError, match=r"what '(no|yes)', '(no|yes)' in response"):
-        pn.read(unasked)
-    assert taken(pn.read(unasked, options=["no", "yes"])) == TAKEN
+        by_args(unasked)
+    assert taken(by_args(unasked, options=["no", "yes"])) == TAKEN
     sided = saved(
         tmp_path,
         rows(
@@ -283,20 +284,20 @@ def test_offers_whose_answers_can_be_read_in_two_ways_are_asked_about(tmp_path):
         ),
     )
     with pytest.raises(DataError, match="ll_side says that the place of ll changes"):
-        pn.read(sided)
-    assert taken(pn.read(sided, chosen="response == ll_side")) == TAKEN
+        by_args(sided)
+    assert taken(by_args(sided, chosen="response == ll_side")) == TAKEN
     coded = rows(choice=lambda o, k: o)
     coded[3]["ll_amount"] = -99
     with pytest.raises(DataError, match=r'-99 in ss_amount and ll_amount .*="ss_amount != -99'):
-        pn.read(saved(tmp_path, coded))
+        by_args(saved(tmp_path, coded))
     missed = rows(choice=lambda o, k: o)
     missed[3]["choice"] = -99
-    assert pn.read(saved(tmp_path, missed)).n_missed == 1
+    assert by_args(saved(tmp_path, missed)).n_missed == 1
     percent = [
         {"subject": "a", "sure": 5 + t, "gain": 20, "prob": 10 * t + 5, "choice": t % 2}
         for t in range(8)
     ]
-    found = pn.read(saved(tmp_path, percent)).data[0].offers["probability"]
+    found = by_args(saved(tmp_path, percent)).data[0].offers["probability"]
     np.testing.assert_array_equal(found[:, 1], [(10 * t + 5) / 100 for t in range(8)])
 
 
@@ -316,12 +317,12 @@ def test_surveys_whose_questions_are_offers_are_read(tmp_path):
         [(o[c], float(o[2]) if c else 0.0) for c, o in zip(p.chosen, offers, strict=True)]
         for p in SAVERS
     ]
-    assert taken(pn.read(saved(tmp_path, [titles, ids, *rows]))) == wanted
+    assert taken(by_args(saved(tmp_path, [titles, ids, *rows]))) == wanted
     headed = [
         {"Response ID": p.name} | dict(zip(texts, own.values(), strict=True))
         for p, own in zip(SAVERS, answers, strict=True)
     ]
-    assert taken(pn.read(saved(tmp_path, headed))) == wanted
+    assert taken(by_args(saved(tmp_path, headed))) == wanted
 
 
 def height(reading):
@@ -352,20 +353,20 @@ def test_choice_experiments_in_other_forms_are_the_same(tmp_path):
                 shown = dict(zip(names, pair[i], strict=True))
                 long.append({"id": p.name, "task": t, "concept": i + 1, "Response": c + 1} | shown)
         conjoint.append(person)
-    want = height(pn.read(saved(tmp_path, wide)))
+    want = height(by_args(saved(tmp_path, wide)))
     for rows in (flags, conjoint, long):
-        assert height(pn.read(saved(tmp_path, rows))) == want
+        assert height(by_args(saved(tmp_path, rows))) == want
     wide[2]["A_price"] = -99
     with pytest.raises(DataError, match=r"-99 in A_price and B_price \(1 cell\) can be read"):
-        pn.read(saved(tmp_path, wide))
+        by_args(saved(tmp_path, wide))
     alike = next(k for k, row in enumerate(wide) if row["A_brand"] == row["B_brand"])
     brands = [row | {"choice": row[f"{row['choice']}_brand"]} for row in wide[3:]]
     assert alike < len(wide)
     with pytest.raises(DataError, match=r"the brand of A and B alike, so that either can be"):
-        pn.read(saved(tmp_path, brands))
+        by_args(saved(tmp_path, brands))
     told = [row for row in brands if row["A_brand"] != row["B_brand"]]
     again = [row for row in wide[3:] if row["A_brand"] != row["B_brand"]]
-    by_brand, by_option = (pn.read(saved(tmp_path, rows)) for rows in (told, again))
+    by_brand, by_option = (by_args(saved(tmp_path, rows)) for rows in (told, again))
     assert height(by_brand) == height(by_option)
 
 
@@ -398,11 +399,11 @@ def test_workbooks_with_one_table_are_read_and_lines_are_rows_of_the_sheet(tmp_p
     cells = [list(rows[0]), *([*row.values()] for row in rows)]
     file = tmp_path / "file.xlsx"
     workbook(file, Trials=cells, Notes=[["made in May"]])
-    assert options_and_rewards(pn.read(file)) == WANTED
+    assert options_and_rewards(by_args(file)) == WANTED
     cells[5][3] = "many"
     workbook(file, Trials=cells)
     with pytest.raises(DataError, match="got 'many' at line 6"):
-        pn.read(file)
+        by_args(file)
     workbook(file, Trials=cells, People=[["id", "age"], ["p01", 31]])
     with pytest.raises(DataError, match=r"one sheet with a table; got Trials \(97 rows\), People"):
-        pn.read(file)
+        by_args(file)

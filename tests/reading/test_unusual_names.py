@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import penchant as pn
-from penchant.errors import DataError, command_line_wording
+from penchant.cli.wording import error_words
+from penchant.errors import DataError
 from penchant.reading.asked import ALSO
+from penchant.reading.read import read_by_arguments as by_args
 
 
 def table(n_people=3, n_trials=12, seed=4, **made):
@@ -26,7 +27,7 @@ def table(n_people=3, n_trials=12, seed=4, **made):
 
 def asked(data, **known):
     with pytest.raises(DataError) as error:
-        pn.read(data, **known)
+        by_args(data, **known)
     return str(error.value)
 
 
@@ -38,7 +39,7 @@ def test_choices_and_rewards_of_unknown_names_are_asked_for_together():
     assert "chosen='wybor'" in words
     assert ", together with " in words
     assert "reward='odul'" in words
-    assert pn.read(table(), **KNOWN).kind == "play"
+    assert by_args(table(), **KNOWN).kind == "play"
 
 
 def test_what_the_option_taken_paid_is_no_choice_experiment():
@@ -50,7 +51,7 @@ def test_what_the_option_taken_paid_is_no_choice_experiment():
     ).rename_columns(["bird", "choice", "odul", "val1", "val2"])
     words = asked(data)
     assert "task data (choices and rewards), if odul says what each choice paid" in words
-    assert pn.read(data, reward="odul", base=1, subject="bird").kind == "play"
+    assert by_args(data, reward="odul", base=1, subject="bird").kind == "play"
 
 
 def test_chances_that_stay_are_no_offers():
@@ -71,12 +72,10 @@ def test_blocks_that_begin_anew_in_every_session_are_asked_about_with_them():
     words = asked(data, **KNOWN)
     assert "sesh (1, 2) and seq (1, 2) change once and again within people" in words
     assert "block=('sesh', 'seq') or block='sesh' or block='seq' for the first" in words
-    assert len(pn.read(data, **KNOWN, block=("sesh", "seq")).data) == 12
-    with (
-        command_line_wording(),
-        pytest.raises(DataError, match="--block sesh,seq or --block sesh or"),
-    ):
-        pn.read(data, **KNOWN)
+    assert len(by_args(data, **KNOWN, block=("sesh", "seq")).data) == 12
+    with pytest.raises(DataError) as refused:
+        by_args(data, **KNOWN)
+    assert "--block sesh,seq or --block sesh or" in error_words(refused.value)
 
 
 def test_first_rows_of_another_word_are_asked_about_though_blocks_were_said():
@@ -87,7 +86,7 @@ def test_first_rows_of_another_word_are_asked_about_though_blocks_were_said():
     )
     words = asked(data, **KNOWN, block="level")
     assert "as everybody's first rows have 'trial_run' in mode" in words
-    read = pn.read(data, **KNOWN, block="level", where="mode != 'trial_run'")
+    read = by_args(data, **KNOWN, block="level", where="mode != 'trial_run'")
     assert sum(episode.n_events for episode in read.data) == 39
 
 
@@ -113,7 +112,7 @@ def test_a_counter_of_an_unknown_name_is_asked_about_where_rows_are_in_another_o
     )
     words = asked(data, **KNOWN)
     assert "draw counts the rows of everybody and season, in another order" in words
-    read = pn.read(data, **KNOWN, decision="draw", block="season")
+    read = by_args(data, **KNOWN, decision="draw", block="season")
     assert len(read.data) == 6
 
 
@@ -128,10 +127,10 @@ def test_losses_in_words_that_no_list_knows_are_asked_about():
     assert "can be read in two ways: all of them say what was won" in words
     assert "reward='odul[verliest < 0]'" in words
     known = KNOWN | {"reward": "odul[verliest < 0]"}
-    paid = np.concatenate([episode.rewards for episode in pn.read(data, **known).data])
+    paid = np.concatenate([episode.rewards for episode in by_args(data, **known).data])
     assert (paid < 0).any()
     assert (paid > 0).any()
-    plain = pn.read(data, **(KNOWN | {"reward": "odul[1]"}))
+    plain = by_args(data, **(KNOWN | {"reward": "odul[1]"}))
     assert min(episode.rewards.min() for episode in plain.data) > 0
 
 
@@ -143,7 +142,7 @@ def test_gains_and_losses_of_unknown_names_are_offered_as_two():
     )
     words = asked(data, chosen="wybor")
     assert "reward=('gagne', 'perdu') (the first less the second)" in words
-    read = pn.read(data, chosen="wybor", reward=("gagne", "perdu"), subject="bird")
+    read = by_args(data, chosen="wybor", reward=("gagne", "perdu"), subject="bird")
     assert read.data[0].rewards.min() < 0
 
 
@@ -161,7 +160,7 @@ def test_what_totals_grow_by_is_told_in_the_plays_that_are_read():
     )
     known = KNOWN | {"reward": "diff(odul)", "block": ("scan",), "decision": "draw"}
     for rows in (data, shuffled(data)):
-        read = pn.read(rows, **known)
+        read = by_args(rows, **known)
         assert all(episode.rewards.tolist() == [10.0] * 8 for episode in read.data)
 
 
@@ -182,7 +181,7 @@ def test_flags_that_change_places_are_no_labels():
         choice_tm1=lambda p, t, o, r: None,
         chose_best=lambda p, t, o, r: r,
     ).rename_columns(["bird", "reward", "choice_A", "choice_B", "choice_tm1", "chose_best"])
-    assert pn.read(data, subject="bird").n_options == 2
+    assert by_args(data, subject="bird").n_options == 2
 
 
 def test_a_flag_of_something_else_beside_flags_of_options_is_no_option():
@@ -192,7 +191,7 @@ def test_a_flag_of_something_else_beside_flags_of_options_is_no_option():
         chose_B=lambda p, t, o, r: o,
         chose_best=lambda p, t, o, r: int(t % 3 == 0),
     ).rename_columns(["bird", "reward", "chose_A", "chose_B", "chose_best"])
-    assert dict(pn.read(data, subject="bird").options) == {"A": "0", "B": "1"}
+    assert dict(by_args(data, subject="bird").options) == {"A": "0", "B": "1"}
 
 
 def test_flags_that_hold_words_of_another_task_are_asked_about():
@@ -210,7 +209,7 @@ def test_minus_one_and_one_are_asked_about():
     words = asked(data, **KNOWN)
     assert "wybor holds -1 and 1" in words
     assert "options=[-1, 1] for the first" in words
-    assert pn.read(data, **KNOWN, options=[-1, 1]).n_options == 2
+    assert by_args(data, **KNOWN, options=[-1, 1]).n_options == 2
 
 
 def test_rounds_that_count_trials_are_asked_about():
@@ -256,7 +255,7 @@ def wide(n_people=5, n_trials=10, **more):
 def test_numbered_columns_of_unknown_names_are_unfolded_by_what_is_said():
     words = asked(wide())
     assert "for play chosen='ans' or chosen='pay', together with reward='ans'" in words
-    read = pn.read(wide(), chosen="ans", reward="pay", subject="koodi")
+    read = by_args(wide(), chosen="ans", reward="pay", subject="koodi")
     assert [episode.n_events for episode in read.data] == [10] * 5
 
 
@@ -270,7 +269,7 @@ def test_lists_of_unknown_names_are_unfolded_by_what_is_said():
     rows = [{"koodi": f"k{k}", "ans": str(answers[k:]), "pay": str(paid[k:])} for k in range(2)]
     words = asked(pa.Table.from_pylist(rows))
     assert "chosen='ans' or chosen='pay', together with reward='ans' or reward='pay'" in words
-    read = pn.read(pa.Table.from_pylist(rows), chosen="ans", reward="pay", subject="koodi")
+    read = by_args(pa.Table.from_pylist(rows), chosen="ans", reward="pay", subject="koodi")
     assert [episode.n_events for episode in read.data] == [6, 5]
 
 
@@ -301,7 +300,7 @@ def screens(*, feedback, choice):
 def test_what_stands_below_choices_is_offered_as_their_reward():
     data = screens(feedback="resultat", choice="response")
     assert "reward='resultat'" in asked(data)
-    read = pn.read(data, reward="resultat")
+    read = by_args(data, reward="resultat")
     assert [episode.n_decisions for episode in read.data] == [12] * 3
 
 
@@ -382,4 +381,4 @@ def test_gains_and_losses_are_no_options_where_those_are_named():
         loss_amount=lambda p, t, o, r: 0 if r else 5,
     ).rename_columns(["subject", "choice", "gain_amount", "loss_amount"])
     assert "options=[3, 7] for labels" in asked(data)
-    assert pn.read(data, options=[3, 7]).kind == "play"
+    assert by_args(data, options=[3, 7]).kind == "play"

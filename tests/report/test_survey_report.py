@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import penchant as pn
-from penchant.errors import command_line_wording
 from penchant.models.offers.attributes import Attributes
 from penchant.population.subject_estimates import dragged
 from penchant.report.study_everybody import population_figures
@@ -35,10 +34,9 @@ def found(survey):
     from penchant.cli.studying import read_experiment
     from penchant.cli.workflow_options import Compared, Experiment, Played
 
-    with command_line_wording():
-        data, model = read_experiment(
-            str(survey), Played(), Compared(condition=["region"]), Experiment(price="cost")
-        )
+    data, model = read_experiment(
+        str(survey), Played(), Compared(condition=["region"]), Experiment(price="cost")
+    )
     return pn.study(data, model, population=True, n_replicates=0, threads=1)
 
 

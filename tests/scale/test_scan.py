@@ -338,7 +338,7 @@ def test_rows_of_decisions_that_lie_anywhere_are_sorted_once(trips, tmp_path):
     _parquet(trips.take(pa.array(order[:700])), folder / "a.parquet", row_group_size=100)
     _parquet(trips.take(pa.array(order[700:])), folder / "b.parquet")
     with pytest.raises(
-        pn.errors.DataError, match=r"again at row \d+ of .*a.parquet. Sort the file .*sort=T"
+        pn.errors.DataError, match=r"again at row \d+ of .*a.parquet.\nSort the file .*sort=T"
     ):
         pn.scan(folder, **ALL)
     given = {"sort": True, "cache": tmp_path / "cache", "chunk_rows": 300}

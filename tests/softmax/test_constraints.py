@@ -196,7 +196,7 @@ def test_malformed_constraints_are_refused(matrix, bound, words):
 
 
 def test_bounds_on_unknown_variables_are_refused():
-    with pytest.raises(pn.errors.DataError, match=r"got 'prise'.*Did you mean 'price'"):
+    with pytest.raises(pn.errors.DataError, match=r"got 'prise'(?s:.*)Did you mean 'price'"):
         pn.Constraints.at_least(["price", "wait"], prise=0.5)
 
 

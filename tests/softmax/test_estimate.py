@@ -64,7 +64,7 @@ def test_an_estimate_is_pickled_without_its_data_and_takes_it_back(estimate):
 def test_what_needs_the_data_says_so(estimate, ask):
     again = pickle.loads(pickle.dumps(estimate))
     with pytest.raises(
-        pn.errors.DataError, match=r"must have the choices.*attach\(choices\) first"
+        pn.errors.DataError, match=r"must have the choices(?s:.*)attach\(choices\) first"
     ):
         ask(again)
 

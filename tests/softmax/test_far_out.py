@@ -5,7 +5,7 @@ import pytest
 
 import penchant as pn
 from exact_maximum import exact_maximum
-from penchant.softmax.solve import stable_maximum
+from penchant.softmax.stable_newton import StableChoiceLikelihood, stable_newton
 
 
 def _assert_exact(estimate, exact, rel=1e-11):
@@ -191,7 +191,8 @@ def test_careful_steps_end_where_newtons_method_does():
     available[:, 0] = True
     sets = pn.Choices.from_arrays(x, None, available=available, offset=rng.normal(size=(60, 4)))
     choices = pn.simulate(sets, [0.5, -1.0, 0.2], rng=rng)
-    found = stable_maximum(choices, np.full(3, 10.0), np.zeros(3), 50)
+    likelihood = StableChoiceLikelihood.of(choices, np.full(3, 10.0))
+    found = stable_newton(likelihood, np.zeros(3), 50)
     expected = pn.fit(choices)
     assert found.settled and found.proof
     assert found.theta == pytest.approx(expected.theta, rel=1e-12)

@@ -115,7 +115,7 @@ def test_units_do_not_matter(unit):
 def test_units_whose_square_is_no_number_are_refused(unit):
     data = case()
     units = np.array([unit, 1.0, 1.0])
-    with pytest.raises(pn.errors.DataError, match=r"x1 of size .* Choose other units"):
+    with pytest.raises(pn.errors.DataError, match=r"x1 of size .*\nChoose other units"):
         pn.fit(pn.Choices.from_arrays([x * units for x in data.sets], data.chosen))
 
 

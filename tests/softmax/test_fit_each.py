@@ -128,7 +128,7 @@ def test_labels_that_are_numbers_are_found_as_they_are_written():
     estimates = pn.fit_each(pn.Choices.from_arrays(x, drawn.chosen, subject=who))
     assert estimates["207"].subject == estimates.of(207).subject == estimates[1].subject
     with pytest.raises(
-        IndexError, match=r"from 0 to 2; got 207\. It is the label .* use of\(207\)"
+        IndexError, match=r"from 0 to 2; got 207\.\nIt is the label .* use of\(207\)"
     ):
         estimates[207]
 

@@ -168,7 +168,7 @@ def test_unidentified_parameters_have_no_bounds_and_the_others_theirs():
 @pytest.mark.parametrize(
     ("level", "words"),
     [
-        (95, "level must lie between 0 and 1; got 95. Did you mean 0.95"),
+        (95, "level must lie between 0 and 1; got 95.\nDid you mean 0.95"),
         (0.0, "level must lie between 0 and 1"),
         (1.0, "level must lie between 0 and 1"),
         (True, "level must lie between 0 and 1"),

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 import made
 import penchant as pn
 import reference
-from penchant.softmax import fit_each, separation
+from penchant.softmax import decisions, fit_each
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import maximise
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
+    choice_cone,
+    is_separated,
     may_depend_on_small,
     small_difference_bound,
     typical_difference,
@@ -35,7 +37,7 @@ def _refuse(*arguments):
 @pytest.mark.parametrize("kind", STRONG, ids=["3 variables", "20 variables"])
 def test_one_pass_settles_that_strong_effects_hang_on_nothing_small(monkeypatch, kind):
     x, chosen = _strong(*kind)
-    monkeypatch.setattr(separation, "zero_small_differences", _refuse)
+    monkeypatch.setattr(decisions, "zero_differences", _refuse)
     assert pn.fit(pn.Choices.from_arrays(x, chosen)).status == "converged"
 
 
@@ -97,7 +99,7 @@ def test_where_the_bound_rules_it_out_rounded_choices_are_not_separated(seed):
         return
     scale = np.sqrt(np.diag(likelihood.spread()))
     rounded = zero_differences(choices, NEGLIGIBLE_DIFFERENCE * typical_difference(choices, scale))
-    assert rounded is None or not separation.is_separated(rounded, scale)
+    assert rounded is None or not is_separated(choice_cone(rounded, scale))
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 import penchant as pn
 import reference
 from made import case, half_separated_case, separated_case
+from penchant.softmax.decisions import ChoiceDecisions
 from penchant.softmax.separation import (
     _furthest_in_plane,
-    _nnls_bound,
     _solve_linear_program,
     _unique_vertex,
-    certificate,
-    differences_of,
+    certified_maxima,
+    choice_cone,
+    nnls_bounds,
     parameter_limits,
 )
-from penchant.softmax.solve import maximum_likelihood
+from penchant.softmax.solve import solve
 
 
 def _direction(estimate):
@@ -338,9 +339,9 @@ def test_one_outlier_does_not_make_a_well_determined_estimate_weak():
 def test_the_certificate_needs_a_small_decrement():
     covariance = np.array([[0.5, 0.1], [0.1, 0.3]])
     largest = np.array([2.0, 1.5])
-    assert certificate(largest, covariance, 1e-6, 100.0)
-    assert not certificate(largest, covariance, 0.5, 100.0)
-    assert not certificate(1e9 * largest, covariance, 1e-10, 100.0)
+    both = np.array([largest, largest, 1e9 * largest]), np.array([covariance] * 3)
+    found = certified_maxima(*both, np.array([1e-6, 0.5, 1e-10]), np.full(3, 100.0))
+    assert found.tolist() == [True, False, False]
 
 
 @given(
@@ -407,16 +408,16 @@ def test_multipliers_tell_whether_the_linear_program_comes_anywhere(seed):
     goals = [(rows.sum(axis=0), len(rows)), (rng.choice([-1.0, 1.0]) * np.eye(d)[0], 1)]
     for goal, size in goals:
         furthest = goal @ _solve_linear_program(goal, np.vstack([rows, allowed]))
-        assert _nnls_bound(goal, rows, allowed).decides(size) == (furthest > 1e-6 * size)
+        assert nnls_bounds([goal], rows, allowed)[0].decides(size) == (furthest > 1e-6 * size)
 
 
 def test_multipliers_leave_to_the_linear_program_what_is_nearly_balanced():
     rows = np.array(
         [[1.0, 0.3, 0.2], [-1.0, -0.3, -0.2 + 1e-6], [0.5, -1.0, 0.1], [-0.5, 1.0, 0.1]]
     )
-    assert _nnls_bound(rows.sum(axis=0), rows, np.empty((0, 3))).decides(4) is True
+    assert nnls_bounds([rows.sum(axis=0)], rows, np.empty((0, 3)))[0].decides(4) is True
     rows[2:] = [[0.5, -1.0, 1e-6], [-0.5, 1.0, 0.0]]
-    assert _nnls_bound(rows.sum(axis=0), rows, np.empty((0, 3))).decides(4) is None
+    assert nnls_bounds([rows.sum(axis=0)], rows, np.empty((0, 3)))[0].decides(4) is None
 
 
 @given(seed=st.integers(0, 10**6), whole=st.booleans())
@@ -459,10 +460,10 @@ def test_weights_go_where_linear_programs_say_that_recession_directions_lead(see
     x = rng.integers(-2, 3, size=(int(rng.integers(4, 30)), 2, 3)) * [1.0, 1e-2, 30.0]
     chosen = (x @ rng.integers(-1, 2, size=3) + rng.normal(size=x.shape[:2]) / 3).argmax(axis=1)
     choices = pn.Choices.from_arrays(x, chosen)
-    found = maximum_likelihood(choices, threads=1)
+    found = solve(ChoiceDecisions(choices, 1))
     if found.recession is None or not found.known.complete:
         return
-    where = parameter_limits(differences_of(choices, found.known.scale), found.recession)
+    where = parameter_limits(choice_cone(choices, found.known.scale), found.recession)
     np.testing.assert_array_equal(np.where(np.isinf(found.theta), found.theta, 0.0), _ends(where))
 
 

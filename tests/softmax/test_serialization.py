@@ -90,7 +90,7 @@ def _damaged(field, value, kind="converged"):
         ("theta", 1.0, "theta must hold numbers"),
         ("names", ["a", "b"], r"theta must hold numbers of shape \(2,\)"),
         ("names", ["a", "a", "b"], "names must differ; got a"),
-        ("names", "abc", "names must be a list of names"),
+        ("names", "abc", "names must be a list of text"),
         ("covariance", [[1.0]], r"covariance must hold numbers of shape \(3, 3\)"),
         ("covariance", [[1, 2, 3], [1, 2], [1, 2, 3]], "covariance must hold numbers"),
         ("covariance", [[-1, 0, 0], [0, 1, 0], [0, 0, 1]], "covariance must have no negative"),

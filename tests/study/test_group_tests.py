@@ -6,7 +6,8 @@ import pytest
 from scipy import stats
 
 import penchant as pn
-from penchant.errors import DataError, command_line_wording
+from penchant.cli.wording import in_options
+from penchant.errors import DataError
 from penchant.models.model import natural_parameters
 from penchant.report.study_words import asked, in_short, methods
 from penchant.studies.groups import factors_of, ranges_of
@@ -209,9 +210,7 @@ def test_the_methods_say_nothing_of_what_was_not_done_and_speak_the_language_of_
     assert "egret" not in " ".join([*in_short(mixed), called]) and "--" not in called
     assert "parameter_prior=ScaledPrior()" in in_short(mixed)[1]
     assert "--" not in " ".join(in_short(mixed))
-    with command_line_wording():
-        assert "--prior weak" in in_short(mixed)[1]
-        assert "--prior weak" in in_short(mixed)[1]
+    assert "--prior weak" in in_options(in_short(mixed)[1])
 
 
 def test_the_report_asks_whether_the_groups_differ(mixed):

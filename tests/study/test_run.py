@@ -9,7 +9,7 @@ from scipy import stats
 
 import penchant as pn
 from penchant.errors import DataError, PenchantWarning
-from penchant.softmax.hypotheses import Parameter
+from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.studies.findings import TABLES
 from penchant.studies.groups import natural_again
 from penchant.studies.plan import Plan
@@ -231,7 +231,7 @@ def test_the_joint_likelihood_counts_everybody(found):
         ({"intervals": "bayes"}, "intervals must be 'wald' or 'profile'; got 'bayes'. Choose one."),
         ({"n_replicates": -1}, "n_replicates must be a whole number, 0 or more; got -1."),
         ({"seed": 1.5}, "seed must be a whole number, 0 or more; got 1.5."),
-        ({"threads": 0}, "threads must be at least 1; got 0. Leave it out to use all."),
+        ({"threads": 0}, "threads must be at least 1; got 0.\nLeave it out to use all."),
         ({"nominals": {"middle": NOMINALS["low"]}}, "nominals must be for 'low' and 'high'; got"),
         ({"landscape": {"A": MEANS["A"]}}, "landscape must hold mean rewards for every landscape"),
     ],
@@ -286,7 +286,7 @@ def test_mean_rewards_may_be_in_a_file_of_their_own(tmp_path):
 def test_an_interval_of_a_logarithm_without_bound_is_infinite_in_its_own_units():
     class Pooled:
         def parameters_at(self, level):
-            return (Parameter("log temperature", 0.5, 600.0, -1175.0, 1177.0),)
+            return (ParameterEstimate("log temperature", 0.5, 600.0, -1175.0, 1177.0),)
 
     (found,) = natural_again(Pooled(), 0.95)
     assert (found.name, found.low, found.high) == ("temperature", 0.0, np.inf)
@@ -297,8 +297,8 @@ def test_a_pooled_rate_and_its_interval_stay_between_0_and_1():
     class Pooled:
         def parameters_at(self, level):
             return (
-                Parameter("log temperature", 0.5, 0.4, -0.3, 1.3),
-                Parameter("learning_rate", 0.83, 0.0964, 0.641, 1.019),
+                ParameterEstimate("log temperature", 0.5, 0.4, -0.3, 1.3),
+                ParameterEstimate("learning_rate", 0.83, 0.0964, 0.641, 1.019),
             )
 
     model = pn.QLearning(n_options=3)

@@ -250,7 +250,7 @@ def test_a_model_of_ones_own_is_asked_with_and_must_be_given_after_a_rest():
     asker = pn.ask(Shopper(), offers, about="exponent")
     asker.answer(asker.next(), chosen=2)
     document = asker.to_dict()
-    with pytest.raises(DataError, match="model must be given, as the asker was saved with one"):
+    with pytest.raises(DataError, match="model must be given, as the session was kept with one"):
         pn.results.Asker.from_dict(document)
     assert pn.results.Asker.from_dict(document, Shopper()).next() == asker.next()
 

@@ -351,7 +351,7 @@ def test_an_agent_that_remembers_takes_shares_as_parameters():
     class Stayer:
         weights = ("stay",)
         shape = ()
-        natural = (pn.models.Natural("lapse", "share", 0, scale=0.8),)
+        parameters = (pn.models.Parameter.share("lapse", "stay", 0.8),)
 
         def explanatory(self, episode):
             x = np.zeros((episode.n_events, 2, 1))

@@ -42,15 +42,13 @@ from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.models.spatial.ucl import UCL
 from penchant.output import (
     MAX_FRAME_ROWS_SHOWN,
-    Backend,
+    Columns,
     Result,
     Table,
     decode,
     encode,
     format_cell,
     format_count,
-    frame_backend,
-    make_frame,
 )
 
 Mode = Literal["watch", "suggest", "decide"]
@@ -129,13 +127,11 @@ class Advice(Result):
     p_slip: float = 0.0
     p_accept: float = 0.0
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """The advice as a row."""
         low, high = self.gain_interval
         own = {name: [value] for name, value in vars(self).items() if name != "gain_interval"}
-        return make_frame(
-            {**own, "gain_low": [low], "gain_high": [high]}, backend or frame_backend(self)
-        )
+        return {**own, "gain_low": [low], "gain_high": [high]}
 
     def table(self) -> Table:
         """The advice as a table, its reason below."""
@@ -555,11 +551,11 @@ class Helper(Result):
         notes = (f"{left} decisions before: see to_frame().",) if left else ()
         return Table(repr(self).strip("<>"), (), names, cells, notes)
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """The log, a row for every decision."""
         rows = [row for row in self.log if not row.get("ended")]
         columns = {name: [row[name] for row in rows] for name in LOG_COLUMNS}
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def to_dict(self) -> dict[str, Any]:
         """Settings and log, ready for JSON: `from_dict` replays them."""

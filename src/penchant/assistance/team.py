@@ -31,7 +31,7 @@ from penchant.models.model import Agents
 from penchant.models.simulate import agents_of, picked
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.models.spatial.ucl import UCL
-from penchant.output import Backend, Result, frame_backend, make_frame
+from penchant.output import Columns, Result
 
 OperatorKind = Literal["expert", "novice", "wrong", "local", "kernel", "q-learner"]
 KINDS: tuple[OperatorKind, ...] = ("expert", "novice", "wrong", "local", "kernel", "q-learner")
@@ -238,11 +238,11 @@ class Gains(Result):
     regret: Mapping[str, Vector]
     trust: Vector
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A row per operator: regret per choice under every condition, and trust."""
         columns: dict[str, Any] = {"kind": [self.kind] * len(self.trust)}
         columns |= {f"regret_{name}": values.tolist() for name, values in self.regret.items()}
-        return make_frame(columns | {"trust": self.trust.tolist()}, backend or frame_backend(self))
+        return columns | {"trust": self.trust.tolist()}
 
     def __repr__(self) -> str:
         return f"<Gains of {len(self.trust)} operators ({self.kind})>"
@@ -380,12 +380,10 @@ class Apprenticeship(Result):
     regret: Mapping[str, Vector]
     similarity: Vector
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A row per expert: regret by what was taken over, and the correlation of the maps."""
         columns = {f"regret_{name}": values.tolist() for name, values in self.regret.items()}
-        return make_frame(
-            columns | {"similarity": self.similarity.tolist()}, backend or frame_backend(self)
-        )
+        return columns | {"similarity": self.similarity.tolist()}
 
     def __repr__(self) -> str:
         return f"<Apprenticeship: {self.n_watched} plays watched of {len(self.similarity)} experts>"

@@ -25,7 +25,7 @@ from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
-from penchant.output import Backend, Result, frame_backend, make_frame
+from penchant.output import Columns, Result
 from penchant.population.regret_growth import growth_orders
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.prior import ScaledPrior
@@ -112,13 +112,11 @@ class Warned(Result):
     interval: tuple[float, float]
     reasons: tuple[str, ...]
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A single row: the probability, its interval, and the reasons."""
         low, high = self.interval
         columns = {"probability": [self.probability], "low": [low], "high": [high]}
-        return make_frame(
-            columns | {"reasons": ["; ".join(self.reasons)]}, backend or frame_backend(self)
-        )
+        return columns | {"reasons": ["; ".join(self.reasons)]}
 
     def __repr__(self) -> str:
         low, high = self.interval
@@ -148,7 +146,7 @@ class EarlyWarning(Result):
         held_out = self.calibration
         return low <= held_out.slope <= high and held_out.brier < held_out.base_brier
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A row per feature: its mean and sd in the training plays, and its weight per sd."""
         errors = np.sqrt(np.diag(self.covariance))
         columns = {
@@ -158,7 +156,7 @@ class EarlyWarning(Result):
             "weight": self.theta[1:].tolist(),
             "standard_error": errors[1:].tolist(),
         }
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def of(self, play: Episode, *, task: str) -> Warned:
         """The probability that somebody whose play begins like this will do poorly.
@@ -415,12 +413,12 @@ class WarningScores(Result):
     poor: BoolVector
     by: Mapping[FeatureSet, Calibration]
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A row per set of features: accuracy on players left out."""
         names = ("auc", "brier", "base_brier", "slope")
         columns: dict[str, Any] = {"by": list(self.by), "at": [self.at] * len(self.by)}
         columns |= {name: [getattr(one, name) for one in self.by.values()] for name in names}
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def __repr__(self) -> str:
         return f"<WarningScores of {len(self.poor)} players after {self.at} choices>"

@@ -70,6 +70,13 @@ class EventContext(NamedTuple):
         before, after = MappingProxyType(dict(self.before)), MappingProxyType(dict(self.after))
         return EventContext(before, after, self.available)
 
+    def with_mask_of(self, other: EventContext, n_events: int) -> EventContext:
+        """The context of events at which all options could be chosen, if `other` has a mask."""
+        if self.available is not None or other.available is None:
+            return self
+        mask = np.ones((n_events, other.available.shape[1]), dtype=bool)
+        return EventContext(self.before, self.after, mask)
+
 
 def read_event_context(
     before: Any, after: Any, available: Any, events: Events, place: Place
@@ -164,14 +171,11 @@ def _read_availability(available: Any, events: Events, place: Place) -> BoolVect
             "chosen must be among the options that are available; got "
             f"{format_list(cells, wrong.size)}. Correct one of them."
         )
-    # Compiled likelihoods have arrays of one width, so every event must have as many options.
-    counts = mask.sum(axis=1)
-    odd = np.flatnonzero((counts != counts[0]) | (counts < 2))
-    if odd.size:
+    none = np.flatnonzero(~mask.any(axis=1))
+    if none.size:
         raise DataError(
-            "available must leave as many options at every event, at least two; got "
-            f"{counts[0]} at {place(0)} and {counts[odd[0]]} at {place(int(odd[0]))}. Make "
-            "episodes of each number, or leave events without a choice out."
+            f"available must leave an option at every event; got none at {place(int(none[0]))}. "
+            "Give True for every option that could be chosen."
         )
     return mask
 
@@ -216,8 +220,8 @@ class Episode:
         What the player learnt after it beside the reward, such as a gain and a loss. A model may
         use it for later decisions only.
     available
-        True for every option that could be chosen, (n_events, n_options), as many at every event;
-        all could if not given.
+        True for every option that could be chosen, (n_events, n_options): any of them, and any
+        number, at each event; all could if not given.
 
     Attributes
     ----------
@@ -442,7 +446,9 @@ subtract 1, options are counted from 0.
             None if available is None else [available],
         )
         new = read_event_context(*given, one, lambda k: place(n + k))
-        seen = concat_contexts([self.seen, new]) if n else new
+        past = self.seen
+        both_masked = [past.with_mask_of(new, n), new.with_mask_of(past, 1)]
+        seen = concat_contexts(both_masked) if n else new
         return Episode.of_events(both, self.subject, self.block, seen)
 
     def _needs_no_check(self, chosen: Any, reward: Any) -> bool:

@@ -17,8 +17,7 @@ import numpy as np
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode import Episode, EventContext, read_event_context
 from penchant.bandit.landscape import check_locations
-from penchant.errors import DataError, argument, either, format_list
-from penchant.output import preserve_frame_backend
+from penchant.errors import Code, DataError, argument, format_list
 from penchant.tables.columns import flagged
 from penchant.tables.events import Events, check_events, read_events
 from penchant.tables.frames import (
@@ -60,7 +59,6 @@ ContextColumns = str | Sequence[Any] | Mapping[str, Any]
 MAX_BLOCK_LABELS = 20
 
 
-@preserve_frame_backend
 def episodes_from_frame(
     frame: Any,
     *,
@@ -274,9 +272,7 @@ def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, blo
         people = " or ".join(argument("subject", str(column)) for column in columns)
         ways = f"{people} if it names people, or {blocks}"
         return f"Column {names} tells them apart: add {ways} if each of its labels is a play"
-    both = either(
-        f"subject='{subject}+{columns[0]}' of `read`", f"--subject {subject}+{columns[0]}"
-    )
+    both = f"{argument('subject', f'{subject}+{columns[0]}')}{argument(' of `read`')}"
     return (
         f"Column {names} tells them apart: add {blocks} if each of its labels is a play of its "
         f"own, {both} if the same label of {subject} is several people"
@@ -342,7 +338,7 @@ def _commonest_label_filter(table: Table, column: Any) -> str:
     cells = [cell for cell in table[column].to_list() if cell is not None]
     name = str(column) if str(column).isidentifier() else f"`{column}`"
     kept = where_said(f"{name} == {max(cells, key=cells.count)!r}")
-    return f"{kept}{either(' to `read`', '')}"
+    return f"{kept}{argument(' to `read`')}"
 
 
 def _restart_remedy(episode: IntVector, number: IntVector, decision: Any) -> str:
@@ -356,8 +352,8 @@ def _restart_remedy(episode: IntVector, number: IntVector, decision: Any) -> str
             np.unique(np.stack([plays, own], axis=1), axis=0)
         ) < len(own):
             return ""
-    fresh = either(f"block='restarts({decision})' of `read`", f"--block 'restarts({decision})'")
-    on = either("decision='none' of `read`", "--decision none")
+    fresh = f"{argument('block', f'restarts({decision})')}{argument(' of `read`')}"
+    on = f"{argument('decision', 'none')}{argument(' of `read`')}"
     return (
         f"{decision} begins anew among the rows of a subject: add {fresh} if each time another "
         f"play begins, in which beliefs start afresh; {on} if it goes on in the order of the rows"
@@ -397,7 +393,7 @@ def _check_settings(base: int, gaps: Gaps, chosen: Any, options: Any, locations:
         raise DataError(
             f"{argument('locations')} must be given where the columns of chosen are coordinates; "
             "got none. Say where the options lie, e.g. "
-            f"{either('locations=grid(10, 10)', '--grid 10x10')}."
+            f"{argument('locations', Code('grid(10, 10)'))}."
         )
     if several and options is not None:
         raise DataError(
@@ -564,7 +560,7 @@ def _unnumbered_rows_remedy(name: Any, numbers: Vector) -> str:
         return ""
     column = str(name) if str(name).isidentifier() else f"`{name}`"
     kept = where_said(f"{column} >= {given.min():g}")
-    return f", or pass {kept}{either(' to `read`', '')} if nobody decided in the other rows"
+    return f", or pass {kept}{argument(' to `read`')} if nobody decided in the other rows"
 
 
 def _float_column(table: Table, name: Any, role: str) -> Vector:

@@ -16,8 +16,8 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
-from penchant.errors import DataError, argument, closest_match_hint, either, format_list
-from penchant.output import Backend, preserve_frame_backend, single_option_notes, weight_notes
+from penchant.errors import DataError, argument, closest_match_hint, format_list
+from penchant.output import single_option_notes, weight_notes
 from penchant.tables import arrays
 from penchant.tables.arrays import available_counts, available_mask, check_available, one_by_one
 from penchant.tables.layouts import (
@@ -48,7 +48,7 @@ def contrasted_options(
     labels: tuple[Any, ...], options: Sequence[Any] | None, reference: Any
 ) -> list[int]:
     """Codes of the options that get a column: those given, or all but the reference."""
-    typed = either("reference", "--constants")
+    typed = argument("reference")
     if options is None:
         # Weights of all options would not be identified: only differences of utility matter.
         left_out = 0 if reference is None else _option_code(reference, labels, typed)
@@ -135,7 +135,7 @@ def decision_values(
         raise DataError(
             f"{name} must be the same for all options of a decision; got different values at "
             f"{places}. "
-            + either("Pass `values`, one per decision.", "Give it one value per decision.")
+            f"{argument('Pass `values`, one per decision')}."
         )
     return values
 
@@ -413,7 +413,6 @@ def from_arrays(
     )
 
 
-@preserve_frame_backend
 def from_frame(
     cls: type[Choices],
     frame: Any,
@@ -485,7 +484,6 @@ def from_frame(
     return cls(**long_fields(frame, columns, weight_kind=weight_kind, missing=missing))
 
 
-@preserve_frame_backend
 def from_wide(
     cls: type[Choices],
     frame: Any,
@@ -611,7 +609,6 @@ class Choices:
     notes: tuple[str, ...] = ()
     natural: NaturalParameters | None = None
     observed: bool = True
-    _frame_kind: Backend | None = None
 
     def __post_init__(self) -> None:
         # Compiled loops need contiguous arrays; a locked view leaves the user's own array writable.

@@ -148,10 +148,14 @@ def _document(asker: Asker, enough: bool) -> dict[str, Any]:
 
 def _print_row(table: pa.Table, offer: Offer) -> None:
     """The row of an offer, under the names of its columns."""
-    assert offer.number is not None
-    row = table.slice(offer.number, 1).to_pylist()[0]
+    row = _row(table, offer)
     print(",".join(map(str, row)))
     print(",".join(_cell(value) for value in row.values()))
+
+
+def _row(table: pa.Table, offer: Offer) -> dict[str, Any]:
+    assert offer.number is not None  # the table holds all that is offered
+    return table.slice(offer.number, 1).to_pylist()[0]
 
 
 def _cell(value: Any) -> str:
@@ -173,7 +177,7 @@ def _converse(
         if typed is None:
             break
         asker.answer(offer, typed)
-        rows.append(table.slice(offer.number, 1).to_pylist()[0] | {chosen: typed + questions.base})
+        rows.append(_row(table, offer) | {chosen: typed + questions.base})
         path = Path(questions.answers).expanduser()
         write_table(path, pa.Table.from_pylist(rows), overwrite=True)
     _say_known(asker)

@@ -34,9 +34,11 @@ from penchant.cli.tables import (
     open_raw,
     other_groups,
     read_as,
+    read_rows,
     typed_again,
     worth_command,
 )
+from penchant.cli.wording import in_options, results_in_options
 from penchant.cli.words import refuse, say, wrapped
 from penchant.errors import DataError, format_list
 from penchant.files.output import json_text
@@ -47,7 +49,6 @@ from penchant.models.model import Declared
 from penchant.models.record import doubts_of
 from penchant.output import format_count
 from penchant.reading.asked import FEW
-from penchant.reading.read import reading_of
 from penchant.reading.tasks import task_named
 from penchant.softmax.estimates import Estimates
 from penchant.tables.reading import TITLES, Reading
@@ -74,7 +75,7 @@ def _offer_words(estimates: Estimates) -> str:
         if status == "converged":
             lines.append(f"converged: {count} of {len(estimates)}.")
         else:
-            message = f"For example {who[0].subject}: {who[0].message}"
+            message = f"For example {who[0].subject}: {in_options(who[0].message)}"
             lines.append(f"{status}: {format_list(str(one.subject) for one in who)}. {message}")
     return "\n".join(lines)
 
@@ -83,7 +84,7 @@ def _document(estimate: Any) -> dict[str, Any]:
     return {
         "subject": estimate.subject,
         "status": estimate.status,
-        "message": estimate.message,
+        "message": in_options(estimate.message),
         "n_decisions": estimate.n_decisions,
     }
 
@@ -131,7 +132,7 @@ def _run_check_read(file: str | None, data: Data, history: History, json: bool) 
             "next": command,
             "groups": groups,
         }
-        print(json_text(document), end="")
+        print(json_text(results_in_options(document)), end="")
     else:
         print("\n".join([f"These are {TITLES[reading.kind]}.", *following.words()]))
     return 0 if reading.n_decisions else 1
@@ -158,7 +159,7 @@ def _after_choices(file: str, data: Data, history: History) -> _Following:
     command = command_typed(file, None, typed)
     try:
         asked = asked_of(data, History(), "choices")
-        reading = reading_of(open_raw(file, data), asked, where=data.where, kind="choices")
+        reading = read_rows(open_raw(file, data), asked, data, "choices")
     except DataError:  # a table of numbers that was described by other options
         return _Following(command, None)
     groups = groups_command(file, reading, None, typed)
@@ -206,7 +207,7 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
     if json:
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(encoding="utf-8")
-        print(json_text(document), end="")
+        print(json_text(results_in_options(document)), end="")
     else:
         print("\n".join([*_words(document), *following.words()]))
     return 0 if document["n_decisions"] else 1
@@ -261,7 +262,7 @@ def _words(document: dict[str, Any]) -> list[str]:
     if document["rewards"] is not None:
         low, high = document["rewards"]
         lines.append(f"{_chosen_words(document)}; rewards from {low:g} to {high:g}.")
-    lines += [f"Note: {note}" for note in document["notes"]]
+    lines += [f"Note: {in_options(note)}" for note in document["notes"]]
     if document["few_decisions"]:
         few = document["few_decisions"]
         lines.append(f"Note: fewer than {FEW} decisions, which tell little: {format_list(few)}.")

@@ -102,12 +102,16 @@ def check(
     data: Data = Data(),
     terms: Terms = Terms(),
     json: Annotated[Flag, Parameter(group=Group("Output", sort_key=6))] = False,
+    write: Annotated[
+        str | None, Parameter(group=Group("Output", sort_key=6), metavar="SCHEMA.toml")
+    ] = None,
     agent: Agent = Agent(),
     history: History = History(),
 ) -> int:
     """Validate a table of choices or of task data: its columns, options and estimates.
 
-    Nothing is written. Exit code 0: an estimate exists; 1: none does; 2: wrong usage or data.
+    Nothing but a schema is written. Exit code 0: an estimate exists, or the schema is whole; 1: not
+    so; 2: wrong usage or data.
 
     Parameters
     ----------
@@ -117,9 +121,16 @@ def check(
         - for stdin.
     json
         Print JSON instead of words.
+    write
+        Write what the names of columns say of FILE as a schema, with what is open as comments. With
+        --schema, say what is still open and show decisions as they are read.
     """
     from penchant.cli.running import is_scanned
 
+    if write is not None or (data.schema is not None and agent.model is None):
+        from penchant.cli.checking_schema import run_check_schema
+
+        return run_check_schema(file, data, history, write, json)
     if file is not None and is_scanned(file, play=agent.model is not None):
         from penchant.cli.people import run_check_files
 

@@ -24,6 +24,7 @@ from penchant.cli.tables import (
     load_offers,
     load_play,
     open_raw,
+    read_rows,
     said,
 )
 from penchant.cli.words import check_criterion, check_file, refuse, say
@@ -41,7 +42,7 @@ from penchant.population.compare import compare_groups
 from penchant.population.group_comparison import GroupComparison
 from penchant.population.subject_estimates import dragged
 from penchant.reading.played import event_labels
-from penchant.reading.read import CONSTANTS, reading_of
+from penchant.reading.read import CONSTANTS
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
 from penchant.workflow.beliefs import Latent, beliefs
@@ -120,7 +121,7 @@ def read_sets(
     data, history = data_of(table, sets)
     asked = asked_of(data, history, "choices", base=history.base or None)
     raw = open_raw(file, data)
-    reading = reading_of(raw, replace(asked, rivals=formulas), where=data.where, kind="choices")
+    reading = read_rows(raw, replace(asked, rivals=formulas), data, "choices")
     return said(reading), data
 
 
@@ -183,7 +184,7 @@ def predicted_rows(
     data, history = data_of(table, described)
     data = replace(data, attributes=described.attributes)
     asked = asked_of(data, history, "choices", base=history.base or None)
-    reading = said(reading_of(open_raw(file, data), asked, where=data.where, kind="choices"))
+    reading = said(read_rows(open_raw(file, data), asked, data, "choices"))
     together = pool or data.subject is None or not reading.subjects
     if together:
         if data.subject is None and reading.subjects:
@@ -219,7 +220,7 @@ def _laid(found: Latent, reading: Reading, all_options: bool) -> pa.Table:
             for name, values in found.options.items():
                 for i, label in enumerate(choices.option_labels or range(values.shape[1])):
                     columns[f"{name}_{label}"] = _placed(values[:, i], at, n)
-    made = reading.table
+    made: pa.Table = reading.table
     for name, values in columns.items():
         made = made.append_column(
             name if name not in made.column_names else f"model_{name}", pa.array(values)
@@ -380,7 +381,7 @@ def _agent(name: str, settings: list[str], given: dict[str, Any]) -> Agent:
             if setting in SETTINGS_OF_UCL:
                 given[setting] = value
                 settings.remove(word)
-    return Agent(model=name, settings=settings, **given)  # type: ignore[arg-type]  # checked
+    return Agent(model=name, settings=settings, **given)
 
 
 def fold_labels(reading: Reading | None, column: str) -> list[Any]:
@@ -548,7 +549,7 @@ def _show(found: ModelComparison | None, groups: GroupComparison | None, written
     """Print the models and the groups, and keep what is asked for."""
     if found is None:
         assert groups is not None
-        alone = of_table(groups.table(), groups.document, lambda: groups.to_frame("pyarrow"))
+        alone = of_table(groups.table(), groups.document, groups.to_arrow)
         shown(alone, written, lambda: overview(groups))
         return
 
@@ -556,7 +557,7 @@ def _show(found: ModelComparison | None, groups: GroupComparison | None, written
         more = {} if groups is None else {"groups": groups.document()}
         return found.document() | more
 
-    result = of_table(found.table(), document, lambda: found.to_frame("pyarrow"))
+    result = of_table(found.table(), document, found.to_arrow)
     shown(result, written, lambda: overview(found))
     if groups is not None and not written.json:
         print(f"\n{groups.table().text(MAX_TABLE_WIDTH)}")

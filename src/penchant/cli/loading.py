@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from penchant import datasets
 from penchant.choices import Choices
 from penchant.cli.options import Data, History, Terms
-from penchant.cli.tables import asked_of, opened, read_as
+from penchant.cli.tables import asked_of, open_raw, opened, read_as
+from penchant.cli.wording import in_options
 from penchant.cli.words import say
 from penchant.errors import DataError, argument, closest_match_hint, format_names
 from penchant.files.folder import Raw
@@ -55,6 +56,8 @@ def load_choices(
         )
     if data.example is not None:
         return _example(data.example, data, terms)
+    if data.schema is not None:
+        return _experiment(open_raw(file, data), data, by_subject)
     raw, clean = opened(file, data)
     table = clean.table
     if _is_experiment(table, data, terms, clean.own) or _is_read_so(clean, data, terms):
@@ -64,12 +67,12 @@ def load_choices(
     if clean.program:
         say(f"File: written by {clean.program}.")
     for note in clean.notes:
-        say(f"Note: {note}.")
+        say(f"Note: {in_options(note)}.")
     try:
         return _from_wide(table, data, terms) if data.wide else _from_long(table, data, terms)
     except DataError as error:
-        words = raw.located(str(error), clean.rows.tolist())
-        raise DataError(f"{raw.name}: {words}") from None
+        rows = clean.rows.tolist()
+        raise error.changed(lambda text: raw.located(text, rows), raw.name) from None
 
 
 def _refuse_other_tables(raw: Raw, names: list[str], data: Data, terms: Terms) -> None:

@@ -12,9 +12,17 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any, Literal, cast
 
-from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
+from cyclopts import (
+    App,
+    CoercionError,
+    CycloptsError,
+    MissingArgumentError,
+    Parameter,
+    UnusedCliTokensError,
+)
 
 from penchant._version import __version__
 from penchant.cli.commands import (
@@ -39,13 +47,13 @@ from penchant.cli.commands import (
     simulate,
     study,
 )
+from penchant.cli.wording import error_words, in_options
 from penchant.cli.words import INTERRUPTED, heed_interrupts, say, say_interrupted
 from penchant.errors import (
     DataError,
     NotWrittenError,
     PenchantWarning,
     closest_match_hint,
-    command_line_wording,
     format_list,
 )
 from penchant.files.atomic import end_at_once
@@ -127,7 +135,7 @@ for place, command in enumerate(_IN_ORDER):  # as one comes to need them
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit code."""
     try:
-        with command_line_wording(), _warnings_in_words(), _marked_stdout():
+        with _warnings_in_words(), _marked_stdout():
             if list(arguments[:1]) == ["help"]:  # of a command, or of all
                 arguments = [*arguments[1:2], "--help", *arguments[2:]]
             page = asked_help(app, arguments)
@@ -145,7 +153,7 @@ def run(arguments: Sequence[str]) -> int:
         say(f"penchant: {_usage(error)}")
         return WRONG_USAGE
     except DataError as error:
-        say(f"penchant: {error}")
+        say(f"penchant: {error_words(error)}")
         return FAILED if isinstance(error, NotWrittenError) else WRONG_USAGE
     except KeyboardInterrupt as interrupt:
         return say_interrupted(interrupt)
@@ -174,8 +182,8 @@ def _warnings_in_words() -> Iterator[None]:
         elsewhere = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-            if issubclass(category, PenchantWarning):
-                say(f"Warning: {message}")
+            if isinstance(message, PenchantWarning):
+                say(f"Warning: {in_options(message.text)}")
             else:
                 elsewhere(message, category, *place, **more)
 
@@ -184,52 +192,46 @@ def _warnings_in_words() -> Iterator[None]:
 
 
 def _usage(error: CycloptsError) -> str:
+    command = " ".join(("penchant", *(error.command_chain or ())))
+    see = f"See {command} --help."
     if isinstance(error, UnusedCliTokensError):
         more = ", ".join(error.unused_tokens or ())
-        return f"FILE must be one file; got also {more}. Separate several columns by commas: a,b."
+        return error_words(
+            DataError(
+                "FILE",
+                "must be one file",
+                got=f"also {more}",
+                fix="Separate several columns by commas: a,b.",
+            )
+        )
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        name = error.keyword or error.argument.name
+        return error_words(DataError(name, "must be given a value", got="none", fix=see))
+    if isinstance(error, CoercionError) and error.token is not None:
+        return error_words(_wrong_value(error, see))
     words = " ".join(str(error).split())
-    command = " ".join(("penchant", *(error.command_chain or ())))
-    for pattern, said in _AS_RULES:
-        found = pattern.match(words)
-        if found:
-            return said(**found.groupdict()).replace("COMMAND", command)
-    return words if "--help" in words else f"{words} See {command} --help."
+    return words if "--help" in words else f"{words} {see}"
 
 
-def _among(got: str, name: str, choices: str, hint: str | None) -> str:
-    """One of several words was meant."""
-    allowed = [word.strip(' "') for word in choices.split(",")]
-    rule = (
-        "be a model of penchant models"
-        if name == "--model"
-        else f"be one of {format_list(allowed)}"
-    )
-    advice = f"Did you mean {hint}?" if hint else "Choose one."
-    return f"{name} must {rule}; got {got!r}. {advice}"
+def _wrong_value(error: CoercionError, see: str) -> DataError:
+    """A value that an option does not take, by what the parser knows of both."""
+    token, taken = error.token, error.argument
+    assert token is not None
+    name = token.keyword or (taken.name if taken is not None else "FILE")
+    got = repr(token.value)
+    choices = () if taken is None else taken.get_choices(force=True) or ()
+    if error.msg is not None:
+        return DataError(name, str(error.msg).removeprefix("it ").rstrip("."), fix=see)
+    if not choices:
+        return DataError(name, "must be a number", got=got, fix=see)
+    among = format_list(choices)
+    rule = "must be a model of penchant models" if name == "--model" else f"must be one of {among}"
+    return DataError(name, rule, got=got, fix=_nearest(token.value, choices))
 
 
-# what the parser of the command line says, and the same as rules
-_AS_RULES: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = (
-    (
-        re.compile(
-            r'Invalid value "(?P<got>.*)" for (?P<name>\S+)\. Choose from: (?P<choices>.*?)\.'
-            r'(?: Did you mean "(?P<hint>.*)"\?)?$'
-        ),
-        _among,
-    ),
-    (
-        re.compile(r'Invalid value for (?P<name>\S+): unable to convert "(?P<got>.*)" into \w+\.'),
-        lambda name, got: f"{name} must be a number; got {got!r}. See COMMAND --help.",
-    ),
-    (
-        re.compile(r"Invalid value for (?P<name>\S+): it (?P<rule>must .*?)\.?$"),
-        lambda name, rule: f"{name} {rule}. See COMMAND --help.",
-    ),
-    (
-        re.compile(r'Command ".*" parameter (?P<name>\S+) requires an argument\.'),
-        lambda name: f"{name} must be given a value; got none. See COMMAND --help.",
-    ),
-)
+def _nearest(word: str, choices: Sequence[str]) -> str:
+    near = get_close_matches(word, choices, n=1, cutoff=0.6)
+    return f"Did you mean {near[0]}?" if near else "Choose one."
 
 
 class _StdoutError(OSError):

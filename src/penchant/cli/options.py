@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
+
+from penchant.models import MODELS
 
 
 def comma_separated(type_: Any, tokens: Sequence[Any]) -> list[str]:
@@ -66,6 +68,15 @@ Encoding = Annotated[
     str, Parameter(group=_file, metavar="NAME", help="Encoding of a CSV file, such as cp1252.")
 ]
 
+SchemaFile = Annotated[
+    str | None,
+    Parameter(
+        group=_file,
+        metavar="SCHEMA.toml",
+        help="What the table is, as penchant check FILE --write SCHEMA.toml begins it; other "
+        "options of columns and rows count before it.",
+    ),
+]
 Where = Annotated[
     str | None,
     Parameter(
@@ -245,52 +256,11 @@ Output = Annotated[
 ]
 Overwrite = Annotated[Flag, Parameter(help="Replace files that exist.")]
 
-ModelName = Literal[
-    "random",
-    "known-values",
-    "wsls",
-    "history",
-    "q-learning",
-    "kalman",
-    "hybrid",
-    "ucb1",
-    "ewa",
-    "pearce-hall",
-    "volatile-kalman",
-    "hidden-state",
-    "confirmation",
-    "gain-loss",
-    "two-step",
-    "stay",
-    "successor",
-    "go-no-go",
-    "pvl",
-    "orl",
-    "vpp",
-    "balloons",
-    "beads",
-    "hgf",
-    "aversive",
-    "ucl",
-    "gp-ucb",
-    "locality",
-    "hyperbolic",
-    "exponential",
-    "quasi-hyperbolic",
-    "constant-sensitivity",
-    "expected-utility",
-    "prospect",
-    "mean-variance",
-    "magnitude",
-    "itch",
-    "probability",
-    "ambiguity",
-    "effort",
-    "inequity",
-    "ultimatum",
-    "peers",
-    "cambridge",
-]
+# The names that a shell completes, read where models are listed.
+if TYPE_CHECKING:
+    ModelName = str
+else:
+    ModelName = Literal[tuple(MODELS)]
 
 
 # The names that a shell completes; others are answered with these.
@@ -373,6 +343,7 @@ class Data:
     wide: Flag = False
     options: Labels = field(default_factory=list)
     missing: Literal["error", "drop-set"] = "error"
+    schema: SchemaFile = None
     where: Where = None
     attributes: Attributes = None
     opt_out: OptOut = None

@@ -30,6 +30,7 @@ from penchant.cli.running import (
 from penchant.cli.settings import counts_options, map_words, model_named, place_words
 from penchant.cli.showing import VALID, checked_document, kept, of_table, one, reserved, shown
 from penchant.cli.tables import NOT_OF_OFFERS, OF_PLAY, asked_of, load_offers, named_offers, opened
+from penchant.cli.wording import in_options, results_in_options
 from penchant.cli.words import check_file, refuse, say, when_interrupted
 from penchant.cli.workflow_options import Played, Populated, Prediction, Written
 from penchant.errors import DataError, closest_match_hint, format_list, format_names
@@ -44,7 +45,7 @@ from penchant.inference.fit_each import fit_each, portion_fit
 from penchant.models.catalogue import entry_of
 from penchant.models.coordinates import WEIGHTS
 from penchant.models.model import Declared
-from penchant.population.group_comparison import adjusted_p_values
+from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.reading.played import columns_of, event_labels
@@ -216,7 +217,12 @@ def fit_people(
         say(f"Resumed: {estimates.n_resumed:,} portions of subjects were done before.")
     if show.output is not None:
         say(f"Written: {show.output}")
-    print(json_text(estimates.to_dict()) if show.json else estimates.summary() + "\n", end="")
+    print(
+        json_text(results_in_options(estimates.to_dict()))
+        if show.json
+        else results_in_options(estimates).summary() + "\n",
+        end="",
+    )
     statuses = set(estimates.counts())
     if show.strict:
         return 0 if statuses == {"converged"} else 1
@@ -306,7 +312,7 @@ def _say_predicted(written: Written) -> int:
         total += float(logs[np.isfinite(logs)].sum())
     document = {**counts, "log_likelihood": total, "output": str(written.output)}
     if written.json:
-        print(json_text(document), end="")
+        print(json_text(results_in_options(document)), end="")
     else:
         mean = np.exp(total / counts["predicted"]) if counts["predicted"] else np.nan
         print(
@@ -331,7 +337,12 @@ def run_check_files(
             return _say_checked(fit(checked.scan, checked.model), json)
         estimates = fit_each(checked.scan, checked.model)
     document = {"n_subjects": len(estimates), "counts": estimates.counts()}
-    print(json_text(document) if json else estimates.summary() + "\n", end="")
+    print(
+        json_text(results_in_options(document))
+        if json
+        else results_in_options(estimates).summary() + "\n",
+        end="",
+    )
     return 0 if set(estimates.counts()) & set(VALID) else 1
 
 
@@ -341,6 +352,7 @@ def _say_checked(estimate: Any, json: bool) -> int:
 
 
 def _about(estimate: Any) -> str:
+    estimate = results_in_options(estimate)
     notes = "".join(f"Note: {note}\n" for note in estimate.notes)
     return f"{notes}Status: {estimate.status}. {estimate.message}\n"
 
@@ -399,7 +411,7 @@ def run_population(
             threads=populated.threads,
         )
         if found.message:
-            say(f"Warning: {found.status}: {found.message}")
+            say(f"Warning: {found.status}: {in_options(found.message)}")
         if populated.save_prior is not None:
             found.prior.save(populated.save_prior, overwrite=own)
             say(f"Written: {populated.save_prior}")

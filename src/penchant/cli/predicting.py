@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from penchant._typing import IntVector
+from penchant._typing import IntVector, Label
 from penchant.arguments import check_threads
 from penchant.cli.comparing import is_experiment, predicted_rows
 from penchant.cli.fitting import play_for, ready_model
@@ -189,7 +189,7 @@ def _say_found(found: Latent, model: Any, weights: ParameterPrior | None) -> Non
 def _table(found: Latent, reading: Reading, all_options: bool) -> pa.Table:
     """The rows of the file with columns added."""
     rows = [own[:n] for own, n in zip(event_rows(reading), found.lengths, strict=True)]
-    table = reading.table
+    table: pa.Table = reading.table
     new = found.to_frame("pyarrow", options=all_options, rows=rows)
     new = _in_all_rows(new, np.concatenate(rows), len(table))
     left_out = OF_THE_DATA if reading.kind == "play" else (*OF_THE_DATA, *OF_PLAY)
@@ -307,11 +307,11 @@ def _page(maps: dict[Any, BeliefMap], model: str) -> str:
     return page(title, format_count(len(maps), "subject"), sections)
 
 
-def _whose(subject: Any) -> str:
+def _whose(subject: Label) -> str:
     return "Everybody" if subject == ALL else f"Subject {subject}"
 
 
-def _drawn(subject: Any, one: BeliefMap) -> list[Any]:
+def _drawn(subject: Label, one: BeliefMap) -> list[Any]:
     if np.shape(one.locations)[1] != 2:
         return []
     drawing = figure(columns=2, height=2.6)

@@ -15,6 +15,7 @@ from penchant.choices import Choices
 from penchant.cli.loading import load_choices, long_arguments, long_roles
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
 from penchant.cli.showing import VALID, Result, keep_and_print, kept, many, one
+from penchant.cli.wording import in_options
 from penchant.cli.words import check_seed, refuse, say
 from penchant.errors import DataError
 from penchant.files.folder import DESCRIPTION
@@ -50,7 +51,9 @@ def prior(words: str) -> Any:
         try:
             return PopulationPrior.read(words)
         except DataError as error:
-            raise DataError(str(error).replace("FILE must", "--prior must", 1)) from None
+            if error.argument == "path":
+                error.argument = "--prior"
+            raise
     kind, _, numbers = words.partition(":")
     if words == "none":
         return None
@@ -204,7 +207,7 @@ def say_notes(choices: Choices) -> None:
     """What the data are, and what a reader should know of them."""
     say(repr(choices))
     for note in choices.notes:
-        say(f"Note: {note}")
+        say(f"Note: {in_options(note)}")
 
 
 def _say_doubts(result: Result, show: Show) -> None:

@@ -218,7 +218,7 @@ def nominal(words: str) -> RewardPrior:
     try:
         return RewardPrior(*numbers)
     except DataError as error:
-        raise DataError(f"--linearized MEAN,VARIANCE,LENGTH: {error}") from None
+        raise error.changed(str, "--linearized MEAN,VARIANCE,LENGTH") from None
 
 
 # Options of their own that a model takes, beside --settings.

@@ -14,6 +14,7 @@ import numpy as np
 
 from penchant.choices import Choices
 from penchant.cli.options import Show
+from penchant.cli.wording import in_options, results_in_options
 from penchant.cli.words import say, wrapped
 from penchant.cli.workflow_options import Written
 from penchant.errors import DataError, format_list
@@ -61,7 +62,9 @@ def reserved(
     try:
         target = check_writable(output, overwrite)
     except DataError as error:
-        raise DataError(str(error).replace("--output must", f"{option} must", 1)) from None
+        if error.argument == "output":
+            error.argument = option
+        raise
     if read is not None and target.exists() and _same(read, target):
         raise DataError(
             f"{option} must not be the file that is read; got {output}. Choose another name."
@@ -92,8 +95,9 @@ def checked_words(choices: Choices, estimates: Sequence[Estimate]) -> str:
         repr(choices),
         f"Rows: {choices.n_rows}; options per decision: {sizes.min()} to {sizes.max()}; "
         f"decisions with one option, which tell nothing: {int((sizes == 1).sum())}.",
-        *(f"Note: {note}" for note in choices.notes),
+        *(f"Note: {in_options(note)}" for note in choices.notes),
     ]
+    estimates = results_in_options(list(estimates))
     if choices.subject is None:
         return wrapped("\n".join([*lines, _about(estimates[0])]))
     found: dict[str, list[Estimate]] = {}
@@ -111,6 +115,7 @@ def checked_words(choices: Choices, estimates: Sequence[Estimate]) -> str:
 
 def checked_document(estimate: Estimate) -> dict[str, Any]:
     """What `check` found, for JSON."""
+    estimate = results_in_options(estimate)
     return {
         "subject": estimate.subject,
         "status": estimate.status,
@@ -170,6 +175,7 @@ def of_table(words: Table, document: Callable[[], Any], frame: Callable[[], Any]
 def one(estimate: Estimate, show: Show) -> Result:
     """The result of one fit."""
     check_sound(estimate.status, estimate.theta)
+    estimate = results_in_options(estimate)
     how = (show.level, show.intervals, randomness(show))
     words = estimate.table(*how)
     doubt = f"{estimate.status}: {estimate.message}"
@@ -188,6 +194,7 @@ def many(estimates: Estimates, show: Show) -> Result:
     """The result of one fit per subject."""
     for status, theta in zip(estimates.status, estimates.theta, strict=True):
         check_sound(status, theta)
+    estimates = results_in_options(estimates)
     counts = ", ".join(f"{count} {status}" for status, count in estimates.counts().items())
 
     def how() -> tuple[float, IntervalKind, np.random.Generator | None]:
@@ -229,11 +236,11 @@ def _document(estimate: Estimate, show: Show) -> dict[str, Any]:
 def print_result(result: Result, show: Show) -> None:
     """Print JSON, or a table."""
     if not show.json:
-        print(result.printed.text(MAX_TABLE_WIDTH))
+        print(results_in_options(result.printed).text(MAX_TABLE_WIDTH))
         return
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8")  # as JSON is, whatever the terminal's letters
-    print(json_text(result.document()), end="")
+    print(json_text(results_in_options(result.document())), end="")
 
 
 def write_result(result: Result, show: Show) -> None:
@@ -243,12 +250,12 @@ def write_result(result: Result, show: Show) -> None:
     if kind in (".csv", ".parquet"):
         write_table(show.output, result.frame(), overwrite=show.overwrite)
     else:
-        text = {
-            ".json": lambda: json_text(result.document()),
-            ".tex": lambda: result.kept.latex() + "\n",
-            ".txt": lambda: result.kept.text() + "\n",
-        }[kind]()
-        write_text(show.output, text, overwrite=show.overwrite)
+        texts: dict[str, Callable[[], str]] = {
+            ".json": lambda: json_text(results_in_options(result.document())),
+            ".tex": lambda: results_in_options(result.kept).latex() + "\n",
+            ".txt": lambda: results_in_options(result.kept).text() + "\n",
+        }
+        write_text(show.output, texts[kind](), overwrite=show.overwrite)
     say(f"Written: {show.output}")
 
 

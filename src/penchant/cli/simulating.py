@@ -399,7 +399,7 @@ def run_distinguish(
             parameter_prior=weights,
             threads=judged.threads,
         )
-        result = of_table(found.table(), found.document, lambda: found.to_frame("pyarrow"))
+        result = of_table(found.table(), found.document, found.to_arrow)
         shown(result, written, lambda: overview(found))
     return 0
 
@@ -427,7 +427,7 @@ def _ranges(name: str, words: str, model: Any) -> dict[str, Any]:
     try:
         return ranges(parts_of(words), model)
     except DataError as error:
-        raise DataError(f"--model {name}: {error}") from None
+        raise error.changed(str, f"--model {name}") from None
 
 
 def run_design(
@@ -460,7 +460,7 @@ def run_design(
             rng=np.random.default_rng(simulated.seed),
             threads=regained.threads,
         )
-        result = of_table(found.table(), found.document, lambda: found.to_frame("pyarrow"))
+        result = of_table(found.table(), found.document, found.to_arrow)
         shown(result, written, lambda: overview(found))
     return NONE_FOUND if found.needed is None else 0
 

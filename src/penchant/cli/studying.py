@@ -33,16 +33,18 @@ from penchant.cli.tables import (
     open_raw,
     read_as,
 )
+from penchant.cli.wording import error_words, in_options
 from penchant.cli.words import refuse, say, when_interrupted
 from penchant.cli.workflow_options import Analysis, Compared, Experiment, Kept, Played
-from penchant.errors import DataError, NotWrittenError
+from penchant.errors import DataError, NotWrittenError, marked
 from penchant.files.folder import TABLES
 from penchant.files.output import json_text, write_json
 from penchant.files.text import STDIN
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, Model
 from penchant.models.offers.attributes import Attributes
-from penchant.output import format_count, to_json_numbers
+from penchant.output import format_count
+from penchant.records import to_json
 from penchant.report.study import PAPER, Study, study
 from penchant.report.study_files import StudyFolder
 from penchant.report.study_words import in_short
@@ -176,7 +178,7 @@ def _say_notes(found: StudyData, reading: Reading) -> None:
     """What was found beyond what was said when the table was read."""
     for note in found.notes:
         if note not in reading.doubts:
-            say(f"Note: {reading.in_words(note)}")
+            say(f"Note: {in_options(reading.in_words(marked(note)))}")
 
 
 def read_offers_study(file: str, table: Played, compared: Compared, model: str) -> StudyData:
@@ -365,7 +367,7 @@ def _point(words: str, option: str, agent: Agent) -> RewardPrior | dict[str, flo
         try:
             return nominal(words)
         except DataError as error:
-            raise DataError(str(error).replace("--linearized", option)) from None
+            raise error.changed(lambda text: text.replace("--linearized", option)) from None
     try:
         return {name.strip(): float(value) for name, value in _pairs(words)}
     except ValueError:
@@ -389,7 +391,7 @@ def _write(
     kept: Kept,
 ) -> int:
     begun = time.perf_counter()
-    said = in_short(found)
+    said = list(map(in_options, in_short(found)))
     try:
         report = found.write(
             folder.path,
@@ -397,6 +399,7 @@ def _write(
             command=command,
             figures=kept.figures,
             overwrite=True,
+            words=in_options,
         )
         found.timings["tables, figures, report"] = time.perf_counter() - begun
         _write_timings(found, folder)
@@ -450,11 +453,7 @@ def _summary(found: Study, report: str | None, said: Sequence[str]) -> dict[str,
 
 
 def _rows(tests: Sequence[Any]) -> list[dict[str, Any]]:
-    return [{name: _cell(value) for name, value in vars(test).items()} for test in tests]
-
-
-def _cell(value: Any) -> Any:
-    return to_json_numbers(value) if isinstance(value, float) else value
+    return [{name: to_json(value) for name, value in vars(test).items()} for test in tests]
 
 
 def command_line(file: str, groups: Sequence[Any]) -> str:
@@ -478,7 +477,7 @@ def _kept_said(folder: StudyFolder, data: StudyData) -> Iterator[None]:
     try:
         yield
     except NotWrittenError as error:
-        told = str(error).removesuffix(": make room, or choose another place.")
+        told = error_words(error).removesuffix(": make room, or choose another place.")
         raise NotWrittenError(f"{told}. Make room: {_kept_words(folder, data)}") from error
 
 

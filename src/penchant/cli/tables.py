@@ -20,10 +20,12 @@ from penchant.models.catalogue import CATALOGUE
 from penchant.models.offers.offers import Offers, offers_from_frame
 from penchant.reading.asked import Asked
 from penchant.reading.read import has_choices, reading_of, recognised
+from penchant.reading.read_schema import kind_by_schema, open_source, read_raw_by_schema
 from penchant.tables.columns import NO_COLUMN, plain_name
 from penchant.tables.laboratory import Cleaned, cleaned
 from penchant.tables.offer_columns import offer_columns
-from penchant.tables.reading import Reading, ReadingKind
+from penchant.tables.reading import TITLES, Reading, ReadingKind
+from penchant.tables.schema import Schema
 
 NOT_OF_PLAY = {"example", "option", "explanatory", "weight", "weight_kind", "available", "offset"}
 NOT_OF_PLAY |= {"wide", "missing", "attributes", "opt_out", "reference", "price"}
@@ -34,6 +36,8 @@ OF_PLAY |= {"linearized"}
 
 def open_raw(file: str | None, data: Data) -> Raw:
     """The table as the file has it."""
+    if data.schema is not None:
+        return open_source(file, schema_typed(data))
     return read_raw(
         file,
         delimiter=data.delimiter,
@@ -50,7 +54,7 @@ def opened(file: str | None, data: Data, reward: str | None = None) -> tuple[Raw
         given = {"subject": data.subject, "chosen": data.chosen, "reward": reward}
         return raw, cleaned(raw.table, where=data.where, given=given)
     except DataError as error:
-        raise DataError(f"{raw.name}: {raw.located(str(error))}") from None
+        raise error.changed(raw.located, raw.name) from None
 
 
 def load_play(
@@ -85,7 +89,7 @@ def load_play(
     base = None if is_counted and not history.base else history.base
     asked = asked_of(data, history, "play", names=raw.table.column_names, base=base)
     policies = {**asked.policies, **({} if locations is None else {"locations": locations})}
-    reading = reading_of(raw, replace(asked, policies=policies), where=data.where, kind="play")
+    reading = read_rows(raw, replace(asked, policies=policies), data, "play")
     said(reading if with_doubts else replace(reading, doubts=()))
     return reading
 
@@ -146,8 +150,8 @@ def in_lines(origin: TextSource, table: Any) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        located = Raw(table, ((origin, len(table)),)).located(str(error))
-        raise DataError(f"{origin.name}: {located}") from None
+        raw = Raw(table, ((origin, len(table)),))
+        raise error.changed(raw.located, origin.name) from None
 
 
 def _all_first(table: Any, offers: Any) -> list[Offers]:
@@ -292,7 +296,34 @@ def _cell(word: str) -> Any:
 def read_as(raw: Raw, data: Data, history: History, kind: ReadingKind | None) -> Reading:
     """What the file holds; says what was taken for what."""
     asked = asked_of(data, history, kind, base=history.base or None)
-    return said(reading_of(raw, asked, where=data.where, kind=kind))
+    return said(read_rows(raw, asked, data, kind))
+
+
+def read_rows(raw: Raw, asked: Asked, data: Data, kind: ReadingKind | None) -> Reading:
+    """What the rows hold: by the schema, where one is given, or else by what was typed."""
+    if data.schema is None:
+        return reading_of(raw, asked, where=data.where, kind=kind)
+    found = read_raw_by_schema(raw, schema_typed(data, asked))
+    if kind is not None and found.kind != kind:
+        raise DataError(
+            f"--schema must say what the command is for: {TITLES[kind]}; got {TITLES[found.kind]} "
+            f"in {data.schema}."
+        )
+    return found
+
+
+def schema_typed(data: Data, asked: Asked | None = None) -> Schema:
+    """The schema in the file that was named, with what was typed beside it."""
+    typed: dict[str, Any] = {"rows.keep": data.where, "file.delimiter": data.delimiter}
+    if asked is not None:
+        columns = asked.columns
+        roles = {"chosen": "choice", "decision": "trial"}
+        typed |= {
+            f"columns.{roles.get(part, part)}": columns.get(part)
+            for part in ("subject", "block", "chosen", "reward", "weight")
+        }
+    answers = {role: value for role, value in typed.items() if value is not None}
+    return Schema.of(data.schema).with_answers(answers)
 
 
 def said(reading: Reading) -> Reading:
@@ -306,6 +337,8 @@ def said(reading: Reading) -> Reading:
 
 def kind_of(file: str | None, data: Data, history: History) -> ReadingKind | None:
     """What the table is, by its columns; None where they do not say."""
+    if data.schema is not None:
+        return kind_by_schema(open_raw(file, data), schema_typed(data))
     try:
         asked = asked_of(data, history, None, base=history.base or None)
         return recognised(opened(file, data, history.reward)[1], asked)
@@ -324,13 +357,15 @@ def check_model_given(given: bool, file: str | None, data: Data, history: Histor
     if given:
         return
     kind: ReadingKind | None = None
-    if file is not None and file != "-":
+    if data.schema is not None:
+        kind = kind_of(file, data, history)
+    elif file is not None and file != "-":
         asked = asked_of(data, history, None, base=history.base or None)
         raw, clean = opened(file, data)
         try:
             kind = recognised(clean, asked)
         except DataError as error:
-            raise DataError(f"{raw.name}: {raw.located(str(error))}") from None
+            raise error.changed(raw.located, raw.name) from None
     if kind == "offers":
         raise DataError(
             f"--model must be given; got none, and {file} holds one-shot choices between offers. "

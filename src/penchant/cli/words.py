@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields
 from typing import Any
 
+from penchant.cli.wording import in_options
 from penchant.errors import DataError
 from penchant.files.atomic import end_at_once, end_soon
 
@@ -25,6 +26,7 @@ WIDTH = 80
 
 def say(words: str) -> None:
     """Words for the person at the terminal, on stderr."""
+    words = in_options(words)
     if sys.stderr is None:
         return
     with suppress(OSError):  # nobody reads them; the result matters more

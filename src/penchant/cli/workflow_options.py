@@ -46,6 +46,7 @@ from penchant.cli.options import (
     Reference,
     Repeated,
     Reward,
+    SchemaFile,
     Scored,
     Seed,
     Shown,
@@ -94,6 +95,7 @@ class Played:
     shown: Shown = 0
     missing_reward: MissingReward = "error"
     offers: Offers = field(default_factory=list)
+    schema: SchemaFile = None
     where: Where = None
     units: Units = field(default_factory=list)
     delimiter: Delimiter = None

@@ -6,7 +6,7 @@ from importlib.resources import files
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from penchant.errors import DataError, closest_match_hint, either
+from penchant.errors import DataError, closest_match_hint
 
 __all__ = ["Dataset", "dataset", "load", "names"]
 
@@ -141,8 +141,10 @@ def dataset(name: str) -> Dataset:
     if found is None:
         known = ", ".join(names())
         raise DataError(
-            f"{either('name', '--example')} must be one of {known}; got "
-            f"{name!r}.{closest_match_hint(str(name), names()) or ' Choose one of them.'}"
+            "name",
+            f"must be one of {known}",
+            got=repr(name),
+            fix=closest_match_hint(str(name), names()) or "Choose one of them.",
         )
     return found
 

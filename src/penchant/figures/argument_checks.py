@@ -20,7 +20,7 @@ def as_float_array(name: str, values: Any) -> Matrix:
     except (TypeError, ValueError):
         kind = type(values).__name__
         raise DataError(
-            f"{name} must be an array of numbers; got {kind} that is none. Convert it first."
+            name, "must be an array of numbers", got=f"{kind} that is none", fix="Convert it first."
         ) from None
 
 
@@ -33,7 +33,7 @@ def check_vector(name: str, values: Any, length: int | None = None, item: str = 
             if length is None
             else f"have shape ({length},), one number per {item}"
         )
-        raise DataError(f"{name} must {rule}; got shape {found.shape}. Correct its shape.")
+        raise DataError(name, f"must {rule}", got=f"shape {found.shape}", fix="Correct its shape.")
     return found
 
 
@@ -41,7 +41,7 @@ def check_matrix(name: str, values: Any, shape: str, columns: int | None = None)
     """Convert to a float matrix; `shape` describes it in errors: "(n_subjects, n_decisions)"."""
     found = as_float_array(name, values)
     if found.ndim != 2 or (columns is not None and found.shape[1] != columns):
-        raise DataError(f"{name} must have shape {shape}; got {found.shape}. Correct its shape.")
+        raise DataError(name, f"must have shape {shape}", got=found.shape, fix="Correct its shape.")
     return found
 
 
@@ -52,15 +52,19 @@ def check_intervals(name: str, values: Any, n_items: int, item: str) -> Matrix:
     found = as_float_array(name, values)
     if found.shape != (n_items, 2):
         raise DataError(
-            f"{name} must have shape ({n_items}, 2), low and high of each {item}; got "
-            f"{found.shape}. Stack them with np.column_stack([low, high])."
+            name,
+            f"must have shape ({n_items}, 2), low and high of each {item}",
+            got=found.shape,
+            fix="Stack them with np.column_stack([low, high]).",
         )
     wrong = np.flatnonzero(found[:, 0] > found[:, 1])
     if wrong.size:
         low, high = found[wrong[0]]
         raise DataError(
-            f"{name} must go from low to high; got {low:g} to {high:g} at {item} {wrong[0]}. "
-            "Swap the columns."
+            name,
+            "must go from low to high",
+            got=f"{low:g} to {high:g} at {item} {wrong[0]}",
+            fix="Swap the columns.",
         )
     return found
 
@@ -70,8 +74,10 @@ def check_labels(name: str, values: Any, n_items: int, item: str) -> list[str]:
     found = [str(value) for value in values]
     if len(found) != n_items:
         raise DataError(
-            f"{name} must have one label per {item}, {n_items} in all; got {len(found)}. "
-            "Correct it."
+            name,
+            f"must have one label per {item}, {n_items} in all",
+            got=len(found),
+            fix="Correct it.",
         )
     return found
 
@@ -87,8 +93,11 @@ def check_option_indices(name: str, values: Any, n_options: int) -> IntVector:
     wrong = np.flatnonzero((found != np.floor(found)) | (found < -1) | (found >= n_options))
     if wrong.size:
         raise DataError(
-            f"{name} must lie in 0..{n_options - 1}; got {found[wrong[0]]:g} at decision "
-            f"{wrong[0]}. Options are counted from 0; -1 means no choice."
+            name,
+            f"must lie in 0..{n_options - 1}",
+            got=f"{found[wrong[0]]:g}",
+            where=f"at decision {wrong[0]}",
+            fix="Options are counted from 0; -1 means no choice.",
         )
     return found.astype(np.int64)
 
@@ -98,8 +107,11 @@ def check_proportions(name: str, values: Vector) -> Vector:
     wrong = np.flatnonzero((values < 0) | (values > 1))
     if wrong.size:
         raise DataError(
-            f"{name} must lie in 0..1; got {values[wrong[0]]:g} at {wrong[0]}. "
-            "Divide counts by their total."
+            name,
+            "must lie in 0..1",
+            got=f"{values[wrong[0]]:g}",
+            where=f"at {wrong[0]}",
+            fix="Divide counts by their total.",
         )
     return values
 
@@ -109,7 +121,10 @@ def check_positive(name: str, values: Vector) -> Vector:
     wrong = np.flatnonzero(np.isfinite(values) & (values <= 0))
     if wrong.size:
         raise DataError(
-            f"{name} must be > 0 on a logarithmic axis; got {values[wrong[0]]:g} at {wrong[0]}. "
-            "Use logarithmic=False."
+            name,
+            "must be > 0 on a logarithmic axis",
+            got=f"{values[wrong[0]]:g}",
+            where=f"at {wrong[0]}",
+            fix="Use logarithmic=False.",
         )
     return values

@@ -179,7 +179,7 @@ def check_limits(limits: tuple[float, float], logarithmic: bool = False) -> None
     low, high = limits
     if not (np.isfinite([low, high]).all() and low < high and (low > 0 or not logarithmic)):
         rule = "go up from above 0" if logarithmic else "go up"
-        raise DataError(f"limits must {rule}; got {low} and {high}. Correct them.")
+        raise DataError("limits", f"must {rule}", got=f"{low} and {high}", fix="Correct them.")
 
 
 def _padded_scale(low: float, high: float, logarithmic: bool) -> Scale:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import DataError, argument
+from penchant.errors import DataError
 from penchant.figures import argument_checks
 from penchant.figures.labels import display_name, label_rows, set_integer_ticks
 from penchant.figures.style import (
@@ -71,9 +71,7 @@ def predictive_intervals(
         "replicated", replicated, "(n_draws, n_statistics)", len(observed)
     )
     if not 0 < level < 1:
-        raise DataError(
-            f"{argument('level')} must lie between 0 and 1; got {level}. 0.95 is usual."
-        )
+        raise DataError("level", "must lie between 0 and 1", got=f"{level}. 0.95 is usual")
     style_axes(axes, quantity, "")
     known = np.asarray(np.isfinite(draws).any(axis=0))
     shown = np.flatnonzero(known | np.isfinite(observed))
@@ -363,7 +361,9 @@ def choice_probability(
         "theta", np.atleast_1d(argument_checks.as_float_array("theta", theta))
     )
     if not 0 < reach < np.inf:
-        raise DataError(f"reach must be > 0 and finite; got {reach}. Give the largest difference.")
+        raise DataError(
+            "reach", "must be > 0 and finite", got=reach, fix="Give the largest difference."
+        )
     style_axes(axes, "difference in value  $x_1 - x_2$", "probability of option 1")
     axes.set_ylim(-0.02, 1.02)
     known = theta[np.isfinite(theta)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penchant.errors import DataError, argument
+from penchant.errors import DataError
 from penchant.figures import argument_checks
 from penchant.figures.labels import (
     FONT_SIZE,
@@ -73,9 +73,7 @@ def profile_likelihood(
     values = argument_checks.check_vector("values", values)
     heights = argument_checks.check_vector("log_likelihoods", log_likelihoods, len(values), "value")
     if not 0 < level < 1:
-        raise DataError(
-            f"{argument('level')} must lie between 0 and 1; got {level}. 0.95 is usual."
-        )
+        raise DataError("level", "must lie between 0 and 1", got=f"{level}. 0.95 is usual")
     style_axes(axes, name, "log-likelihood, relative")
     known = np.isfinite(values) & np.isfinite(heights)
     if not known.any():

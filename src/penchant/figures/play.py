@@ -233,7 +233,9 @@ def step_distances(
         Names in the legend.
     """
     if not width > 0:
-        raise DataError(f"width must be > 0; got {width}. Give the width of a class of distances.")
+        raise DataError(
+            "width", "must be > 0", got=width, fix="Give the width of a class of distances."
+        )
     sets = [
         (label, found[np.isfinite(found)], series)
         for series, (values, label) in enumerate(zip((people, simulated), labels, strict=True))
@@ -486,7 +488,9 @@ def choices_and_belief(
         What the belief is.
     """
     if len(axes) != 2:
-        raise DataError(f"axes must be two; got {len(axes)}. Use figure(columns=2).subplots(1, 2).")
+        raise DataError(
+            "axes", "must be two", got=len(axes), fix="Use figure(columns=2).subplots(1, 2)."
+        )
     choice_map(axes[0], chosen, locations)
     heat_map(axes[1], belief, locations, label=label, path=np.asarray(chosen)[-1:])
     return axes

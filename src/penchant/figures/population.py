@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import argument_checks
 from penchant.figures.axis_limits import (
@@ -60,7 +60,7 @@ SWARM_HALF_WIDTH = 0.34  # in distances between categories; at 0.5 neighbours wo
 @style()
 def population(
     axes: Axes,
-    categories: Sequence[Any],
+    categories: Sequence[Label],
     estimates: Any,
     interval: Any = None,
     *,
@@ -101,8 +101,10 @@ def population(
     ]
     if len(people) != len(values):
         raise DataError(
-            f"subjects must hold one array per category, {len(values)} in all; "
-            f"got {len(people)}. Correct it."
+            "subjects",
+            f"must hold one array per category, {len(values)} in all",
+            got=len(people),
+            fix="Correct it.",
         )
     everyone = np.concatenate([values, *people])
     style_axes(axes, "", name)
@@ -216,8 +218,10 @@ def _draw_p_value_brackets(
     for level, ((first, second), p) in enumerate(pairs):
         if not (0 <= first < n_categories and 0 <= second < n_categories):
             raise DataError(
-                f"p_values must name two of the {n_categories} categories by position; got "
-                f"({first}, {second}). Positions are counted from 0."
+                "p_values",
+                f"must name two of the {n_categories} categories by position",
+                got=f"({first}, {second})",
+                fix="Positions are counted from 0.",
             )
         lift = ScaledTranslation(0, (5 + BRACKET_POINTS * level) / 72, inches)
         place = axes.get_xaxis_transform() + lift
@@ -275,8 +279,10 @@ def shrinkage(
     second = argument_checks.check_matrix("together", together, "(n_subjects, 2)", 2)
     if len(first) != len(second):
         raise DataError(
-            f"alone must have a row for each of {len(second)} subjects; got {len(first)}. Match "
-            "them."
+            "alone",
+            f"must have a row for each of {len(second)} subjects",
+            got=len(first),
+            fix="Match them.",
         )
     style_axes(axes, *names)
     if not len(second):
@@ -363,7 +369,7 @@ def population_density(
     *,
     bands: Any = None,
     people: Sequence[Any] | None = None,
-    categories: Sequence[Any] | None = None,
+    categories: Sequence[Label] | None = None,
     name: str = "parameter",
     logarithmic: bool = False,
 ) -> Axes:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from penchant._typing import Label
 from penchant.errors import DataError
 from penchant.figures.comparison import exceedance, model_totals, predictive_intervals
 from penchant.figures.labels import axis_label, display_name, parameter_range
@@ -29,7 +30,7 @@ from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.subject_estimates import positive
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
-from penchant.softmax.hypotheses import Parameter
+from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.workflow.comparison import CRITERION_LABELS, ModelComparison
 from penchant.workflow.design import Design
 from penchant.workflow.predictive import PredictiveCheck
@@ -65,9 +66,13 @@ def overview(result: Any) -> Any:
 @singledispatch
 def _draw_overview(result: Any) -> Any:
     raise DataError(
-        "result must be of recover, recover_models, design, compare_models, compare_groups, "
-        f"predictive_check, fit_population, fit or fit_each; got {type(result).__name__}. Pass the "
-        "result of one of these."
+        "result",
+        (
+            "must be of recover, recover_models, design, compare_models, compare_groups, "
+            "predictive_check, fit_population, fit or fit_each"
+        ),
+        got=type(result).__name__,
+        fix="Pass the result of one of these.",
     )
 
 
@@ -81,7 +86,7 @@ def _(result: Estimates) -> Any:
     return draw_estimates(result, [fit.parameters for fit in result])
 
 
-def draw_estimate(result: Estimate, parameters: Sequence[Parameter]) -> Any:
+def draw_estimate(result: Estimate, parameters: Sequence[ParameterEstimate]) -> Any:
     """Draw weights below each other, or parameters of a model on an axis each.
 
     Parameters
@@ -100,7 +105,7 @@ def draw_estimate(result: Estimate, parameters: Sequence[Parameter]) -> Any:
     return drawn
 
 
-def draw_estimates(result: Estimates, parameters: Sequence[Sequence[Parameter]]) -> Any:
+def draw_estimates(result: Estimates, parameters: Sequence[Sequence[ParameterEstimate]]) -> Any:
     """Draw all subjects with intervals, in a panel for every parameter.
 
     Parameters
@@ -234,7 +239,7 @@ def _(result: GroupComparison) -> Any:
 
 
 def _draw_group_means(
-    axes: Any, result: GroupComparison, labels: list[Any], name: str, k: int
+    axes: Any, result: GroupComparison, labels: list[Label], name: str, k: int
 ) -> None:
     """The mean of one parameter in each group, geometric where logarithms were compared."""
     own = np.exp if name in result.logs else np.asarray

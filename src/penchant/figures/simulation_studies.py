@@ -259,7 +259,10 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
     n = len(shares)
     if shares.shape != (n, n):
         raise DataError(
-            f"shares must have shape (n_models, n_models); got {shares.shape}. Correct its shape."
+            "shares",
+            "must have shape (n_models, n_models)",
+            got=shares.shape,
+            fix="Correct its shape.",
         )
     argument_checks.check_proportions("shares", shares.ravel())
     model_names = argument_checks.check_labels("names", names, n, "model")

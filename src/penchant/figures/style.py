@@ -21,7 +21,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
-from penchant.errors import DataError, argument
+from penchant.errors import DataError
 from penchant.figures.labels import (
     FONT,
     FONT_SIZE,
@@ -162,11 +162,11 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
     >>> two = pn.figures.figure(columns=2, height=2.4).subplots(1, 2)
     """
     if columns not in COLUMN_INCHES:
-        raise DataError(f"columns must be 1 or 2; got {columns!r}. Choose one.")
+        raise DataError("columns", "must be 1 or 2", got=repr(columns), fix="Choose one.")
     width = COLUMN_INCHES[columns]
     tall = width * HEIGHT_TO_WIDTH / columns if height is None else height
     if not 0 < tall < float("inf"):
-        raise DataError(f"height must be > 0; got {height!r}. Give it in inches.")
+        raise DataError("height", "must be > 0", got=repr(height), fix="Give it in inches.")
     with style():
         from matplotlib.figure import Figure
 
@@ -387,8 +387,10 @@ def save(
     suffix = Path(os.fsdecode(path)).suffix.lower()
     if suffix not in _FILE_METADATA:
         raise DataError(
-            f"{argument('output')} must end in .svg, .pdf or .png; got {os.fsdecode(path)}. Choose "
-            "one of them."
+            "output",
+            "must end in .svg, .pdf or .png",
+            got=os.fsdecode(path),
+            fix="Choose one of them.",
         )
     check_writable(path, overwrite)
     if suffix == ".svg":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.figures import argument_checks
 from penchant.figures.axis_limits import (
     Scale,
@@ -53,7 +53,7 @@ def forest(
     estimates: Any,
     interval: Any = None,
     *,
-    labels: Sequence[Any] | None = None,
+    labels: Sequence[Label] | None = None,
     alone: Any = None,
     pooled: float | None = None,
     pooled_interval: Any = None,
@@ -241,7 +241,7 @@ def parameter_scatter(
     *,
     x_interval: Any = None,
     y_interval: Any = None,
-    categories: Sequence[Any] | None = None,
+    categories: Sequence[Label] | None = None,
     names: tuple[str, str] = ("first parameter", "second parameter"),
     logarithmic: tuple[bool, bool] = (False, False),
     limits: tuple[tuple[float, float] | None, tuple[float, float] | None] = (None, None),

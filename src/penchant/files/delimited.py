@@ -12,7 +12,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from penchant.errors import DataError, argument
-from penchant.files.lines import END_OF_FILE, Header, check_records, explained, header, no_rows
+from penchant.files.lines import END_OF_FILE, Header, check_records, explained, no_rows
+from penchant.files.lines import header as read_header
 from penchant.files.text import MISSING_WORDS, TextSource, TextStream, check_encoding
 
 MISSING = ("", *MISSING_WORDS)
@@ -32,7 +33,7 @@ class _TooLongError(DataError):
 
 
 def read_delimited(
-    source: TextSource, *, delimiter: str | None, decimal: str, encoding: str
+    source: TextSource, *, delimiter: str | None, decimal: str, encoding: str, header: bool = True
 ) -> pa.Table:
     """Read a CSV file into typed columns.
 
@@ -43,7 +44,7 @@ def read_delimited(
     null and the like are missing in columns of numbers, and text in columns of text.
     """
     check_encoding(encoding)
-    top = header(source, delimiter=delimiter, encoding=encoding)
+    top = read_header(source, delimiter=delimiter, encoding=encoding, named=header)
     if decimal not in (".", ","):
         raise DataError(f"{argument('decimal')} must be '.' or ','; got {decimal!r}. Choose one.")
     try:
@@ -288,7 +289,7 @@ def copy_delimited(source: TextSource, path: Path, *, portion: int = TEXT_BYTES_
 
     The first look finds the types that all portions of a column allow, the second one writes them.
     """
-    top = header(source, delimiter=None, encoding="utf-8")
+    top = read_header(source, delimiter=None, encoding="utf-8")
     types = _types(source, top, portion)
     schema = pa.schema(list(types.items()))
     with TextStream(source, "utf-8") as stream, pq.ParquetWriter(path, schema) as writer:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penchant.errors import DataError, either, format_list
+from penchant.errors import DataError, argument, format_list
 from penchant.files.lines import lines_of_rows
 from penchant.files.table import read_table, unbooked
 from penchant.files.text import TextSource, source
@@ -49,7 +49,7 @@ class Raw:
         Each file and how many rows it has; none where the table was no file.
     name
         What messages call it.
-    delimiter, encoding
+    delimiter, encoding, header
         Of the files, to find lines again.
     notes
         Files that were left out.
@@ -61,6 +61,7 @@ class Raw:
     delimiter: str | None = None
     encoding: str = "utf-8"
     notes: tuple[str, ...] = ()
+    header: bool = True
 
     def located(self, message: str, rows: Sequence[int] | None = None) -> str:
         """A message about rows as one about lines of the files, where these have lines.
@@ -93,7 +94,13 @@ class Raw:
 
     def _words(self, origin: TextSource, rows: Sequence[int]) -> str:
         try:
-            lines = lines_of_rows(origin, {*rows}, delimiter=self.delimiter, encoding=self.encoding)
+            lines = lines_of_rows(
+                origin,
+                {*rows},
+                delimiter=self.delimiter,
+                encoding=self.encoding,
+                named=self.header,
+            )
         except DataError:  # quotes that only one of two readers can make sense of
             lines = None
         kind = "row" if lines is None else "line"
@@ -108,6 +115,7 @@ def read_raw(
     delimiter: str | None = None,
     decimal: str = ".",
     encoding: str = "utf-8",
+    header: bool = True,
     wanted: Callable[[Sequence[str]], bool] | None = None,
 ) -> Raw:
     """Read a file, a folder of files of one kind, or those that a pattern names.
@@ -116,7 +124,7 @@ def read_raw(
     ----------
     path
         A file as for `read_table`; a folder, such as one of Psych-DS; or a pattern, "data/*.csv".
-    delimiter, decimal, encoding
+    delimiter, decimal, encoding, header
         As for `read_table`.
     wanted
         Whether a table with these columns is one to read, where a folder has several kinds.
@@ -126,12 +134,12 @@ def read_raw(
     What the name of a file says by keywords, as in subject-07_group-old_data.csv, becomes columns
     where the file has none of that name; so does what a table of participants says of each.
     """
-    read = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    read = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding, "header": header}
     files = _files(path)
     if files is None:
         origin = unbooked(source(path))
         table = read_table(origin, **read)  # type: ignore[arg-type]
-        return Raw(table, ((origin, len(table)),), origin.name, delimiter, encoding)
+        return Raw(table, ((origin, len(table)),), origin.name, delimiter, encoding, header=header)
     about = [file for file in files if _PEOPLE.search(Path(file).stem)]
     if len(about) == 1 < len(files):
         files.remove(about[0])
@@ -145,7 +153,7 @@ def read_raw(
         named = format_list(Path(one.name).name for one in sources)
         note = f"{named} taken side by side: a row per subject, a column per decision"
         place = ((sources[0], len(beside)),)
-        return Raw(beside, place, str(path), delimiter, encoding, (note,))
+        return Raw(beside, place, str(path), delimiter, encoding, (note,), header)
     kept = _of_one_kind(sources, tables, str(path), wanted)
     others = [one.name for k, one in enumerate(sources) if k not in kept]
     sources, tables = [sources[k] for k in kept], [tables[k] for k in kept]
@@ -161,7 +169,7 @@ def read_raw(
     if len(about) == 1 and about[0] not in files:
         whole, said = _with_people(whole, read_table(about[0], **read))  # type: ignore[arg-type]
         notes += [f"{Path(about[0]).name}: {word}" for word in said]
-    return Raw(whole, pieces, str(path), delimiter, encoding, tuple(notes))
+    return Raw(whole, pieces, str(path), delimiter, encoding, tuple(notes), header)
 
 
 def _holds_nothing(file: str) -> bool:
@@ -181,7 +189,7 @@ def _files(path: Any) -> list[str] | None:
         found = sorted(file for file in glob(given, recursive=True) if os.path.isfile(file))
         if not found:
             raise DataError(
-                f"{either('path', 'FILE')} must match some files; got {given}, but there are none. "
+                f"{argument('path')} must match some files; got {given}, but there are none. "
                 "Correct the pattern."
             )
         return found
@@ -208,7 +216,7 @@ def _files(path: Any) -> list[str] | None:
     files += [file for file in about if file not in files]
     if not files:
         raise DataError(
-            f"{either('path', 'FILE')} must be a folder with tables; got {given}, which has no "
+            f"{argument('path')} must be a folder with tables; got {given}, which has no "
             f"{', '.join(TABLES[:3])} or Parquet files. Name the file that has the choices."
         )
     return [str(file) for file in files]

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from penchant.errors import MAX_LISTED, DataError, argument, either, format_list
+from penchant.errors import MAX_LISTED, DataError, argument, format_list
 from penchant.files import text
 from penchant.files.text import TextSource, TextStream, source
 
@@ -44,8 +44,13 @@ def lines(source: TextSource, encoding: str) -> Iterator[str]:
         yield from text
 
 
-def header(source: TextSource, *, delimiter: str | None, encoding: str) -> Header:
-    """Return the header of a CSV file; the delimiter is found where none is given."""
+def header(
+    source: TextSource, *, delimiter: str | None, encoding: str, named: bool = True
+) -> Header:
+    """Return the header of a CSV file; the delimiter is found where none is given.
+
+    Where its first line does not name the columns they are called "1", "2" and so on.
+    """
     sample = list(islice(lines(source, encoding), _LINES_SAMPLED))
     if not any(line.strip() for line in sample):
         raise DataError(
@@ -56,11 +61,14 @@ def header(source: TextSource, *, delimiter: str | None, encoding: str) -> Heade
     above = bool(hint) or _FILE_NAME.fullmatch(sample[0]) is not None
     if above:
         sample.pop(0)
-    _refuse_titles(source, sample)
+    if named:
+        _refuse_titles(source, sample)
     divided = _delimiter(hint[1] if hint and delimiter is None else delimiter, sample)
     cells, n_lines = _first_record(source, sample, divided)
     if len(cells) == 1:
         _check_single_column(source, divided, sample)
+    if not named:
+        return Header(divided, tuple(str(k + 1) for k in range(len(cells))), int(above))
     return Header(divided, _names(source, cells), n_lines + above)
 
 
@@ -274,7 +282,7 @@ def _place(first: int, last: int, n_cells: int) -> str:
 
 def _advice(header: Header, seen: Counter[str]) -> str:
     if len(header.names) == 1:
-        typed = either("the delimiter", "--delimiter")
+        typed = argument("the delimiter")
         return f"Remove the lines above the one that names the columns, or pass {typed}."
     if seen["one more, empty"] == seen["records"]:
         return f"Every line ends in {header.delimiter!r} but the header: add one there."
@@ -306,6 +314,7 @@ def lines_of_rows(
     *,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    named: bool = True,
 ) -> dict[int, int] | None:
     """Return the line of each row of a CSV file; None where the file has no lines.
 
@@ -318,7 +327,7 @@ def lines_of_rows(
     if not rows:
         return found
     last = max(rows)
-    top = header(origin, delimiter=delimiter, encoding=encoding)
+    top = header(origin, delimiter=delimiter, encoding=encoding, named=named)
     for row, (line, *_) in enumerate(records(origin, top, encoding)):
         if row in found:
             found[row] = line

@@ -322,6 +322,7 @@ def read_table(
     delimiter: str | None = None,
     decimal: str = ".",
     encoding: str = "utf-8",
+    header: bool = True,
 ) -> pa.Table:
     r"""Read a table from a CSV (also gzipped), Parquet, Arrow, JSON or Excel (xlsx) file.
 
@@ -335,6 +336,8 @@ def read_table(
         Decimal point of a CSV file: "." or ",".
     encoding
         Encoding of a CSV file, by its Python name.
+    header
+        Whether the first line of a CSV file names its columns; else they are "1", "2" and so on.
 
     Returns
     -------
@@ -363,7 +366,9 @@ def read_table(
     if kind == "json":
         table = _checked(origin, read_json_table(origin))
     elif kind in ("csv", "gzip"):
-        table = read_delimited(origin, delimiter=delimiter, decimal=decimal, encoding=encoding)
+        table = read_delimited(
+            origin, delimiter=delimiter, decimal=decimal, encoding=encoding, header=header
+        )
     else:
         table = read_columnar(origin, kind)
     origin.check_unchanged()

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.errors import DataError, argument, closest_match_hint, either
+from penchant.errors import DataError, argument, closest_match_hint
 
 STDIN = "-"
 
@@ -89,7 +89,7 @@ def source(path: Any) -> TextSource:
         return path
     if not isinstance(path, (str, os.PathLike)):
         raise DataError(
-            f"{either('path', 'FILE')} must be the path of a file; got {type(path).__name__}. Pass "
+            f"{argument('path')} must be the path of a file; got {type(path).__name__}. Pass "
             "data frames to Choices.from_frame."
         )
     given = os.fsdecode(path)
@@ -110,13 +110,12 @@ def _checked(given: str, file: Path, status: os.stat_result) -> TextSource:
         return TextSource(given, file, stamp=_stamp(status))
     if stat.S_ISDIR(status.st_mode):
         raise DataError(
-            f"{either('path', 'FILE')} must be a file; got the directory {given}. Name a file in "
-            "it."
+            f"{argument('path')} must be a file; got the directory {given}. Name a file in it."
         )
     if stat.S_ISFIFO(status.st_mode) and given.startswith(_OPEN_PIPES):
         return _nonempty(TextSource(given, content=file.read_bytes()))
     raise DataError(
-        f"{either('path', 'FILE')} must be a regular file; got {given}, a pipe or device. Pipe it "
+        f"{argument('path')} must be a regular file; got {given}, a pipe or device. Pipe it "
         "in and pass '-' as the path."
     )
 
@@ -145,19 +144,18 @@ def _missing(given: str) -> DataError:
     file = Path(given).expanduser()
     if "://" in given:
         return DataError(
-            f"{either('path', 'FILE')} must be a local file; got the address {given}. Download it "
-            "first."
+            f"{argument('path')} must be a local file; got the address {given}. Download it first."
         )
     folder = next(parent for parent in file.parents if parent.is_dir())
     if folder != file.parent:
         return DataError(
-            f"{either('path', 'FILE')} must be an existing file; got {given}, but the directory "
+            f"{argument('path')} must be an existing file; got {given}, but the directory "
             f"{file.parent} does not "
             f"exist.{closest_match_hint(_child(folder, file), _names(folder)) or ' Correct it.'}"
         )
     hint = closest_match_hint(file.name, _names(folder))
     return DataError(
-        f"{either('path', 'FILE')} must be an existing file; got {given}, which does not "
+        f"{argument('path')} must be an existing file; got {given}, which does not "
         f"exist.{hint or ' Correct the path.'}"
     )
 
@@ -177,12 +175,12 @@ def unreadable(name: str, error: Exception) -> DataError:
     """Return the error for a file that the system does not let us read."""
     if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
         return DataError(
-            f"{either('path', 'FILE')} must be readable; got no permission to read {name}. Ask its "
+            f"{argument('path')} must be readable; got no permission to read {name}. Ask its "
             "owner, or change its permissions."
         )
     reason = getattr(error, "strerror", None) or str(error)
     return DataError(
-        f"{either('path', 'FILE')} must be readable; got {name!r}: {reason}. Correct the path."
+        f"{argument('path')} must be readable; got {name!r}: {reason}. Correct the path."
     )
 
 
@@ -358,7 +356,7 @@ def _wrong_encoding(
 ) -> DataError:
     advice = (
         f"Pass the {argument('encoding')} it was saved in, such as "
-        f"{argument('encoding', 'cp1252')} or {either(repr('latin-1'), 'latin-1')}."
+        f"{argument('encoding', 'cp1252')} or {argument('{}', 'latin-1')}."
     )
     got = error.object[error.start : error.start + 1].hex()
     return DataError(
@@ -372,7 +370,7 @@ def _nul(source: TextSource, encoding: str, block: bytes) -> DataError:
     utf_16 = around.count(b"\0") > len(around) // 3
     advice = (
         f"It looks like UTF-16: pass {argument('encoding', 'utf-16-le')} or "
-        + either("'utf-16-be'.", "utf-16-be.")
+        + f"{argument('{}', 'utf-16-be')}."
         if utf_16
         else "Remove it, or write the file again: it may be damaged."
     )

@@ -20,7 +20,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.inference.intervals import ParameterLine
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.optima import Optimum
-from penchant.models.natural import Natural
+from penchant.models.parameters import Parameter
 from penchant.output import progress
 from penchant.softmax.calibrated import (
     FURTHER_RATIO,
@@ -73,7 +73,7 @@ class _SubjectLattice:
         cls,
         profiles: Profiles,
         optimum: Optimum,
-        naturals: Sequence[Natural],
+        naturals: Sequence[Parameter],
         ends: Matrix,
         seed: int,
         n_drawn: int,
@@ -173,7 +173,7 @@ def _lattice_axis(grid: Vector, ends: Vector, centre: float, n_across: int) -> V
 def calibrated_intervals(
     profiles: Profiles,
     optima: Sequence[Optimum],
-    naturals: Sequence[Natural],
+    naturals: Sequence[Parameter],
     level: float,
     ends: tuple[Matrix, Matrix],
     seed: int,

@@ -9,13 +9,14 @@ from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
+from penchant._typing import Label
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import Chunks, SubjectScan
 from penchant.errors import DataError, argument, prior_argument
 from penchant.inference.map_evidence import fit_map_by_evidence
 from penchant.inference.model_estimate import ModelSource
-from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.multistart import best_optima, grid_search
 from penchant.inference.search.newton import newton_batch
@@ -228,7 +229,7 @@ def fit_model(
     *,
     parameter_prior: Prior | MapPrior | None = None,
     strict: bool = False,
-    subject: Any = None,
+    subject: Label = None,
 ) -> Estimate:
     """Exact maximum likelihood: the profile over psi is searched, the weights are solved exactly.
 
@@ -247,20 +248,20 @@ def fit_model(
     if isinstance(parameter_prior, MapPrior):
         return _fit_with_map(tuple(episodes), model, parameter_prior, strict, subject)
     check_prior(model, parameter_prior)
-    problem = Problem(model, tuple(episodes), parameter_prior)
-    if not len(problem.chosen):
+    profiles = Profiles(model, (tuple(episodes),), parameter_prior)
+    if not profiles.n_decisions[0]:
         raise DataError(
             "episodes must hold at least one decision that is scored; got none. Check "
             f"{argument('is_choice')} and {argument('scored')}."
         )
-    (estimate,) = fit_profiles(problem.profiles, [subject])
+    (estimate,) = fit_profiles(profiles, [subject])
     if strict:
         raise_if_wrong(estimate)
     return estimate
 
 
 def _fit_with_map(
-    episodes: tuple[Any, ...], model: Model, prior: MapPrior, strict: bool, subject: Any
+    episodes: tuple[Any, ...], model: Model, prior: MapPrior, strict: bool, subject: Label
 ) -> Estimate:
     if not any(len(episode.scored_options) for episode in episodes):
         raise DataError(
@@ -282,7 +283,7 @@ def check_prior(model: Model, prior: Prior | MapPrior | None) -> None:
         prior.of_model(model)
 
 
-def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
+def fit_profiles(profiles: Profiles, subjects: Sequence[Label]) -> list[Estimate]:
     """Exact estimates of many subjects, each by itself; all have decisions."""
     grids, best = grid_search(profiles)
     # Without shape parameters the weights at the only cell are exact already: no search is needed.
@@ -294,7 +295,7 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
     # With a prior the grid holds log-posteriors, not to be compared with log-likelihoods.
     if profiles.prior is not None or not profiles.n_shape:
         return found
-    highest = grids.values.max(axis=1).tolist()
+    highest = (grids.values.max(axis=1) + profiles.log_copies).tolist()
     return [
         _at_least_best_cell(profiles.for_subject(k), grids[k], estimate, int(optima.n_steps[k]))
         if estimate.log_likelihood < highest[k] - MAX_GRID_DEFICIT
@@ -303,7 +304,9 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
     ]
 
 
-def _at_least_best_cell(problem: Problem, grid: Grid, estimate: Estimate, n_steps: int) -> Estimate:
+def _at_least_best_cell(
+    profiles: Profiles, grid: Grid, estimate: Estimate, n_steps: int
+) -> Estimate:
     """Estimate at the best cell of the grid, if that is higher than the one given.
 
     n_steps : those of the search that led to the latter.
@@ -314,7 +317,7 @@ def _at_least_best_cell(problem: Problem, grid: Grid, estimate: Estimate, n_step
     psi = grid.psi[[int(grid.values.argmax())]]
     whose = np.zeros(1, dtype=np.int64)
     # No step is taken from the cell: the gradients that misled the search are the same here.
-    newton = newton_batch(problem.profiles, whose, psi, max_steps=0, finish=False)
+    newton = newton_batch(profiles, whose, psi, max_steps=0, finish=False)
     newton.n_steps[:] = n_steps
-    other = estimate_at(problem, grid, newton.optima()[0], estimate.subject)
+    other = estimate_at(profiles, grid, newton.optima()[0], estimate.subject)
     return other if other.log_likelihood > estimate.log_likelihood else estimate

@@ -11,19 +11,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypedDict, Unpack, overload
 
+from penchant._typing import Label
 from penchant.arguments import check_level
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
 from penchant.inference.fit import History, check_prior, fit_model, fit_profiles, prior_for_choices
-from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.status import estimate_without_data
 from penchant.models.model import Declared, Model
 from penchant.models.priors import Prior
 from penchant.models.record import as_described, as_episodes, data_of, needs_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import preserve_frame_backend, progress
+from penchant.output import progress
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_source import IntervalKind
@@ -70,7 +71,6 @@ def fit_each(
     parameter_prior: Prior | MapPrior | None = None,
     threads: int | None = None,
 ) -> Estimates: ...
-@preserve_frame_backend
 def fit_each(
     data: Any,
     model: Model | None = None,
@@ -196,7 +196,7 @@ def fit_each_model(
     portions = [with_scored[i : i + at_once] for i in range(0, len(with_scored), at_once)]
     with progress("Fitting subjects", len(with_scored)) as advance:
 
-        def fit_some(subjects: list[Any]) -> list[Estimate]:
+        def fit_some(subjects: list[Label]) -> list[Estimate]:
             groups = tuple(tuple(by_subject[s]) for s in subjects)
             found = fit_profiles(Profiles(model, groups, parameter_prior), subjects)
             advance(len(subjects))
@@ -213,8 +213,8 @@ def fit_each_model(
     # one.
     for subject, mine in by_subject.items():
         if subject not in found:
-            problem = Problem(model, tuple(mine), parameter_prior)
-            found[subject] = estimate_without_data(problem, subject)
+            profiles = Profiles(model, (tuple(mine),), parameter_prior)
+            found[subject] = estimate_without_data(profiles, subject)
     return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
 
 
@@ -227,7 +227,7 @@ def _fit_maps_of_subjects(
 ) -> Estimates:
     with progress("Fitting subjects", len(with_scored)) as advance:
 
-        def fit_one(subject: Any) -> Estimate:
+        def fit_one(subject: Label) -> Estimate:
             mine = by_subject[subject]
             found = fit_model(mine, model, parameter_prior=prior, subject=subject)
             advance(1)
@@ -241,8 +241,8 @@ def _fit_maps_of_subjects(
     found = dict(zip(with_scored, fits, strict=True))
     for subject, mine in by_subject.items():
         if subject not in found:
-            problem = Problem(model, tuple(mine), ScaledPrior(prior.others))
-            found[subject] = estimate_without_data(problem, subject)
+            profiles = Profiles(model, (tuple(mine),), ScaledPrior(prior.others))
+            found[subject] = estimate_without_data(profiles, subject)
     return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
 
 
@@ -281,7 +281,7 @@ class PortionFit:
         """Table (pyarrow) with one row per subject."""
         return self.estimates(data).to_frame(self.level, "pyarrow", self.intervals)
 
-    def one(self, data: Any, subject: Any) -> Estimate:
+    def one(self, data: Any, subject: Label) -> Estimate:
         """Estimate of one subject of the portion."""
         if isinstance(data, Choices):
             assert data.subject is not None and data.subject_labels is not None

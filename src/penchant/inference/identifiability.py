@@ -30,21 +30,22 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import argument, prior_advice, profile_interval_advice, weak_prior_argument
 from penchant.inference.intervals import profile_exceeds_target
-from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import GridSource, evaluated_grids, grids_for
 from penchant.inference.search.optima import Optima, Optimum
 from penchant.inference.small_rates import SMALL_RATE, evaluate_proportional_rates
-from penchant.models.natural import Natural
+from penchant.models.parameters import Parameter
 from penchant.models.priors import DensityPrior
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import null_basis
+from penchant.softmax.decisions import ChoiceDecisions
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
     UnsolvedProgramError,
     clean_direction,
-    small_difference_bound,
 )
-from penchant.softmax.solution import Solution, prepared
+from penchant.softmax.solution import Solution
+from penchant.softmax.solve import identify
 from penchant.tails import chi_square_isf, normal_isf
 
 # Eigenvalue of a scaled information matrix below which a direction carries none but rounding.
@@ -52,7 +53,7 @@ NULL_EIGENVALUE = 1e-9
 
 
 def shape_identified_despite_separation(
-    problem: Problem, choices: Choices, slopes: Matrix | None, solution: Solution
+    profiles: Profiles, choices: Choices, slopes: Matrix | None, solution: Solution
 ) -> BoolVector:
     """Shape parameters still identified by decisions that a separating direction leaves open.
 
@@ -75,25 +76,25 @@ def shape_identified_despite_separation(
     information = _information(np.concatenate([x, moved], axis=2), x @ theta, possible)
     own = np.diag(_information(sharp, x @ theta, possible)) > 0
     return np.asarray(
-        own | _identified_by_information(information)[d:] | _shape_has_prior_density(problem)
+        own | _identified_by_information(information)[d:] | _shape_has_prior_density(profiles)
     )
 
 
-def _shape_has_prior_density(problem: Problem) -> BoolVector:
-    held = np.zeros(problem.n_shape, dtype=bool)
-    if problem.prior is not None and isinstance(problem.prior, DensityPrior):
-        named = [n for n in problem.profiles.natural if _has_density(problem, n)]
+def _shape_has_prior_density(profiles: Profiles) -> BoolVector:
+    held = np.zeros(profiles.n_shape, dtype=bool)
+    if profiles.prior is not None and isinstance(profiles.prior, DensityPrior):
+        named = [n for n in profiles.natural if _has_density(profiles, n)]
         held[[n.index for n in named if n.is_shape]] = True
     return held
 
 
-def _has_density(problem: Problem, natural: Natural) -> bool:
+def _has_density(profiles: Profiles, natural: Parameter) -> bool:
     """Whether the prior has a density of a parameter, or of the weight that stands for a ratio."""
-    assert isinstance(problem.prior, DensityPrior)
+    assert isinstance(profiles.prior, DensityPrior)
     names = [natural.name]
     if natural.is_ratio:
-        names.append(problem.model.weights[natural.index])
-    return any(map(problem.prior.holds, names))
+        names.append(profiles.model.weights[natural.index])
+    return any(map(profiles.prior.holds, names))
 
 
 def _information(columns: Matrix, objective: Matrix, possible: BoolVector) -> Matrix:
@@ -162,7 +163,7 @@ def divergence_message(profiles: Profiles, optimum: Optimum) -> str:
     return ""
 
 
-def _prior_expectations(profiles: Profiles) -> list[Natural]:
+def _prior_expectations(profiles: Profiles) -> list[Parameter]:
     """Parameters that are expectations before play; none for offers, which have no rewards."""
     named = [n for n in profiles.natural if n.is_ratio and n.name in PRIOR_EXPECTATIONS]
     if profiles.prior is not None or not named:
@@ -171,7 +172,7 @@ def _prior_expectations(profiles: Profiles) -> list[Natural]:
     return named if played else []
 
 
-def _natural_values(natural: Natural, theta: Matrix) -> Vector:
+def _natural_values(natural: Parameter, theta: Matrix) -> Vector:
     with np.errstate(divide="ignore", invalid="ignore"):
         return natural.of_weights(theta)
 
@@ -194,32 +195,32 @@ def _reward_range(profiles: Profiles, subject: IntVector) -> tuple[Vector, Vecto
     return np.array(low), np.array(high)
 
 
-def penalises_weights(problem: Problem) -> bool:
+def penalises_weights(profiles: Profiles) -> bool:
     """Whether the prior penalises any weight."""
-    prior = problem.prior
+    prior = profiles.prior
     if prior is None or not isinstance(prior, DensityPrior):
         return prior is not None
-    return len(penalised_rows(problem, np.ones(len(problem.model.weights)))) > 0
+    return len(penalised_rows(profiles, np.ones(len(profiles.model.weights)))) > 0
 
 
-def has_unpenalised_direction(problem: Problem, theta: Vector, largest: Vector) -> bool:
+def has_unpenalised_direction(profiles: Profiles, theta: Vector, largest: Vector) -> bool:
     """Whether the prior is flat along some direction of the weights, or there is no prior."""
-    if problem.prior is None or not isinstance(problem.prior, DensityPrior):
-        return problem.prior is None
+    if profiles.prior is None or not isinstance(profiles.prior, DensityPrior):
+        return profiles.prior is None
     unit = np.where(largest > 0, largest, 1.0)
-    return bool(null_basis(penalised_rows(problem, theta) / unit, len(theta)).shape[1])
+    return bool(null_basis(penalised_rows(profiles, theta) / unit, len(theta)).shape[1])
 
 
-def penalised_rows(problem: Problem, theta: Vector) -> Matrix:
+def penalised_rows(profiles: Profiles, theta: Vector) -> Matrix:
     """Rows c with c'v = 0 for directions v of the weights along which all densities are flat.
 
     A ratio stays where its weights grow in proportion.
     """
     rows = []
     d = len(theta)
-    assert isinstance(problem.prior, DensityPrior)
-    for natural in problem.profiles.natural:
-        if natural.is_shape or not _has_density(problem, natural):
+    assert isinstance(profiles.prior, DensityPrior)
+    for natural in profiles.natural:
+        if natural.is_shape or not _has_density(profiles, natural):
             continue
         row = natural.denominator(theta) * np.eye(d)[natural.index]
         for other in natural.weights[1:]:
@@ -229,16 +230,17 @@ def penalised_rows(problem: Problem, theta: Vector) -> Matrix:
 
 
 def unpenalised_separation(
-    problem: Problem, choices: Choices, found: Solution, theta: Vector
+    profiles: Profiles, choices: Choices, found: Solution, theta: Vector
 ) -> Solution | None:
     """Solution separated along directions on which the prior is flat, or None.
 
     `found`: the solution without the prior; `theta`: where Newton's method ended. Raises
     `UnsolvedProgramError` where that could not be decided.
     """
-    cone = _recession_cone(problem, penalised_rows(problem, theta))
-    _, known = prepared(choices, 1)
-    recession = separating.recession(choices, known.scale, cone=cone)
+    cone = _recession_cone(profiles, penalised_rows(profiles, theta))
+    decisions = ChoiceDecisions(choices, 1)
+    known = identify(decisions)
+    recession = separating.recession(decisions.cone(known.scale, allowed=cone))
     if recession is None:
         return None
     direction = clean_direction(recession.direction, known)
@@ -257,53 +259,56 @@ def unpenalised_separation(
 
 
 def near_unpenalised_separation(
-    problem: Problem, choices: Choices, theta: Vector, information: Matrix
+    profiles: Profiles, choices: Choices, theta: Vector, information: Matrix
 ) -> Vector | None:
     """Unpenalised direction that separates all but negligible differences, or None.
 
     Along it no density changes, so that the bound on maxima of the likelihood holds here too: where
     there is such a direction, the information along it is next to 0.
     """
-    rows = penalised_rows(problem, theta)
-    likelihood, known = prepared(choices, 1)
-    largest = np.asarray(likelihood.largest_values_and_differences)[1]
+    rows = penalised_rows(profiles, theta)
+    decisions = ChoiceDecisions(choices, 1)
+    known = identify(decisions)
+    largest = np.asarray(decisions.likelihood.largest_values_and_differences)[1]
     if not known.complete:
         return None
     free = null_basis(rows / largest, len(theta))
     if not free.shape[1]:
         return None
     along = free.T @ (information / largest / largest[:, None]) @ free
-    limit = 2 * len(theta) * float(small_difference_bound(choices, theta, largest)[0])
-    if np.linalg.eigvalsh(along)[0] > limit:
+    most = 2 * len(theta) * float(decisions.small_difference_bound(theta)[0])
+    if np.linalg.eigvalsh(along)[0] > most:
         return None
-    plain = separating.zero_small_differences(choices, known.scale, NEGLIGIBLE_DIFFERENCE)
+    limit = NEGLIGIBLE_DIFFERENCE * decisions.typical_difference(known.scale)
+    plain = decisions.with_zeros_within(limit)
     if plain is None:
         return None
     try:
-        recession = separating.recession(plain, known.scale, cone=_recession_cone(problem, rows))
+        cone = plain.cone(known.scale, allowed=_recession_cone(profiles, rows))
+        recession = separating.recession(cone)
     except UnsolvedProgramError:  # only a hint is lost: the maximum is known to exist
         return None
     return None if recession is None else clean_direction(recession.direction, known)
 
 
-def _recession_cone(problem: Problem, rows: Matrix) -> Matrix:
+def _recession_cone(profiles: Profiles, rows: Matrix) -> Matrix:
     """Cone c'v >= 0 of directions along which densities are flat and signs are kept."""
     cone = [rows, -rows]
-    if problem.positive is not None:
-        cone.append(problem.positive.matrix)
+    if profiles.limits is not None:
+        cone.append(profiles.limits.matrix)
     return np.vstack(cone)
 
 
-def separated_advice(sentence: str, problem: Problem) -> str:
+def separated_advice(sentence: str, profiles: Profiles) -> str:
     """Message with the advice that applies where unpenalised weights have no maximum."""
-    if problem.prior is None or not isinstance(problem.prior, DensityPrior):
+    if profiles.prior is None or not isinstance(profiles.prior, DensityPrior):
         return sentence.replace(f"{argument('method', 'firth')} or ", "").replace(
             f" or use {argument('method', 'firth')}", ""
         )
     free = [
         natural.name
-        for natural in problem.profiles.natural
-        if not natural.is_shape and not _has_density(problem, natural)
+        for natural in profiles.natural
+        if not natural.is_shape and not _has_density(profiles, natural)
     ]
     if not free:
         return sentence.replace(
@@ -348,7 +353,7 @@ def weakly_identified(
         if natural.is_ratio:
             for k in which[_imprecise_ratios(natural, optima, covariances, which)]:
                 found[int(k)].append(f"{natural.name} (its standard error is beyond its unit)")
-        elif natural.is_logarithmic or (natural.is_weight and natural.index in profiles.positive):
+        elif natural.is_reciprocal or (natural.is_weight and natural.index in profiles.positive):
             mine = _OpenEndCheck(profiles, natural, grids, optima, covariances, which)
             for k, words in mine.open_ends().items():
                 found[k].append(f"{natural.name} ({' and '.join(words)})")
@@ -422,7 +427,7 @@ def _weak_identification_message(said: Sequence[str]) -> str:
 
 
 def _standard_errors(
-    natural: Natural, optima: Optima, covariances: Matrix, which: IntVector
+    natural: Parameter, optima: Optima, covariances: Matrix, which: IntVector
 ) -> Vector:
     slope = natural.slopes(optima.points.theta[which])
     d = slope.shape[1]
@@ -434,7 +439,7 @@ def _standard_errors(
 
 
 def _imprecise_ratios(
-    natural: Natural, optima: Optima, covariances: Matrix, which: IntVector
+    natural: Parameter, optima: Optima, covariances: Matrix, which: IntVector
 ) -> BoolVector:
     largest = optima.points.largest[which, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -447,7 +452,7 @@ class _OpenEndCheck:
     """Check of one positive parameter of some subjects."""
 
     profiles: Profiles
-    natural: Natural
+    natural: Parameter
     grids: GridSource
     optima: Optima
     covariances: Matrix
@@ -501,7 +506,7 @@ class _OpenEndCheck:
         if not len(some):
             return
         drops = np.full(2, DEVIANCE_DROP)
-        if self.natural.is_logarithmic:
+        if self.natural.is_reciprocal:
             drops[1] = float(chi_square_isf(0.05, 1 + self.profiles.n_shape)) / 2
         n, twice = len(some), np.tile(self.which[some], 2)
         cells = grids_for(self.grids, self.which[some])

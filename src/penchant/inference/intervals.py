@@ -18,12 +18,12 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import SCREENING, Profiles
 from penchant.inference.search.grid import GRID, Grid, Grids, grid_steps
 from penchant.inference.search.newton import WarmStart, newton_batch
 from penchant.inference.search.optima import Optima, Optimum
 from penchant.inference.small_rates import evaluate_proportional_rates, rate_parameters
-from penchant.models.natural import Natural
+from penchant.models.parameters import Parameter
 from penchant.tails import chi_square_isf
 
 
@@ -76,7 +76,7 @@ def profile_intervals(
     profiles: Profiles,
     grids: Sequence[Grid],
     optima: Sequence[Optimum],
-    naturals: Sequence[Natural],
+    naturals: Sequence[Parameter],
     level: float,
     rising: Matrix | None = None,
 ) -> Matrix:
@@ -95,7 +95,7 @@ def profile_positions(
     profiles: Profiles,
     grids: Sequence[Grid],
     optima: Sequence[Optimum],
-    naturals: Sequence[Natural],
+    naturals: Sequence[Parameter],
     level: float,
     rising: Matrix | None = None,
 ) -> Matrix:
@@ -127,7 +127,7 @@ def profile_exceeds_target(
     profiles: Profiles,
     grids: Grids,
     optima: Optima,
-    natural: Natural,
+    natural: Parameter,
     subjects: IntVector,
     distance: Vector,
     drop: Vector,
@@ -151,7 +151,7 @@ def profile_exceeds_target(
     return np.asarray(reached)
 
 
-def natural_values_at(profiles: Profiles, natural: Natural, positions: Matrix) -> Matrix:
+def natural_values_at(profiles: Profiles, natural: Parameter, positions: Matrix) -> Matrix:
     """Natural parameters at positions; infinite ones are beyond what was looked at."""
     return ParameterLine(profiles, natural).natural_values(positions)
 
@@ -161,7 +161,7 @@ class ParameterLine:
     """Line of positions along one natural parameter."""
 
     profiles: Profiles
-    natural: Natural
+    natural: Parameter
 
     @property
     def is_shape(self) -> bool:
@@ -183,8 +183,8 @@ class ParameterLine:
         if self.is_shape:
             return optima.u[:, self.natural.index].copy()
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = self.natural.moved.of_weights(optima.points.theta)
-            if self.natural.is_logarithmic:
+            values = self.natural.along.of_weights(optima.points.theta)
+            if self.natural.is_reciprocal:
                 values = np.log(np.where(values > 0, values, np.nan))
         return np.where(np.isfinite(values), values, np.nan)
 
@@ -195,17 +195,17 @@ class ParameterLine:
 
     def natural_values(self, positions: Matrix) -> Matrix:
         """Natural parameters at positions; infinite positions are beyond what was looked at."""
-        return self.natural.values_at(positions, self.profiles.shape)
+        return self.natural.values_at(positions)
 
     def rises_at_end(self, rising: Matrix | None, subjects: IntVector, sign: float) -> BoolVector:
         """Whether the objective goes on rising towards this end."""
-        if rising is None or not self.natural.rises:
+        if rising is None or not self.natural.direction:
             return np.zeros(len(subjects), dtype=bool)
-        return np.asarray(rising[subjects, self.natural.index] * self.natural.rises * sign > 0)
+        return np.asarray(rising[subjects, self.natural.index] * self.natural.direction * sign > 0)
 
     def scaled(self, positions: Vector, log_factor: Vector) -> Vector:
         """Positions of parameters made of one weight that are e^log_factor times as large."""
-        if self.natural.is_logarithmic:
+        if self.natural.is_reciprocal:
             return positions + log_factor
         return np.asarray(positions * np.exp(log_factor))
 
@@ -217,7 +217,7 @@ class ParameterLine:
         Quadratic in the weight, which is the parameter or 1 over it; errors are relative. Infinite
         where that is beyond `distance`.
         """
-        rises = self.natural.rises * np.sign(distance)
+        rises = self.natural.direction * np.sign(distance)
         share = INTERVALS.quadratic_margin * error * np.sqrt(2 * drop)
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = np.where(rises > 0, np.log1p(share), -np.log1p(-np.minimum(share, 1.0)))
@@ -227,13 +227,13 @@ class ParameterLine:
     def constraint_at(self, positions: Vector) -> LinearConstraint:
         """Constraint on the weights that puts the parameter at these positions."""
         values = self.natural.from_positions(positions)
-        return LinearConstraint(*self.natural.moved.plane(values, self.profiles.n_weights))
+        return LinearConstraint(*self.natural.along.plane(values, self.profiles.n_weights))
 
     def approximate_errors(self, optima: Optima, subjects: IntVector) -> Vector:
         """Approximate standard error of each of the subjects."""
         if not len(optima):
             return np.empty(0)
-        points, moved = optima.points, self.natural.moved
+        points, moved = optima.points, self.natural.along
         if self.is_shape:
             curvature = optima.curvature[:, self.natural.index, self.natural.index]
             return np.asarray(1.0 / np.sqrt(np.maximum(curvature, 1e-4)))
@@ -245,7 +245,7 @@ class ParameterLine:
             centre = np.abs(moved.of_weights(points.theta))
         variance = np.maximum(np.einsum("ka,kab,kb->k", slope, inverse, slope), 0.0)
         error = np.sqrt(variance) / np.sqrt(scale)
-        if self.natural.is_logarithmic:
+        if self.natural.is_reciprocal:
             return np.asarray(np.clip(error / centre, 1e-3, 2.0))
         error = np.minimum(error, centre + self._decisive_change(points, subjects))
         return np.asarray(np.maximum(error, np.maximum(1e-6 * centre, 1e-9)))
@@ -279,7 +279,7 @@ class ParameterLine:
             return np.asarray(self.profiles.bounds[self.natural.index, (sign > 0).astype(int)])
         reach = (
             INTERVALS.max_log_distance
-            if self.natural.is_logarithmic
+            if self.natural.is_reciprocal
             else INTERVALS.max_errors * unit
         )
         return np.asarray(centre + sign * reach)
@@ -567,9 +567,7 @@ class _EndSearch:
                 self.subjects[task],
                 psi,
                 near,
-                with_derivatives=False,
-                follow_unconverged=not self.coarse,
-                certify=False,
+                accuracy=replace(SCREENING, suprema=not self.coarse),
             ).value
         else:
             values = self._cell_values(task, cell, constraint)
@@ -613,8 +611,9 @@ class _EndSearch:
             at, there = task[which], cell[which]
             pairs = self.subjects[at], self.grids.psi[there], self.grids.theta[at, there]
             place = self.subjects[at] * len(self.grids.psi) + there
-            on = constraint.take(which), not self.coarse, place
-            values[which] = self.line.profiles.values_on_constraint(*pairs, *on, floor[at])
+            accuracy = replace(SCREENING, suprema=not self.coarse, floor=floor[at])
+            on = constraint.take(which), place, accuracy
+            values[which] = self.line.profiles.values_on_constraint(*pairs, *on)
 
         first = np.ones(len(task), dtype=bool)
         if self.coarse:

@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices, NaturalParameters
@@ -35,18 +35,18 @@ from penchant.errors import (
     PenchantWarning,
     argument,
     closest_match_hint,
-    either,
     linearisation_advice,
 )
 from penchant.inference.fit import fit_model
-from penchant.inference.profile.profiles import Problem
+from penchant.inference.profile.evaluations import best_weights
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.multistart import best_optima, grid_search, newton_from
 from penchant.inference.search.optima import Optimum
 from penchant.inference.status import estimate_at, lacks_finite_maximum
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
-from penchant.models.natural import Shape
+from penchant.models.parameters import Shape
 from penchant.models.record import as_episodes, refuse_no_model
-from penchant.output import pooled_notes, preserve_frame_backend, progress
+from penchant.output import pooled_notes, progress
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import (
@@ -177,7 +177,6 @@ def check_coordinate(model: Model, coordinate: str) -> None:
         )
 
 
-@preserve_frame_backend
 def fit_linearized(
     episodes: Episode | Sequence[Episode],
     model: Model,
@@ -230,7 +229,6 @@ def fit_linearized(
     return found
 
 
-@preserve_frame_backend
 def fit_linearized_each(
     episodes: Sequence[Episode],
     model: Model,
@@ -278,7 +276,7 @@ def fit_linearized_each(
     workers = available_threads() if threads is None else threads
     with progress("Fitting subjects", len(with_scored)) as advance:
 
-        def fit_one(subject: Any) -> Estimate:
+        def fit_one(subject: Label) -> Estimate:
             mine = tuple(by_subject[subject])
             found = _fit_about_nominal(mine, model, nominal, coordinate, constrained, subject)
             advance(1)
@@ -305,43 +303,44 @@ def _fit_about_nominal(
     nominal: Nominal,
     coordinate: Coordinate,
     constrained: bool,
-    subject: Any = None,
+    subject: Label = None,
 ) -> Estimate:
     check_coordinate(model, coordinate)
-    problem = Problem(model, episodes)
-    if not len(problem.chosen):
+    profiles = Profiles(model, (episodes,))
+    if not profiles.n_decisions[0]:
         raise DataError(
             "episodes must hold at least one decision that is scored; got none. Check "
             f"{argument('is_choice')} and {argument('scored')}."
         )
     psi, ratios = nominal_point(model, nominal)
     back = BackMap(model, psi, ratios, coordinate)
-    choices = linearized_choices(problem, psi, ratios).with_natural(
+    choices = linearized_choices(profiles, psi, ratios).with_natural(
         NaturalParameters(
             tuple(n.name for n in natural_parameters(model)), back.values, back.jacobian
         )
     )
-    bounds = validity_bounds(problem, psi)
-    limits = _validity_constraints(problem, choices, psi, bounds) if constrained else None
+    bounds = validity_bounds(profiles, psi)
+    limits = _validity_constraints(profiles, choices, psi, bounds) if constrained else None
     estimate = fit_choices(choices, constraints=limits)
     subjects = {episode.subject for episode in episodes}
     if subject is None and len(subjects) == 1:
         (subject,) = subjects
     notes = (*pooled_notes(len(subjects), linearized=True), *estimate.notes)
     whose = replace(estimate, subject=subject, n_subjects=len(subjects), notes=notes)
-    return _with_validity(problem, whose, nominal, back, bounds)
+    return _with_validity(profiles, whose, nominal, back, bounds)
 
 
-def linearized_choices(problem: Problem, psi: Vector, ratios: Vector) -> Choices:
+def linearized_choices(profiles: Profiles, psi: Vector, ratios: Vector) -> Choices:
     """Columns x_1, x_2 ... of the linearised model."""
-    x, slopes = problem.variables_and_slopes(psi)
+    x, slopes = profiles.scored_variables(psi, with_derivatives=True)
+    assert slopes is not None
     columns = [x @ ratios, *(x[..., a] for a in range(1, x.shape[-1]))]
     columns += [slope @ ratios for slope in slopes]
     names = [f"theta{a + 1}" for a in range(len(columns))]
-    return Choices.from_arrays(np.stack(columns, axis=-1), problem.chosen, names=names)
+    return Choices.from_arrays(np.stack(columns, axis=-1), profiles.scored_options, names=names)
 
 
-def validity_bounds(problem: Problem, psi: Vector) -> tuple[float, float]:
+def validity_bounds(profiles: Profiles, psi: Vector) -> tuple[float, float]:
     """Bounds of the first deviation over its nominal value.
 
     For UCL delta stays positive, and so does every linearised standard deviation; for other models
@@ -349,27 +348,27 @@ def validity_bounds(problem: Problem, psi: Vector) -> tuple[float, float]:
     """
     if not len(psi) or psi[0] == 0:
         return -np.inf, np.inf
-    largest = Declared(problem.model).largest_deviation
+    largest = Declared(profiles.model).largest_deviation
     if largest is None:
-        shape = problem.model.shape[0]
+        shape = profiles.model.shape[0]
         ends = (0.0, np.inf) if shape.scale == "log" else (shape.low, shape.high)
         low, high = sorted((end - float(psi[0])) / float(psi[0]) for end in ends)
         return low, high
-    highest = min((largest(episode, psi) for episode in problem.episodes), default=np.inf)
+    highest = min((largest(episode, psi) for episode in profiles.episodes), default=np.inf)
     return -1.0, highest / float(psi[0])
 
 
 def _validity_constraints(
-    problem: Problem, choices: Choices, psi: Vector, bounds: tuple[float, float]
+    profiles: Profiles, choices: Choices, psi: Vector, bounds: tuple[float, float]
 ) -> Constraints:
     """theta_1 >= 0, and low <= psi_q + theta_q / theta_1 <= high, which is linear in theta too."""
     n, d = choices.n_parameters, choices.n_parameters - len(psi)
     first = np.eye(n)[0]
     rows, labels = [first], ["theta1 >= 0"]
-    for q, shape in enumerate(problem.model.shape):
+    for q, shape in enumerate(profiles.model.shape):
         low, high = (0.0, np.inf) if shape.scale == "log" else (shape.low, shape.high)
         name = shape.name
-        if q == 0 and Declared(problem.model).largest_deviation is not None:
+        if q == 0 and Declared(profiles.model).largest_deviation is not None:
             high, name = float(psi[0] * (1.0 + bounds[1])), "delta"
         rows.append((psi[q] - low) * first + np.eye(n)[d + q])
         labels.append(f"{name} >= {low:g}")
@@ -380,7 +379,7 @@ def _validity_constraints(
 
 
 def _with_validity(
-    problem: Problem,
+    profiles: Profiles,
     estimate: Estimate,
     nominal: Nominal,
     back: BackMap,
@@ -395,8 +394,9 @@ def _with_validity(
     exact = np.nan
     if known and back.inside(theta):
         weights, psi = back.weights_and_shape(theta)
-        exact = float(decision_log_likelihoods(weights, problem.choices(psi)).sum())
-    model, source = problem.model, estimate.source
+        own = decision_log_likelihoods(weights, profiles.choices_at(psi))
+        exact = float(own.sum() + profiles.log_copies[0])
+    model, source = profiles.model, estimate.source
     assert isinstance(source, ChoiceSource)
     # A finite estimate that maps back to no parameters is not one of the model.
     outside = bool(np.isfinite(theta).all()) and not np.isfinite(exact)
@@ -438,11 +438,7 @@ def _validity_notes(ratio: float, bounds: tuple[float, float], exact: float) -> 
 def _warn_about_linearization(said: str) -> None:
     warnings.warn(
         PenchantWarning(
-            f"{said} "
-            + either(
-                "Re-linearise with relinearize, or use the exact fit.",
-                "Linearise about another prior, or leave --linearized out.",
-            ),
+            f"{said} " + f"{argument('Re-linearise with relinearize, or use the exact fit')}.",
             "linearisation",
         ),
         stacklevel=4,
@@ -497,19 +493,18 @@ def relinearize(
     max_steps
         Linearisations allowed.
     """
-    problem = Problem(model, as_episodes(episodes))
+    profiles = Profiles(model, (tuple(as_episodes(episodes)),))
     psi, _ = nominal_point(model, nominal)
-    if not len(problem.chosen) or not problem.n_shape:
-        return fit_model(problem.episodes, model)
-    profiles = problem.profiles
+    if not profiles.n_decisions[0] or not profiles.n_shape:
+        return fit_model(profiles.episodes, model)
     grids, best = grid_search(profiles)
     lost = lacks_finite_maximum(profiles, best)
     # Without finite weights there is nothing to linearise about: the exact search decides.
     if lost[0]:
-        return estimate_at(problem, grids[0], best_optima(profiles, grids, lost)[0])
-    reached = _relinearize_until_no_gain(problem, psi, max_steps)
+        return estimate_at(profiles, grids[0], best_optima(profiles, grids, lost)[0])
+    reached = _relinearize_until_no_gain(profiles, psi, max_steps)
     optimum = best_optima(profiles, grids, lost, reached.alone())[0]
-    estimate = estimate_at(problem, grids[0], optimum)
+    estimate = estimate_at(profiles, grids[0], optimum)
     if optimum.point.value <= reached.point.value + MIN_DEFICIT:
         return estimate
     note = (
@@ -519,42 +514,43 @@ def relinearize(
     return replace(estimate, notes=(*estimate.notes, note))
 
 
-def _relinearize_until_no_gain(problem: Problem, psi: Vector, max_steps: int) -> Optimum:
-    low, high = problem.bounds[:, 0], problem.bounds[:, 1]
-    u = np.clip(problem.to_unconstrained(psi), low, high)
-    value, theta = _exact_value_and_weights(problem, u)
+def _relinearize_until_no_gain(profiles: Profiles, psi: Vector, max_steps: int) -> Optimum:
+    low, high = profiles.bounds[:, 0], profiles.bounds[:, 1]
+    u = np.clip(profiles.to_unconstrained(psi[None])[0], low, high)
+    value, theta = _exact_value_and_weights(profiles, u)
     for _ in range(max_steps):
-        step = _linearized_step(problem, u, theta)
+        step = _linearized_step(profiles, u, theta)
         trial = None
         # A linearised step overshoots where the model is curved: halve it, until no digit moves.
         while float(np.abs(step).max()) > 1e-10:
             at = np.clip(u + step, low, high)
-            trial = _exact_value_and_weights(problem, at)
+            trial = _exact_value_and_weights(profiles, at)
             if trial[0] > value:
                 break
             trial, step = None, step / 2
         if trial is None:
             break
         u, (value, theta) = at, trial
-    return newton_from(problem, problem.from_unconstrained(u))
+    return newton_from(profiles, profiles.from_unconstrained(u[None])[0])
 
 
-def _exact_value_and_weights(problem: Problem, u: Vector) -> tuple[float, Vector]:
-    found = problem.inner(problem.choices(problem.from_unconstrained(u)))
+def _exact_value_and_weights(profiles: Profiles, u: Vector) -> tuple[float, Vector]:
+    choices = profiles.choices_at(profiles.from_unconstrained(u[None])[0])
+    found = best_weights(choices, profiles.limits, profiles.weight_prior)
     return found.value, found.theta
 
 
-def _linearized_step(problem: Problem, u: Vector, theta: Vector) -> Vector:
+def _linearized_step(profiles: Profiles, u: Vector, theta: Vector) -> Vector:
     """Step of psi by the linearised model, in unconstrained units, at most 2."""
-    psi = problem.from_unconstrained(u)
+    psi = profiles.from_unconstrained(u[None])[0]
     # Ratios to a first weight of 0 or less mean nothing: a fixed step upwards leaves such a psi.
     if not theta[0] > 0:
         return np.full(len(psi), 0.5)
-    choices = linearized_choices(problem, psi, theta / theta[0])
+    choices = linearized_choices(profiles, psi, theta / theta[0])
     found = fit_choices(choices)
     if not np.isfinite(found.theta).all() or found.theta[0] <= 0:
         return np.full(len(psi), 0.5)
     deviation = found.theta[len(theta) :] / found.theta[0]
     # Steps are cut off at 2 unconstrained units, because a linearisation holds near psi only.
-    step = deviation / problem.stretch(psi)
+    step = deviation / profiles.jacobian(psi[None])[0]
     return np.asarray(np.clip(step, -2.0, 2.0))

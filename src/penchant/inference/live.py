@@ -12,7 +12,7 @@ from penchant.errors import DataError
 from penchant.inference.fit import History, fit_model
 from penchant.inference.map_evidence import check_map
 from penchant.inference.precompilation import compile_fits
-from penchant.inference.profile.profiles import Problem
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.status import estimate_without_data
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
@@ -26,7 +26,7 @@ from penchant.models.priors import (
 )
 from penchant.models.record import refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import Backend, Result, Table, decode, encode, format_count
+from penchant.output import Columns, Result, Table, decode, encode, format_count
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.prior import ScaledPrior
 from penchant.tables.events import NOTHING
@@ -84,7 +84,7 @@ def fit_so_far(
     if any(one.n_decisions for one in played):
         return fit_model(played, model, parameter_prior=prior)
     others = ScaledPrior(prior.others) if isinstance(prior, MapPrior) else prior
-    return estimate_without_data(Problem(model, played, others))
+    return estimate_without_data(Profiles(model, (played,), others))
 
 
 class Live(Result):
@@ -249,9 +249,9 @@ class Live(Result):
         """The current estimate as text."""
         return self.estimate().summary()
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """The current estimate, a row for every parameter."""
-        return self.estimate().to_frame(backend=backend)
+        return self.estimate().frame_columns()
 
     def to_dict(self) -> dict[str, Any]:
         """State to continue from later, ready for JSON."""

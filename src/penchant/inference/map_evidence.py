@@ -17,10 +17,10 @@ from typing import Any, Literal, cast
 import numpy as np
 from scipy.optimize import brentq
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError
 from penchant.inference.predict import decision_log_likelihoods
-from penchant.inference.profile.profiles import Problem
+from penchant.inference.profile.profiles import FINITE_VALUES, VALUES, Profiles
 from penchant.inference.search.grid import Grid, full_grids
 from penchant.inference.search.multistart import grid_search
 from penchant.inference.search.newton import BatchNewton, WarmStart, newton_batch
@@ -57,7 +57,7 @@ MAX_NU_ROUNDS = 4  # fixed-point iterations of nu and width: two are usual, and 
 
 
 def fit_map_by_evidence(
-    episodes: Sequence[Any], model: Any, prior: MapPrior, subject: Any = None
+    episodes: Sequence[Any], model: Any, prior: MapPrior, subject: Label = None
 ) -> tuple[Estimate, tuple[MapFit, ...]]:
     """Estimate with the most evidence, and the map of every width of the prior."""
     check_map(model)
@@ -98,8 +98,8 @@ def _fit_without_map(
 ) -> tuple[float, Vector]:
     """nu of a player without a map, of the order of the rewards where there is none; and psi."""
     flat = replace(model, prior_map=None)
-    problem = Problem(flat, tuple(episodes), ScaledPrior(prior.others))
-    _, best = grid_search(problem.profiles)
+    profiles = Profiles(flat, (tuple(episodes),), ScaledPrior(prior.others))
+    _, best = grid_search(profiles)
     slope = float(best.theta[0, 0])
     return 1.0 / slope if slope > 0 and np.isfinite(slope) else spread, best.psi[0]
 
@@ -118,16 +118,16 @@ def _predictive_width(
     if len(scored) < 2:
         return "evidence"
     nu, psi = _fit_without_map(scored, model, prior, spread)
-    bare = Problem(model, tuple(scored), ScaledPrior(prior.others))
-    x, _ = bare.profiles.variables(np.zeros(1, dtype=np.int64), psi[None], False)
+    bare = Profiles(model, (tuple(scored),), ScaledPrior(prior.others))
+    x, _ = bare.variables(np.zeros(1, dtype=np.int64), psi[None], False)
     scores = []
     for width in spread * CV_WIDTHS:
         weights = _weights_prior(x, model, prior, width / nu)
         score = []
         for k, left_out in enumerate(scored):
             others = tuple(scored[:k] + scored[k + 1 :])
-            profiles = Problem(model, others, weights).profiles
-            points = profiles.solve(np.zeros(1, dtype=np.int64), psi[None], with_derivatives=False)
+            profiles = Profiles(model, (others,), weights)
+            points = profiles.solve(np.zeros(1, dtype=np.int64), psi[None], accuracy=VALUES)
             score.append(decision_log_likelihoods(model, (left_out,), points.theta[0], psi))
         scores.append(np.concatenate(score))
     every = np.array(scores)
@@ -137,11 +137,11 @@ def _predictive_width(
 
 
 def _fit_widths(
-    episodes: Sequence[Any], model: UCL, prior: MapPrior, spread: float, nu: float, subject: Any
+    episodes: Sequence[Any], model: UCL, prior: MapPrior, spread: float, nu: float, subject: Label
 ) -> list[tuple[Estimate, MapFit]]:
     is_known = prior.sd != "evidence" or not model.n_functions
     middle = float(prior.sd) if prior.sd != "evidence" else spread
-    problem, newton = _maximize_at_width(episodes, model, prior, middle, nu, None)
+    profiles, newton = _maximize_at_width(episodes, model, prior, middle, nu, None)
     for _ in range(MAX_NU_ROUNDS):
         optimum = newton.optima()[0]
         seen = 1.0 / float(optimum.point.theta[0]) if optimum.point.theta[0] > 0 else nu
@@ -149,11 +149,11 @@ def _fit_widths(
         if all(1 / NU_TOL <= ratio <= NU_TOL for ratio in (seen / nu, width / middle)):
             break
         nu, middle = seen, width
-        problem, newton = _maximize_at_width(episodes, model, prior, middle, nu, optimum)
+        profiles, newton = _maximize_at_width(episodes, model, prior, middle, nu, optimum)
     newton.finish()
     optimum = newton.optima()[0]
     prior_spread = 0.0 if is_known else spread
-    found = [_fit_at_width(problem, optimum, middle, nu, prior_spread, subject)]
+    found = [_fit_at_width(profiles, optimum, middle, nu, prior_spread, subject)]
     if is_known:
         return found
 
@@ -186,19 +186,19 @@ def _extrapolate_evidence(evidence: list[float]) -> float:
 
 
 def _fit_at_width(
-    problem: Problem, optimum: Optimum, width: float, nu: float, spread: float, subject: Any
+    profiles: Profiles, optimum: Optimum, width: float, nu: float, spread: float, subject: Label
 ) -> tuple[Estimate, MapFit]:
     """Estimate at the optimum of one width, and its map with its evidence.
 
     The evidence includes the prior of the width where the spread of the rewards is given.
     """
-    estimate = estimate_at(problem, _grid_on_demand(problem), optimum, subject)
-    weights = problem.prior
+    estimate = estimate_at(profiles, _grid_on_demand(profiles), optimum, subject)
+    weights = profiles.prior
     assert isinstance(weights, GaussianPrior)
     evidence = _log_evidence(estimate, weights)
     if spread:
         evidence -= 0.5 * (np.log(width / (WIDTH_PRIOR_MEDIAN * spread)) / WIDTH_PRIOR_LOG_SD) ** 2
-    model = cast(UCL, problem.model)
+    model = cast(UCL, profiles.model)
     return estimate, MapFit.of(model, estimate.theta, estimate.covariance, width, evidence, nu)
 
 
@@ -229,8 +229,8 @@ def _update_width(model: UCL, optimum: Optimum, width: float, nu: float, spread:
     return spread * float(np.exp(brentq(slope, low, high)))
 
 
-def _grid_on_demand(problem: Problem) -> Callable[[], Grid]:
-    return lambda: full_grids(problem.profiles)[0]
+def _grid_on_demand(profiles: Profiles) -> Callable[[], Grid]:
+    return lambda: full_grids(profiles)[0]
 
 
 def _maximize_at_width(
@@ -240,27 +240,25 @@ def _maximize_at_width(
     width: float,
     nu: float,
     near: Optimum | None,
-) -> tuple[Problem, BatchNewton]:
+) -> tuple[Profiles, BatchNewton]:
     """Newton's method to the optimum for one width, from a coarse grid or another optimum.
 
     The Hessian is left to the caller: it is not needed of every width.
     """
     psi = _start_psi(episodes, model) if near is None else near.point.psi[None]
-    bare = Problem(model, tuple(episodes), ScaledPrior(prior.others))
-    x, _ = bare.profiles.variables(np.zeros(1, dtype=np.int64), psi[len(psi) // 2][None], False)
+    bare = Profiles(model, (tuple(episodes),), ScaledPrior(prior.others))
+    x, _ = bare.variables(np.zeros(1, dtype=np.int64), psi[len(psi) // 2][None], False)
     weights = _weights_prior(x, model, prior, width / nu)
-    problem = Problem(model, tuple(episodes), weights)
+    profiles = Profiles(model, (tuple(episodes),), weights)
     start = None if near is None else WarmStart.of(near)
     if near is None:
         subjects = np.zeros(len(psi), dtype=np.int64)
-        points = problem.profiles.solve(
-            subjects, psi, with_derivatives=False, follow_unconverged=False
-        )
+        points = profiles.solve(subjects, psi, accuracy=FINITE_VALUES)
         psi = psi[[int(np.nanargmax(points.value))]]
     only = np.zeros(1, dtype=np.int64)
-    newton = newton_batch(problem.profiles, only, psi, start, finish=False)
+    newton = newton_batch(profiles, only, psi, start, finish=False)
     newton.final_step()
-    return problem, newton
+    return profiles, newton
 
 
 def _start_psi(episodes: Sequence[Any], model: UCL) -> Matrix:

@@ -23,13 +23,13 @@ from penchant.inference.calibrated import calibrated_intervals
 from penchant.inference.intervals import natural_values_at, profile_intervals, profile_positions
 from penchant.inference.predict import PosteriorSample, draw_posterior_sample
 from penchant.inference.profile.evaluations import LinearConstraint
-from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid, full_grids
 from penchant.inference.search.multistart import newton_from, separated_interval
 from penchant.inference.search.optima import Optimum, parameters_undefined_at_limits, psi_at_limits
 from penchant.models import record
 from penchant.models.model import Declared, Model, model_words, natural_parameters
-from penchant.models.natural import Natural
+from penchant.models.parameters import Parameter, bound_table
 from penchant.models.priors import OnLinks, PopulationPrior, Prior
 from penchant.models.spatial.belief_map import BeliefMap, MapFit
 from penchant.softmax.calibrated import N_DRAWN, checked_seed, level_of_further_interval
@@ -42,7 +42,7 @@ from penchant.softmax.estimate_source import (
     Space,
 )
 from penchant.softmax.hypotheses import (
-    Parameter,
+    ParameterEstimate,
     TestResult,
     delta_method,
     fieller_interval,
@@ -114,14 +114,14 @@ class ModelSource(EstimateSource):
             return self.searched
         return full_grids(Profiles(self.model, (self.data,), self.prior))[0]
 
-    def problem(self) -> Problem:
+    def profiles(self) -> Profiles:
         """Profile problem of these episodes."""
         if self.data is None:
             raise DataError(
                 "episodes must be at hand for profile intervals and predictions of the data; got "
                 "none, as they are not stored with an estimate. Fit again."
             )
-        return Problem(self.model, self.data, self.prior)
+        return Profiles(self.model, (self.data,), self.prior)
 
     def natural(self, found: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
         """Natural parameters: names, values, covariance."""
@@ -141,7 +141,7 @@ class ModelSource(EstimateSource):
     def _weights_and_psi(self, found: EstimateFields) -> tuple[Vector, Vector]:
         return found.theta[: self.n_weights], found.theta[self.n_weights :]
 
-    def value_of(self, found: EstimateFields, natural: Natural) -> float:
+    def value_of(self, found: EstimateFields, natural: Parameter) -> float:
         """Value of a natural parameter; NaN where it has no estimate.
 
         It has none where its weight is at infinity, or moves with a shape parameter to a limit. A
@@ -166,7 +166,7 @@ class ModelSource(EstimateSource):
             return frozenset()
         return parameters_undefined_at_limits(self.model.shape, self.optimum)
 
-    def _standard_error(self, found: EstimateFields, natural: Natural) -> float:
+    def _standard_error(self, found: EstimateFields, natural: Parameter) -> float:
         slope = natural.gradient(*self._weights_and_psi(found))
         used = np.flatnonzero(slope)
         if len(used) == 1:
@@ -176,7 +176,7 @@ class ModelSource(EstimateSource):
 
     def parameters(
         self, found: Sequence[Estimate], level: float, kind: IntervalKind, rng: Rng
-    ) -> list[tuple[Parameter, ...]]:
+    ) -> list[tuple[ParameterEstimate, ...]]:
         """Natural parameters of each estimate, with intervals computed together."""
         naturals = natural_parameters(self.model)
         ends = _intervals(found, naturals, level, kind, rng)
@@ -185,11 +185,11 @@ class ModelSource(EstimateSource):
         ]
 
     def _parameters(
-        self, found: EstimateFields, naturals: Sequence[Natural], low_high: Matrix
-    ) -> tuple[Parameter, ...]:
+        self, found: EstimateFields, naturals: Sequence[Parameter], low_high: Matrix
+    ) -> tuple[ParameterEstimate, ...]:
         lost = self._undefined_names
         return tuple(
-            Parameter(
+            ParameterEstimate(
                 natural.name,
                 self.value_of(found, natural),
                 float("nan") if natural.name in lost else self._standard_error(found, natural),
@@ -235,19 +235,19 @@ class ModelSource(EstimateSource):
             return _intervals(found, known, level, kind, rng, n_drawn)[:, posterior_sample]
         return _intervals(found, [known[i] for i in posterior_sample], level, kind)
 
-    def _naturals(self, space: Space) -> tuple[Natural, ...]:
+    def _naturals(self, space: Space) -> tuple[Parameter, ...]:
         if space == "parameters":
             return natural_parameters(self.model)
-        weights = (Natural(name, "weight", a) for a, name in enumerate(self.model.weights))
-        return (*weights, *(Natural(s.name, "shape", q) for q, s in enumerate(self.model.shape)))
+        weights = map(Parameter.weight, self.model.weights)
+        return bound_table((*weights, *self.model.shape), self.model.weights, self.model.shape)
 
-    def wald(self, found: EstimateFields, natural: Natural, level: float) -> tuple[float, float]:
+    def wald(self, found: EstimateFields, natural: Parameter, level: float) -> tuple[float, float]:
         """Wald interval of a natural parameter, on the scale that suits it."""
         if natural.name in self._undefined_names:
             return np.nan, np.nan
-        if natural.moved is not natural:
-            ends = np.array(self.wald(found, natural.moved, level)[::-1])
-            low, high = natural.values_at(ends, self.model.shape)
+        if natural.is_share:
+            ends = np.array(self.wald(found, natural.along, level)[::-1])
+            low, high = natural.values_at(ends)
             return float(low), float(high)
         weights, psi = self._weights_and_psi(found)
         if natural.is_ratio:
@@ -260,14 +260,14 @@ class ModelSource(EstimateSource):
         # At a limit too a shape parameter counts as it is: the curvature was measured there.
         value = natural.value(weights, psi) if natural.is_shape else self.value_of(found, natural)
         half = float(normal_isf((1 - level) / 2)) * self._standard_error(found, natural)
-        if natural.is_positive(self.model.shape) and value > 0:
+        if natural.is_positive and value > 0:
             with np.errstate(over="ignore"):
                 factor = np.exp(half / value)
             return float(value / factor), float(value * factor)
-        bounded = natural.is_curve and np.isfinite(natural.ends(self.model.shape)).all()
+        bounded = natural.is_derived and np.isfinite(natural.ends).all()
         if natural.is_shape or bounded:
             # Values beyond a linear range, such as 0 to 1, do not exist.
-            return _log_odds_interval(value, half, *natural.ends(self.model.shape))
+            return _log_odds_interval(value, half, *natural.ends)
         return value - half, value + half
 
     @cached_property
@@ -284,7 +284,7 @@ class ModelSource(EstimateSource):
         """Sandwich covariance by subject, or by labels of the decisions scored."""
         scores = self._scores(found, "clustered()")
         if cluster is None:
-            cluster = [e.subject for e in self.problem().episodes for _ in range(e.n_decisions)]
+            cluster = [e.subject for e in self.profiles().episodes for _ in range(e.n_decisions)]
             if None in cluster:
                 raise DataError(
                     "cluster must be given where episodes have no subject; got None. "
@@ -295,7 +295,7 @@ class ModelSource(EstimateSource):
 
     def _scores(self, found: EstimateFields, what: str) -> Matrix:
         """Derivatives of every decision's log-probability in theta: (n_decisions, n_parameters)."""
-        episodes, errors = self.problem().episodes, np.sqrt(np.diag(found.inverse_information))
+        episodes, errors = self.profiles().episodes, np.sqrt(np.diag(found.inverse_information))
         if not (np.isfinite(found.theta).all() and np.isfinite(errors).all()):
             raise DataError(
                 f"{what} must have a finite estimate with standard errors; got status "
@@ -335,8 +335,8 @@ class ModelSource(EstimateSource):
             )
         ((name, value),) = asked.items()
         natural = known[name]
-        low, high = natural.ends(self.model.shape)
-        strict = natural.is_logarithmic or natural.is_open
+        low, high = natural.ends
+        strict = natural.is_reciprocal or natural.is_share
         if not (low < value < high if strict else low <= value <= high):
             raise DataError(
                 f"hypothesis must lie in {low:g}..{high:g} for {name}; got {value:g}. Correct it."
@@ -344,8 +344,10 @@ class ModelSource(EstimateSource):
         centre = natural.value(*self._weights_and_psi(found))
         path = np.linspace(centre if np.isfinite(centre) else value, value, N_PATH_POINTS)[1:]
         start = self.optimum.point.psi
-        held = profile_along(self.problem(), natural, path, start)[-1]
-        statistic = max(2 * (found.log_likelihood - held), 0.0)
+        profiles = self.profiles()
+        held = profile_along(profiles, natural, path, start)[-1]
+        copies = float(profiles.log_copies[0])
+        statistic = max(2 * (found.log_likelihood - copies - held), 0.0)
         return TestResult("likelihood-ratio", statistic, 1, float(chi_square_sf(statistic, 1)))
 
     def working_psi(self, found: EstimateFields) -> Vector:
@@ -366,12 +368,12 @@ class ModelSource(EstimateSource):
             work = predict.ProfileAveragePredictor(self.model, self.profile, self.optimum)
         if isinstance(data, SubjectScan):
             return data.map_subjects(work, "Predicting")
-        return work(self.problem().episodes if data is None else data)
+        return work(self.profiles().episodes if data is None else data)
 
     @cached_property
     def posterior_sample(self) -> PosteriorSample:
         """Posterior sample of the parameters under the population that is the prior."""
-        profiles = self.problem().profiles
+        profiles = self.profiles()
         assert isinstance(profiles.density, OnLinks)
         return draw_posterior_sample(profiles, profiles.density, self.profile, self.optimum)
 
@@ -380,7 +382,7 @@ class ModelSource(EstimateSource):
         if isinstance(data, SubjectScan):
             work = predict.ChosenOptionPredictor(self.model, *self._working(found))
             return data.map_subjects(work, "Predicting")
-        episodes = self.problem().episodes if data is None else record.as_episodes(data)
+        episodes = self.profiles().episodes if data is None else record.as_episodes(data)
         return predict.decision_log_likelihoods(self.model, episodes, *self._working(found))
 
     def _working(self, found: EstimateFields) -> tuple[Vector, Vector]:
@@ -412,18 +414,20 @@ def model_source(estimate: Estimate) -> ModelSource:
     return estimate.source
 
 
-def profile_along(problem: Problem, natural: Natural, values: Vector, psi: Vector) -> list[float]:
+def profile_along(
+    profiles: Profiles, natural: Parameter, values: Vector, psi: Vector
+) -> list[float]:
     """Profile log-likelihood at values of a path that starts from the estimate at psi."""
     found = []
-    fixed = np.zeros(problem.n_shape, dtype=bool)
+    fixed = np.zeros(profiles.n_shape, dtype=bool)
     fixed[natural.index if natural.is_shape else []] = True
     for value in values:
         start, asked = psi.copy(), None
         if natural.is_shape:
-            natural.put(float(value), np.empty(0), start)
+            natural.set_value(float(value), np.empty(0), start)
         else:
-            asked = LinearConstraint.of(natural, np.array([value]), len(problem.model.weights))
-        optimum = newton_from(problem, start, fixed=fixed, constraint=asked)
+            asked = LinearConstraint.of(natural, np.array([value]), profiles.n_weights)
+        optimum = newton_from(profiles, start, fixed=fixed, constraint=asked)
         psi = optimum.point.psi
         found.append(optimum.point.value)
     return found
@@ -455,7 +459,7 @@ def _source(estimate: Estimate) -> ModelSource:
 
 def _intervals(
     found: Sequence[Estimate],
-    naturals: Sequence[Natural],
+    naturals: Sequence[Parameter],
     level: float,
     kind: IntervalKind,
     rng: Rng = None,
@@ -468,7 +472,9 @@ def _intervals(
     return _calibrated_intervals(found, naturals, level, rng, n_drawn)
 
 
-def _wald_intervals(found: Sequence[Estimate], naturals: Sequence[Natural], level: float) -> Matrix:
+def _wald_intervals(
+    found: Sequence[Estimate], naturals: Sequence[Parameter], level: float
+) -> Matrix:
     ends = np.array([[_source(e).wald(e, n, level) for n in naturals] for e in found])
     lost = [k for k, e in enumerate(found) if e.status == "separated" and e.episodes]
     for a, natural in enumerate(naturals if lost else ()):
@@ -485,12 +491,12 @@ def _wald_intervals(found: Sequence[Estimate], naturals: Sequence[Natural], leve
 
 
 def _profiles_of(found: Sequence[Estimate]) -> Profiles:
-    groups = tuple(_source(e).problem().episodes for e in found)
+    groups = tuple(_source(e).profiles().episodes for e in found)
     first = _source(found[0])
     return Profiles(first.model, groups, first.prior)
 
 
-def _supremum_intervals(found: Sequence[Estimate], natural: Natural) -> Matrix:
+def _supremum_intervals(found: Sequence[Estimate], natural: Parameter) -> Matrix:
     """Values of a shape parameter at which the likelihood reaches its supremum.
 
     A model of one rate may know its points of indifference; else they are searched for.
@@ -504,13 +510,13 @@ def _supremum_intervals(found: Sequence[Estimate], natural: Natural) -> Matrix:
     return ends
 
 
-def _search_supremum_intervals(found: Sequence[Estimate], natural: Natural) -> Matrix:
+def _search_supremum_intervals(found: Sequence[Estimate], natural: Parameter) -> Matrix:
     profiles = _profiles_of(found)
     positions = separated_interval(
         profiles,
         [_source(e).searched for e in found],
         np.array([_source(e).optimum.point.psi for e in found]),
-        np.array([e.log_likelihood for e in found]),
+        np.array([e.log_likelihood for e in found]) - profiles.log_copies,
         natural.index,
     )
     return np.sort(natural_values_at(profiles, natural, positions), axis=1)
@@ -549,7 +555,7 @@ def _directions_of_rise(estimate: Estimate) -> Vector:
 
 
 def _profile_intervals(
-    found: Sequence[Estimate], naturals: Sequence[Natural], level: float
+    found: Sequence[Estimate], naturals: Sequence[Parameter], level: float
 ) -> Matrix:
     ends = np.full((len(found), len(naturals), 2), np.nan)
     known = _ProfiledEstimates.of(found)
@@ -561,7 +567,7 @@ def _profile_intervals(
 
 
 def _calibrated_intervals(
-    found: Sequence[Estimate], naturals: Sequence[Natural], level: float, rng: Rng, n_drawn: int
+    found: Sequence[Estimate], naturals: Sequence[Parameter], level: float, rng: Rng, n_drawn: int
 ) -> Matrix:
     seed = checked_seed(rng, n_drawn, _source(found[0]).prior is not None)
     asked = tuple(naturals), level, seed, n_drawn

@@ -19,15 +19,16 @@ from penchant._compiled import announce_compilation
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.inference.fit import History, fit_model
-from penchant.inference.profile.profiles import Problem
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.optima import expected_curvature_at
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior
 from penchant.models.spatial.map_basis import MapPrior
+from penchant.softmax.decisions import ChoiceDecisions
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.separation import NEGLIGIBLE_DIFFERENCE
-from penchant.softmax.solve import maximum_likelihood
+from penchant.softmax.solve import solve
 
 # Decisions of a synthetic history: with fewer most models lack a maximum, and less is compiled.
 N_DECISIONS = 48
@@ -48,18 +49,18 @@ def compile_fits(model: Model, prior: Prior | MapPrior | None = None) -> None:
             with suppress(Exception):
                 fit_model((history,), model, parameter_prior=prior)
         with suppress(Exception):
-            _compile_checks(Problem(model, (history,)))
+            _compile_checks(Profiles(model, ((history,),)))
 
 
-def _compile_checks(problem: Problem) -> None:
+def _compile_checks(profiles: Profiles) -> None:
     """Call what few histories need: checks of weights that hardly have a maximum."""
-    psi = np.array([shape.grid()[len(shape.grid()) // 2] for shape in problem.model.shape])
-    points = problem.profiles.solve(np.zeros(1, dtype=np.int64), psi[None])
-    if problem.n_shape:
-        expected_curvature_at(problem.profiles, points)
-    problem.profiles.without_small_differences(points, NEGLIGIBLE_DIFFERENCE)
-    maximum_likelihood(problem.choices(psi), problem.positive, threads=1)
-    x, chosen = problem.variables(psi), problem.chosen
+    psi = np.array([shape.grid()[len(shape.grid()) // 2] for shape in profiles.model.shape])
+    points = profiles.solve(np.zeros(1, dtype=np.int64), psi[None])
+    if profiles.n_shape:
+        expected_curvature_at(profiles, points)
+    profiles.without_small_differences(points, NEGLIGIBLE_DIFFERENCE)
+    solve(ChoiceDecisions(profiles.choices_at(psi), 1), constraints=profiles.limits)
+    x, chosen = profiles.scored_variables(psi)[0], profiles.scored_options
     # Choice sets of different sizes take a path of their own through the compiled likelihood.
     available = np.ones(x.shape[:2], dtype=bool)
     available[0, np.arange(x.shape[1]) != chosen[0]] = False

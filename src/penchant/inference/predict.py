@@ -18,24 +18,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
 from penchant._typing import Matrix, Vector
-from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError, weak_prior_argument
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import DecisionIndex
-from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.profiles import VALUES, Profiles
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.optima import Optimum
 from penchant.models.model import Model
 from penchant.models.priors import OnLinks
 from penchant.models.record import as_episodes
 from penchant.softmax.probabilities import log_probabilities
+
+if TYPE_CHECKING:
+    from penchant.inference.fit import History
 
 # Degrees of freedom of the Student t proposals: tails heavy enough that importance weights of a
 # skewed posterior stay bounded, and not so heavy that many points are wasted.
@@ -125,7 +127,7 @@ def draw_posterior_sample(
     h_shape, density, near = _propose_shape_points(known, grid, optimum)
     psi, _ = coordinates.psi(h_shape)
     subject = np.zeros(len(psi), dtype=np.int64)
-    points = profiles.solve(subject, psi, near, with_derivatives=False)
+    points = profiles.solve(subject, psi, near, accuracy=VALUES)
     h = coordinates.from_parts(points.theta, psi)
     # psi is clipped to its range, but the proposal's density belongs to the point that was drawn.
     h[:, :q] = h_shape
@@ -208,11 +210,11 @@ def _cell_corners(known: OnLinks, grid: Grid) -> tuple[Matrix, Matrix]:
         shape = coordinates.shape[c.natural.index]
         u = np.asarray(shape.to_unconstrained(axis))
         between = np.asarray(shape.from_unconstrained((u[1:] + u[:-1]) / 2))
-        edges = np.sort(c.link.coordinate(c.natural.scale * between**c.natural.power))
+        edges = np.sort(c.link.inverse(c.natural.of_psi(between)))
         first = min(known.mean[a] - MAX_PRIOR_SDS * sd[a], edges[0] - sd[a])
         last = max(known.mean[a] + MAX_PRIOR_SDS * sd[a], edges[-1] + sd[a])
         edges = np.concatenate([[first], edges, [last]])
-        if c.natural.scale * c.natural.power < 0:
+        if c.natural.is_falling:
             place = len(axis) - 1 - place
         low[:, a], high[:, a] = edges[place], edges[place + 1]
     return low, high
@@ -223,9 +225,11 @@ def _proposal_factor(known: OnLinks, grid: Grid, optimum: Optimum) -> Matrix:
     shape, order = coordinates.shape, coordinates.shape_order()
     h = coordinates.from_parts(optimum.point.theta[None], optimum.point.psi[None])[:, :q]
     _, slope = coordinates.psi(h)
-    stretch = np.array([float(s.stretch(p)) for s, p in zip(shape, optimum.point.psi, strict=True)])
+    jacobian = np.array(
+        [float(s.jacobian(p)) for s, p in zip(shape, optimum.point.psi, strict=True)]
+    )
     # Curvatures are in unconstrained units, proposals in those of the link: convert.
-    own = (slope[0] / stretch)[order]
+    own = (slope[0] / jacobian)[order]
     precision = optimum.curvature[np.ix_(order, order)] * np.outer(own, own)
     precision = np.where(np.isfinite(precision), precision, 0.0)
     values, vectors = np.linalg.eigh((precision + precision.T) / 2)
@@ -277,7 +281,7 @@ def _inverse_cholesky(curvature: Matrix) -> Matrix:
 
 
 def _log_probabilities(
-    model: Model, episodes: Sequence[Episode], theta: Vector, psi: Vector
+    model: Model, episodes: Sequence[History], theta: Vector, psi: Vector
 ) -> Matrix:
     if not (np.isfinite(theta).all() and np.isfinite(psi).all()):
         raise DataError(
@@ -291,35 +295,35 @@ def _log_probabilities(
 class _ScoredDecisions:
     """Decisions to predict, with their variables at one psi."""
 
-    problem: Problem
+    profiles: Profiles
     choices: Choices
 
     @classmethod
-    def of(cls, model: Model, episodes: Sequence[Episode], psi: Vector) -> _ScoredDecisions:
-        problem = Problem(model, tuple(episodes))
-        return cls(problem, problem.choices(psi))
+    def of(cls, model: Model, episodes: Sequence[History], psi: Vector) -> _ScoredDecisions:
+        profiles = Profiles(model, (tuple(episodes),))
+        return cls(profiles, profiles.choices_at(psi))
 
     def log_probabilities(self, theta: Vector) -> Matrix:
         """Probability of every option at every decision scored."""
-        choices, episodes = self.choices, self.problem.episodes
+        choices, episodes = self.choices, self.profiles.episodes
         log_p = np.asarray(log_probabilities(theta, choices).reshape(choices.n_decisions, -1))
-        record = self.problem.profiles.record
-        if record.shown is None:
+        record = self.profiles.record
+        if record.choice_sets is None or record.available is None:
             return log_p
         scored = np.concatenate([episode.scored for episode in episodes])
-        masks = [e.available[e.scored] for e in episodes if e.available is not None]
-        every = np.full(np.concatenate(masks).shape, -np.inf)
-        np.put_along_axis(every, record.shown[scored], log_p, axis=1)
+        every = np.full(record.available[scored].shape, -np.inf)
+        whole = log_p + np.log(record.n_copies[scored])[:, None]
+        np.put_along_axis(every, record.choice_sets[scored], whole, axis=1)
         return every
 
 
-def probabilities(model: Model, episodes: Sequence[Episode], theta: Vector, psi: Vector) -> Matrix:
+def probabilities(model: Model, episodes: Sequence[History], theta: Vector, psi: Vector) -> Matrix:
     """Probability of every option at every decision scored."""
     return np.exp(_log_probabilities(model, episodes, theta, psi))
 
 
 def decision_log_likelihoods(
-    model: Model, episodes: Sequence[Episode], theta: Vector, psi: Vector
+    model: Model, episodes: Sequence[History], theta: Vector, psi: Vector
 ) -> Vector:
     """Log-probability of what was chosen."""
     if not any(episode.n_decisions for episode in episodes):
@@ -381,7 +385,7 @@ class PosteriorAveragePredictor:
 
 
 def probabilities_over_posterior(
-    model: Model, episodes: Sequence[Episode], sample: PosteriorSample
+    model: Model, episodes: Sequence[History], sample: PosteriorSample
 ) -> Matrix:
     """Probabilities averaged over a posterior sample."""
     found: Any = np.zeros(())
@@ -395,7 +399,7 @@ def probabilities_over_posterior(
 
 
 def probabilities_over_profile(
-    model: Model, episodes: Sequence[Episode], grid: Grid, optimum: Optimum
+    model: Model, episodes: Sequence[History], grid: Grid, optimum: Optimum
 ) -> Matrix:
     """Probabilities averaged over the grid and the optimum, each weighted by its profile."""
     psi = np.vstack([grid.psi, optimum.point.psi])

@@ -11,7 +11,7 @@ from penchant.arguments import check_level
 from penchant.errors import DataError, closest_match_hint
 from penchant.inference.model_estimate import model_source, profile_along
 from penchant.models.model import natural_parameters
-from penchant.models.natural import Natural
+from penchant.models.parameters import Parameter
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import check_estimates
 
@@ -75,17 +75,16 @@ def profile_curve(
     if not defined or estimate.episodes is None:
         why = f"status {estimate.status!r}" if not defined else "an estimate without its episodes"
         raise DataError(f"estimate must have a profile of {name}; got {why}. Fit other data.")
-    problem = source.problem()
     low, high = (float(end) for end in estimate.interval(level, "profile", name)[0])
     values = _curve_values(estimate, natural, centre, (low, high), n_points)
     upward, downward = values[values >= centre], values[values < centre][::-1]
     start = source.optimum.point.psi
-    below = profile_along(problem, natural, downward, start)[::-1]
-    above = profile_along(problem, natural, upward, start)
+    below = profile_along(source.profiles(), natural, downward, start)[::-1]
+    above = profile_along(source.profiles(), natural, upward, start)
     return ProfileCurve(name, values, np.array(below + above), centre, low, high)
 
 
-def _natural_named(estimate: Estimate, name: str) -> Natural:
+def _natural_named(estimate: Estimate, name: str) -> Parameter:
     known = {natural.name: natural for natural in natural_parameters(estimate.model)}
     if name not in known:
         raise DataError(
@@ -97,14 +96,13 @@ def _natural_named(estimate: Estimate, name: str) -> Natural:
 
 def _curve_values(
     estimate: Estimate,
-    natural: Natural,
+    natural: Parameter,
     centre: float,
     interval: tuple[float, float],
     n_points: int,
 ) -> Vector:
     """Values on both sides of the estimate, in equal ratios for a positive parameter."""
-    shape = estimate.model.shape
-    positive = natural.is_positive(shape)
+    positive = natural.is_positive
     low, high = interval
     if positive:
         below = low / centre if low > 0 else 1 / OPEN_RATIO
@@ -115,8 +113,8 @@ def _curve_values(
         usual = max(halves, default=abs(centre) or 1.0)
         first = centre - (1 + CURVE_MARGIN) * (centre - low if np.isfinite(low) else 2 * usual)
         last = centre + (1 + CURVE_MARGIN) * (high - centre if np.isfinite(high) else 2 * usual)
-    start, end = natural.ends(shape)
-    room = SHARE_MARGIN * min(centre - start, end - centre) if natural.is_open else 0.0
+    start, end = natural.ends
+    room = SHARE_MARGIN * min(centre - start, end - centre) if natural.is_share else 0.0
     first, last = max(first, start + room), min(last, end - room)
     space = np.geomspace if positive else np.linspace
     half = n_points // 2

@@ -13,7 +13,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.evaluations import Evaluations
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import FINITE_VALUES, Profiles
 
 # Share of its range below which learnt values are proportional to a rate: after some hundred trials
 # the next term is a tenth of it.
@@ -49,5 +49,5 @@ def evaluate_proportional_rates(
     there = np.where(small[row], psi[row] * multiples[:, None], psi[row])
     if not len(row):
         return row, multiples, profiles.blank(subject[row], there)
-    points = profiles.solve(subject[row], there, with_derivatives=False, follow_unconverged=False)
+    points = profiles.solve(subject[row], there, accuracy=FINITE_VALUES)
     return row, multiples, points

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import either, prior_advice, profile_interval_advice
+from penchant.errors import prior_advice, prior_argument, profile_interval_advice
 from penchant.inference.identifiability import (
     divergence_message,
     few_decisions_note,
@@ -40,7 +40,7 @@ from penchant.inference.joint_separation import (
 from penchant.inference.model_estimate import ModelSource
 from penchant.inference.profile._kernels import MIN_INFORMATION
 from penchant.inference.profile.evaluations import Evaluations, decisions_of
-from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid, GridSource, evaluated_grids
 from penchant.inference.search.optima import (
     Optima,
@@ -53,6 +53,7 @@ from penchant.models.model import Declared
 from penchant.models.priors import Prior
 from penchant.models.record import doubts_of
 from penchant.output import pooled_notes
+from penchant.softmax.decisions import ChoiceDecisions
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import WEAK_CONDITION, diagnostics_of, status_of
@@ -64,8 +65,8 @@ from penchant.softmax.separation import (
     UnsolvedProgramError,
     certified_maxima,
 )
-from penchant.softmax.solution import Solution, check_units, prepared, scaled_inverse
-from penchant.softmax.solve import has_maximum, maximum_likelihood, proven_separation
+from penchant.softmax.solution import Solution, check_units, scaled_inverse
+from penchant.softmax.solve import has_maximum, identify, proven_separation, solve
 
 # Elasticity (per cent of a weight by one per cent of psi) beyond which the weight counts as known
 # only together with psi: half-way between 0, independent, and 1, proportional.
@@ -88,15 +89,15 @@ def joint_covariances(profiles: Profiles, optima: Optima, touched: BoolVector) -
     """
     d, q, n = profiles.n_weights, profiles.n_shape, len(optima)
     information, held, drift = optima.points.information, optima.at_bound, optima.drift
-    curvature, stretch = optima.curvature, profiles.stretch(optima.points.psi)
+    curvature, jacobian = optima.curvature, profiles.jacobian(optima.points.psi)
     closed = held[:, :, None] | held[:, None, :]
     shape = pseudoinverse(np.where(closed, np.eye(q), curvature)) * ~closed
     inner = pseudoinverse(information)
     covariance = np.empty((n, d + q, d + q))
     covariance[:, :d, :d] = inner + drift @ shape @ drift.transpose(0, 2, 1)
-    mixed = drift @ shape * stretch[:, None, :]
+    mixed = drift @ shape * jacobian[:, None, :]
     covariance[:, :d, d:], covariance[:, d:, :d] = mixed, mixed.transpose(0, 2, 1)
-    covariance[:, d:, d:] = shape * stretch[:, :, None] * stretch[:, None, :]
+    covariance[:, d:, d:] = shape * jacobian[:, :, None] * jacobian[:, None, :]
     without = np.concatenate([np.zeros((n, d), dtype=bool), held], axis=1)
     without[:, profiles.positive] |= touched
     without[:, :d] |= _artefacts(profiles, optima)
@@ -119,7 +120,7 @@ def _artefacts(profiles: Profiles, optima: Optima) -> BoolVector:
     for q, one in enumerate(profiles.shape):
         if one.low > 0:
             open_end = optima.at_bound[:, q] & ((one.scale == "log") | (psi[:, q] <= one.low))
-            relative = psi[:, q] / np.broadcast_to(one.stretch(psi[:, q]), len(psi))
+            relative = psi[:, q] / np.broadcast_to(one.jacobian(psi[:, q]), len(psi))
             moves = np.abs(optima.drift[:, :, q]) * relative[:, None]
             decided |= open_end[:, None] & (moves > MIN_ELASTICITY * theta)
     return decided
@@ -243,9 +244,8 @@ def lacks_finite_maximum(profiles: Profiles, points: Evaluations) -> BoolVector:
     for k, choices, _ in _choices_at(profiles, points, doubtful, False):
         # An undecided program is no failure: the search goes on, and its end is checked again.
         with suppress(UnsolvedProgramError):
-            lost[k] = not has_maximum(
-                choices, profiles.limits, newton_certificates.identified(points, k)
-            )
+            known = newton_certificates.identified(points, k)
+            lost[k] = not has_maximum(ChoiceDecisions(choices, 1), profiles.limits, known)
     return lost
 
 
@@ -268,25 +268,26 @@ def _choices_at(
 
 
 def _solve_weights(
-    problem: Problem, choices: Choices, known: Identification | None, near: Vector
+    profiles: Profiles, choices: Choices, known: Identification | None, near: Vector
 ) -> Solution:
     """Solve the weights at one psi; separation counts only along allowed directions.
 
     `known`: the identification, if certain; `near`: where Newton's method ended.
     """
-    found = None if known is None else proven_separation(choices, known, threads=1)
+    decisions = ChoiceDecisions(choices, 1)
+    found = None if known is None else proven_separation(decisions, known)
     if found is None:
         start = near if known is not None and np.isfinite(near).all() else None
-        found = maximum_likelihood(choices, start=start, threads=1)
+        found = solve(decisions, start=start)
     # Separated weights are infinite: -inf is not allowed, and needs the constrained solver.
-    allowed = bool((found.theta[problem.profiles.positive] > 0).all())
+    allowed = bool((found.theta[profiles.positive] > 0).all())
     if found.recession is None or allowed:
         return found
-    return maximum_likelihood(choices, problem.positive, threads=1)
+    return solve(decisions, constraints=profiles.limits)
 
 
 def estimates_at(
-    profiles: Profiles, grids: GridSource, optima: Optima, subjects: Sequence[Any]
+    profiles: Profiles, grids: GridSource, optima: Optima, subjects: Sequence[Label]
 ) -> list[Estimate]:
     """Estimates of all subjects at their optima."""
     some, towards = _may_lack_maximum(profiles, optima), np.full(len(optima), -1)
@@ -331,11 +332,12 @@ def make_estimate(
     diagnosis: Diagnosis,
     theta: Vector,
     covariance: Matrix,
-    subject: Any,
+    subject: Label,
 ) -> Estimate:
     """Build the estimate of subject k from its diagnosis."""
     episodes, n_decisions = profiles.groups[k], int(profiles.n_decisions[k])
-    null = -n_decisions * math.log(profiles.n_options)
+    copies = float(profiles.log_copies[k])
+    null = copies - n_decisions * math.log(profiles.n_options)
     whose = {episode.subject for episode in episodes}
     n_subjects = len(whose)  # episodes without a subject share None, and count as one person
     if subject is None and n_subjects == 1:
@@ -347,15 +349,23 @@ def make_estimate(
         diagnosis.message,
         theta,
         covariance,
-        (diagnosis.log_likelihood, null),
+        (diagnosis.log_likelihood + copies, null),
         diagnosis.checks,
         n_decisions,
-        log_posterior=None if profiles.prior is None else optimum.point.value,
-        n_options=(profiles.n_options, profiles.n_options),
+        log_posterior=None if profiles.prior is None else optimum.point.value + copies,
+        n_options=_set_sizes(profiles, k),
         subject=subject,
         notes=(*pooled_notes(n_subjects), *_notes(profiles, episodes, n_decisions)),
         n_subjects=n_subjects,
     )
+
+
+def _set_sizes(profiles: Profiles, k: int) -> tuple[int, int]:
+    """Smallest and largest number of options that subject k could choose from."""
+    if profiles.record.choice_sets is None:
+        return profiles.n_options, profiles.n_options
+    scored = profiles.record.n_copies[slice(*profiles.first_event[k : k + 2])]
+    return profiles.n_options // int(scored.max()), profiles.n_options // int(scored.min())
 
 
 def _estimate(
@@ -408,11 +418,11 @@ def with_advice(message: str, model: Any, diagnostics: Diagnostics) -> str:
     known = Declared(model).unidentified
     alone = [_single_weight(direction) for direction in diagnostics.null_directions]
     own = "".join(f"{known[name]} " for name in alone if name is not None and name in known)
-    of_variables = either(
-        r"Drop a variable(, interact \S+ with the options)?, give",
-        r"Drop a variable(, use --interact \S+)?, use",
+    return re.sub(
+        rf"Drop a variable(, [^,]*)??, {re.escape(prior_advice())}",
+        f"{own}Else use {prior_argument()}" if own else f"Use {prior_argument()}",
+        message,
     )
-    return re.sub(of_variables, f"{own}Else use" if own else "Use", message)
 
 
 def _single_weight(direction: Any) -> str | None:
@@ -421,10 +431,10 @@ def _single_weight(direction: Any) -> str | None:
 
 
 def estimate_at(
-    problem: Problem, grid: Grid | Callable[[], Grid], optimum: Optimum, subject: Any = None
+    profiles: Profiles, grid: Grid | Callable[[], Grid], optimum: Optimum, subject: Label = None
 ) -> Estimate:
     """Estimate of one subject at its optimum."""
-    return estimates_at(problem.profiles, [grid], optimum.alone(), [subject])[0]
+    return estimates_at(profiles, [grid], optimum.alone(), [subject])[0]
 
 
 @dataclass(frozen=True)
@@ -594,7 +604,7 @@ def _notes(profiles: Profiles, episodes: Sequence[Any], n_decisions: int) -> tup
 
 
 def _diagnose_weights(
-    problem: Problem,
+    profiles: Profiles,
     described: tuple[Choices, Matrix | None],
     optimum: Optimum,
     found: Diagnosis,
@@ -607,26 +617,26 @@ def _diagnose_weights(
     towards : shape parameter to whose end the likelihood rises while weights diverge, or -1
     """
     choices, slopes = described
-    has_prior = penalises_weights(problem)
-    solution = _inner_solution(problem, choices, optimum, identified)
+    has_prior = penalises_weights(profiles)
+    solution = _inner_solution(profiles, choices, optimum, identified)
     # With weights so large even differences count that a linear program takes for 0.
     reached = optimum.point.log_likelihood
     if towards >= 0 and (solution.recession is None or solution.log_likelihood < reached):
         solution = separated_solution(solution, choices, optimum.point.theta, reached)
     checks = diagnostics_of(solution, choices, has_prior=has_prior)
-    status, message = status_of(solution, checks, problem.model.weights, has_prior)
+    status, message = status_of(solution, checks, profiles.model.weights, has_prior)
     if status == "weakly identified":
-        message = separated_advice(message, problem)
+        message = separated_advice(message, profiles)
     if status != "separated":
         return replace(found, status=status, message=message, weights=solution.theta, checks=checks)
-    known = shape_identified_despite_separation(problem, choices, slopes, solution)
+    known = shape_identified_despite_separation(profiles, choices, slopes, solution)
     if towards >= 0:
         known[towards] = True
     return Diagnosis(status, message, solution.theta, known, solution.log_likelihood, checks)
 
 
 def _inner_solution(
-    problem: Problem, choices: Choices, optimum: Optimum, known: Identification | None
+    profiles: Profiles, choices: Choices, optimum: Optimum, known: Identification | None
 ) -> Solution:
     """Solution of the weights at the best psi, with its existence decided.
 
@@ -634,23 +644,24 @@ def _inner_solution(
     program is needed.
     """
     point = optimum.point
-    likelihood, identified = prepared(choices, 1)
+    decisions = ChoiceDecisions(choices, 1)
+    identified = identify(decisions)
     near, ending = None, "converged"
     if has_unpenalised_direction(
-        problem, point.theta, np.asarray(likelihood.largest_values_and_differences)[1]
+        profiles, point.theta, np.asarray(decisions.likelihood.largest_values_and_differences)[1]
     ):
-        found = _solve_weights(problem, choices, known, point.theta)
-        if not penalises_weights(problem):
+        found = _solve_weights(profiles, choices, known, point.theta)
+        if not penalises_weights(profiles):
             finite = np.isfinite(found.theta).all()
             return replace(found, theta=point.theta, point=point.theta) if finite else found
         if found.recession is not None or found.ending == UNDECIDED:
             try:
-                separated = unpenalised_separation(problem, choices, found, point.theta)
+                separated = unpenalised_separation(profiles, choices, found, point.theta)
             except UnsolvedProgramError:
                 separated, ending = None, UNDECIDED
             if separated is not None:
                 return replace(separated, log_likelihood=point.log_likelihood)
-        near = near_unpenalised_separation(problem, choices, point.theta, point.information)
+        near = near_unpenalised_separation(profiles, choices, point.theta, point.information)
     inverse, condition = scaled_inverse(point.information)
     return Solution(
         theta=point.theta,
@@ -713,16 +724,16 @@ def _loose_parameters(profiles: Profiles, optima: Optima) -> BoolVector:
     return np.asarray(np.sqrt(variance) > np.ptp(profiles.bounds, axis=1))
 
 
-def estimate_without_data(problem: Problem, subject: Any = None) -> Estimate:
+def estimate_without_data(profiles: Profiles, subject: Label = None) -> Estimate:
     """Estimate before any decision."""
-    d, n = len(problem.model.weights), problem.n_shape
+    d, n = profiles.n_weights, profiles.n_shape
     nowhere = Grid(
         np.zeros((0, n)), np.zeros(0), np.zeros((0, d)), (0,) * n, np.zeros(0, dtype=bool)
     )
-    optimum = Optima.none(problem.profiles, 1)[0]
+    optimum = Optima.none(profiles, 1)[0]
     return _estimate(
-        ModelSource(problem.model, problem.episodes, nowhere, optimum, problem.prior),
-        (*problem.profiles.weights, *(shape.name for shape in problem.profiles.shape)),
+        ModelSource(profiles.model, profiles.episodes, nowhere, optimum, profiles.prior),
+        (*profiles.weights, *(shape.name for shape in profiles.shape)),
         "not identified",
         "No decision has been made that could tell anything. Observe some.",
         np.full(d + n, np.nan),

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from penchant.models.learning.q_learning import QLearning as QLearning
     from penchant.models.learning.ucb1 import UCB1 as UCB1
     from penchant.models.model import Model as Model
-    from penchant.models.natural import Natural as Natural
-    from penchant.models.natural import Shape as Shape
     from penchant.models.offers.attributes import Attributes as Attributes
+    from penchant.models.offers.attributes import OfferModel as OfferModel
     from penchant.models.offers.cambridge import CambridgeGamble as CambridgeGamble
     from penchant.models.offers.chance import Ambiguity as Ambiguity
     from penchant.models.offers.chance import PeerInfluence as PeerInfluence
@@ -56,6 +55,9 @@ if TYPE_CHECKING:
     from penchant.models.offers.magnitude import MagnitudeDiscounting as MagnitudeDiscounting
     from penchant.models.offers.sharing import Inequity as Inequity
     from penchant.models.offers.sharing import Ultimatum as Ultimatum
+    from penchant.models.parameters import Parameter as Parameter
+    from penchant.models.parameters import ParameterTable as ParameterTable
+    from penchant.models.parameters import Shape as Shape
     from penchant.models.recursion import Recursion as Recursion
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
     from penchant.models.spatial.locality import Locality as Locality
@@ -71,6 +73,54 @@ if TYPE_CHECKING:
     from penchant.models.worlds import TwoStepWorld as TwoStepWorld
     from penchant.models.worlds import iowa_schedule as iowa_schedule
     from penchant.models.worlds import reversal_schedule as reversal_schedule
+
+# Names on the command line, in the order of the catalogue: classes of this module.
+MODELS = {
+    "random": "RandomChoice",
+    "known-values": "KnownValues",
+    "wsls": "WinStayLoseShift",
+    "history": "HistoryRegression",
+    "q-learning": "QLearning",
+    "kalman": "KalmanFilter",
+    "hybrid": "GershmanHybrid",
+    "ucb1": "UCB1",
+    "ewa": "EWA",
+    "pearce-hall": "PearceHall",
+    "volatile-kalman": "VolatileKalman",
+    "hidden-state": "HiddenState",
+    "confirmation": "ConfirmationBias",
+    "gain-loss": "GainLoss",
+    "two-step": "TwoStep",
+    "stay": "StayRegression",
+    "successor": "Successor",
+    "go-no-go": "GoNoGo",
+    "pvl": "PVL",
+    "orl": "ORL",
+    "vpp": "VPP",
+    "balloons": "Balloons",
+    "beads": "Beads",
+    "hgf": "HGF",
+    "aversive": "AversiveLearning",
+    "ucl": "UCL",
+    "gp-ucb": "GPUCB",
+    "locality": "Locality",
+    "hyperbolic": "HyperbolicDiscounting",
+    "exponential": "ExponentialDiscounting",
+    "quasi-hyperbolic": "QuasiHyperbolicDiscounting",
+    "constant-sensitivity": "ConstantSensitivityDiscounting",
+    "expected-utility": "ExpectedUtility",
+    "prospect": "ProspectValue",
+    "mean-variance": "MeanVariance",
+    "magnitude": "MagnitudeDiscounting",
+    "itch": "ITCH",
+    "probability": "ProbabilityDiscounting",
+    "ambiguity": "Ambiguity",
+    "effort": "Effort",
+    "inequity": "Inequity",
+    "ultimatum": "Ultimatum",
+    "peers": "PeerInfluence",
+    "cambridge": "CambridgeGamble",
+}
 
 if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -7,47 +7,15 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
 from inspect import getdoc
 from typing import Any, Literal, NamedTuple
 
+from penchant import models
 from penchant.bandit.landscape import grid
 from penchant.errors import DataError, closest_match_hint, format_list
-from penchant.models.clinic.aversive import AversiveLearning
-from penchant.models.clinic.balloons import Balloons
-from penchant.models.clinic.beads import Beads
-from penchant.models.clinic.filter import HGF
-from penchant.models.clinic.gain_loss import GainLoss
-from penchant.models.clinic.go_no_go import GoNoGo
-from penchant.models.clinic.iowa import ORL, PVL, VPP
-from penchant.models.clinic.reversal import EWA, HiddenState
-from penchant.models.clinic.successor import Successor
-from penchant.models.clinic.surprise import ConfirmationBias, PearceHall
-from penchant.models.clinic.two_step import StayRegression, TwoStep
-from penchant.models.clinic.volatile import VolatileKalman
-from penchant.models.learning.baselines import RandomChoice, WinStayLoseShift
-from penchant.models.learning.history import HistoryRegression
-from penchant.models.learning.hybrid import GershmanHybrid
-from penchant.models.learning.kalman import KalmanFilter
-from penchant.models.learning.known_values import KnownValues
-from penchant.models.learning.q_learning import QLearning
-from penchant.models.learning.ucb1 import UCB1
-from penchant.models.offers.cambridge import CambridgeGamble
-from penchant.models.offers.chance import Ambiguity, PeerInfluence, ProbabilityDiscounting
-from penchant.models.offers.discounting import (
-    ConstantSensitivityDiscounting,
-    ExponentialDiscounting,
-    HyperbolicDiscounting,
-    QuasiHyperbolicDiscounting,
-)
-from penchant.models.offers.effort import Effort
-from penchant.models.offers.gambles import ExpectedUtility, MeanVariance, ProspectValue
-from penchant.models.offers.magnitude import ITCH, MagnitudeDiscounting
-from penchant.models.offers.sharing import Inequity, Ultimatum
-from penchant.models.spatial.gp_ucb import GPUCB
-from penchant.models.spatial.locality import Locality
-from penchant.models.spatial.ucl import UCL
+from penchant.models.model import Declared
 
 
 class Counterpart(NamedTuple):
@@ -219,27 +187,27 @@ class Entry:
         What it is called on the command line.
     model
         Its class.
-    what
-        What it says of the player, in a few words.
-    data
-        "play": task data, choices and rewards in order; "offers": one-shot choices among options
-        described by their attributes.
-    plain
-        Arguments of the example whose weights and shape parameters are shown.
     """
 
     name: str
     model: type
-    what: str
-    data: Literal["play", "offers"] = "play"
-    plain: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def what(self) -> str:
+        """What it says of the player, in a few words."""
+        return str(vars(self.model)["in_brief"])
+
+    @property
+    def data(self) -> Literal["play", "offers"]:
+        """Task data, or one-shot choices among options described by their attributes."""
+        return "offers" if Declared(self.model).attributes else "play"
 
     def example(self) -> Any:
         """A plain model of this kind, with two options where that is to be said."""
         names = {setting.name for setting in fields(self.model) if setting.init}
         filled: dict[str, Any] = {"n_options": 2} if "n_options" in names else {}
         filled |= {"locations": grid(2, 1)} if "locations" in names else {}
-        return self.model(**{**filled, **self.plain})
+        return self.model(**{**filled, **vars(self.model).get("example", {})})
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -257,57 +225,20 @@ class Entry:
         return (sys.modules[self.model.__module__].__doc__ or "").strip()
 
 
-CATALOGUE = {
-    entry.name: entry
-    for entry in (
-        Entry("random", RandomChoice, "fixed preferences, no learning"),
-        Entry(
-            "known-values", KnownValues, "known values, cooling or not", plain={"values": (0, 1)}
-        ),
-        Entry("wsls", WinStayLoseShift, "noisy win-stay-lose-shift"),
-        Entry("history", HistoryRegression, "regression on the past"),
-        Entry("q-learning", QLearning, "Rescorla-Wagner, composable"),
-        Entry("kalman", KalmanFilter, "Bayesian mean tracker and a bonus"),
-        Entry("hybrid", GershmanHybrid, "directed and random exploration"),
-        Entry("ucb1", UCB1, "mean rewards and a bonus by counts"),
-        Entry("ewa", EWA, "experience-weighted attraction"),
-        Entry("pearce-hall", PearceHall, "rate by surprise"),
-        Entry("volatile-kalman", VolatileKalman, "rate by how fast rewards change"),
-        Entry("hidden-state", HiddenState, "belief in which option is good now"),
-        Entry("confirmation", ConfirmationBias, "full feedback, two rates"),
-        Entry("gain-loss", GainLoss, "gains and losses learnt apart"),
-        Entry("two-step", TwoStep, "model-based and model-free"),
-        Entry("stay", StayRegression, "two-step, stay ~ reward x transition"),
-        Entry("successor", Successor, "two-step, where choices lead"),
-        Entry("go-no-go", GoNoGo, "Pavlovian go/no-go"),
-        Entry("pvl", PVL, "Iowa gambling, prospect valence"),
-        Entry("orl", ORL, "Iowa gambling, outcome representation"),
-        Entry("vpp", VPP, "Iowa gambling, value and perseverance"),
-        Entry("balloons", Balloons, "balloons that may burst"),
-        Entry("beads", Beads, "to draw on or to name a jar"),
-        Entry("hgf", HGF, "hierarchical Gaussian filter"),
-        Entry("aversive", AversiveLearning, "punishments whose sizes are shown"),
-        Entry("ucl", UCL, "stochastic UCL of a spatial bandit", plain={"noise_variance": 1.0}),
-        Entry("gp-ucb", GPUCB, "Gaussian-process UCB of a spatial bandit"),
-        Entry("locality", Locality, "places only, no learning"),
-        Entry("hyperbolic", HyperbolicDiscounting, "A / (1 + k D)", "offers"),
-        Entry("exponential", ExponentialDiscounting, "A exp(-k D)", "offers"),
-        Entry("quasi-hyperbolic", QuasiHyperbolicDiscounting, "present bias", "offers"),
-        Entry("constant-sensitivity", ConstantSensitivityDiscounting, "A exp(-(k D)^s)", "offers"),
-        Entry("expected-utility", ExpectedUtility, "gambles by expected utility", "offers"),
-        Entry("prospect", ProspectValue, "gambles by prospect value", "offers"),
-        Entry("mean-variance", MeanVariance, "gambles by mean and variance", "offers"),
-        Entry("magnitude", MagnitudeDiscounting, "A / (1 + k A^-m D)", "offers"),
-        Entry("itch", ITCH, "amounts and delays, absolute and relative", "offers"),
-        Entry("probability", ProbabilityDiscounting, "A / (1 + h odds against)", "offers"),
-        Entry("ambiguity", Ambiguity, "hidden chances (Levy)", "offers"),
-        Entry("effort", Effort, "rewards for effort", "offers"),
-        Entry("inequity", Inequity, "envy and guilt (Fehr-Schmidt, ERC)", "offers"),
-        Entry("ultimatum", Ultimatum, "accept or reject, norms learnt", "offers"),
-        Entry("peers", PeerInfluence, "gambles, and what others took", "offers"),
-        Entry("cambridge", CambridgeGamble, "stakes that are shown in turn; colours", "offers"),
-    )
-}
+class Catalogue(Mapping[str, Entry]):
+    """Models by name, as `penchant.models` lists them; each is imported when asked for."""
+
+    def __getitem__(self, name: str) -> Entry:
+        return Entry(name, getattr(models, models.MODELS[name]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(models.MODELS)
+
+    def __len__(self) -> int:
+        return len(models.MODELS)
+
+
+CATALOGUE = Catalogue()
 
 
 def entry_of(name: str) -> Entry:

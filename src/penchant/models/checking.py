@@ -29,7 +29,6 @@ from penchant.models.checks import (
     variables,
 )
 from penchant.models.model import Declared, natural_parameters, softmax
-from penchant.models.offers.offers import Offers
 from penchant.models.record import Record, refuse_no_model
 
 Objective = Callable[[Any, Vector, Vector], Any]
@@ -123,7 +122,7 @@ def _checks(
             "the objective, linear in the weights",
             lambda exam: objective_agrees(exam, given),
         ),
-        (told.agents or told.option_values, "agents", agents_agree),
+        (told.agents, "agents", agents_agree),
         (True, "parameters identifiable", identifiable),
     ]
     return [(what, check) for applies, what, check in offered if applies]
@@ -171,7 +170,7 @@ def _slopes_at(exam: Exam, own: Any, one: Any, psi: Vector) -> Finding | None:
         )
     for q, shape in enumerate(exam.model.shape):
         difference = slope_by_differences(exam, one, psi, q)
-        rounding = ROUNDING * np.abs(x).max() / abs(float(shape.stretch(psi[q])))
+        rounding = ROUNDING * np.abs(x).max() / abs(float(shape.jacobian(psi[q])))
         if np.abs(given[q] - difference).max() <= rounding:
             continue
         if not _same(given[q], difference, AGREE):
@@ -197,7 +196,7 @@ def slope_by_differences(exam: Exam, one: Any, psi: Vector, q: int) -> Matrix:
         return exam.explanatory(one, there)
 
     rise = 8.0 * (moved(1) - moved(-1)) - (moved(2) - moved(-2))
-    return np.asarray(rise / (12.0 * STEP * float(shape.stretch(psi[q]))))
+    return np.asarray(rise / (12.0 * STEP * float(shape.jacobian(psi[q]))))
 
 
 def many_agree(exam: Exam) -> list[Finding]:
@@ -312,12 +311,6 @@ def _natural_values(exam: Exam) -> dict[str, float]:
 
 def _agents_probabilities(model: Any, one: Any, parameters: dict[str, float]) -> Matrix | None:
     """Probabilities before each event; None where the model cannot say."""
-    if isinstance(one, Offers):
-        values = Declared(model).option_values
-        if values is None or "temperature" not in parameters:
-            return None
-        value = np.asarray(values(one.offers, parameters))
-        return softmax(value / parameters["temperature"])
     plain = isinstance(one, Episode) and one.is_choice.all() and (one.executed >= 0).all()
     agents = Declared(model).agents
     if not plain or agents is None or np.isnan(one.rewards).any():

@@ -20,9 +20,9 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode, EventContext, executed_history
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import Declared, natural_parameters
-from penchant.models.natural import Natural, Shape
 from penchant.models.offers.offers import Offers
-from penchant.output import Backend, Result, format_count, frame_backend, make_frame
+from penchant.models.parameters import Parameter, Shape
+from penchant.output import Columns, Result, format_count
 from penchant.tables.events import places_of
 
 
@@ -80,12 +80,12 @@ class ModelCheck(Result):
         right = [_paragraph(f"Right: {', '.join(self.passed)}.")] if self.passed else []
         return "\n".join([head, *found, *right])
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """One row per problem: its code, and what is wrong."""
         found = {
             word: [getattr(one, word) for one in self.problems] for word in ("code", "message")
         }
-        return make_frame(found, backend or frame_backend(self))
+        return found
 
     def __repr__(self) -> str:
         found = ", ".join(dict.fromkeys(finding.code for finding in self.problems)) or "ok"
@@ -249,23 +249,22 @@ def _positive(model: Any) -> Iterator[str]:
 
 
 def _natural(model: Any) -> Iterator[str]:
-    natural = natural_parameters(model)
-    size = len(model.weights), len(model.shape)
-    wrong = [n for n in natural if not isinstance(n, Natural) or not n.refers(*size)]
-    for n in wrong:
-        name = getattr(n, "name", n)
-        yield (
-            f"natural must refer to the {len(model.weights)} weights and {len(model.shape)} shape "
-            f"parameters by their place, from 0; got {name!r}, which does not. Correct its index."
-        )
-    names = [n.name for n in natural if isinstance(n, Natural)]
+    rows = Declared(model).parameters
+    try:
+        if rows is not None and not all(isinstance(row, Parameter | Shape) for row in rows):
+            yield f"parameters must be a tuple of Parameter or Shape; got {rows!r}. Correct it."
+            return
+        natural = natural_parameters(model)
+    except DataError as error:
+        yield str(error)
+        return
+    names = [n.name for n in natural]
     if len(set(names)) < len(names):
-        yield f"natural must have different names; got {', '.join(names)}. Rename one."
-    if not wrong:
-        yield from _told_by_natural(model, natural)
+        yield f"parameters must have different names; got {', '.join(names)}. Rename one."
+    yield from _undetermined(model, natural)
 
 
-def _told_by_natural(model: Any, natural: tuple[Natural, ...]) -> Iterator[str]:
+def _undetermined(model: Any, natural: tuple[Parameter, ...]) -> Iterator[str]:
     """Every weight and shape parameter follows from the natural parameters."""
     theta = 0.5 + np.arange(len(model.weights)) / 3
     psi = np.array([float(s.from_unconstrained(np.mean(s.search_range))) for s in model.shape])
@@ -276,8 +275,8 @@ def _told_by_natural(model: Any, natural: tuple[Natural, ...]) -> Iterator[str]:
         lost = [name for name, column in zip(names, slopes.T, strict=True) if not column.any()]
         said = ", ".join(lost) if lost else "a combination of weights"
         yield (
-            f"natural must determine every weight and shape parameter; got none that tells "
-            f"{said}. Add a Natural for it, or leave natural out."
+            f"parameters must determine every weight and shape parameter; got none that tells "
+            f"{said}. Add a Parameter for it, or leave parameters out."
         )
 
 

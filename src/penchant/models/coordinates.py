@@ -21,9 +21,9 @@ import numpy as np
 
 from penchant._typing import Matrix
 from penchant.errors import DataError, closest_match_hint
-from penchant.models.links import Link, read_link
 from penchant.models.model import Model, natural_parameters, positive_weights
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Shape, bound_weight
+from penchant.models.transforms import IDENTITY, Transform, read_link
 
 WEIGHT = "weight"  # the link of a ratio that its weight carries
 WEIGHTS = "weights"  # the same of all ratios
@@ -42,8 +42,8 @@ class Coordinate:
         Where it is unlimited.
     """
 
-    natural: Natural
-    link: Link
+    natural: Parameter
+    link: Transform
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ class Coordinates:
         """Of a model, with the links that its declarations ask for, or others."""
         naturals = _one_to_one(model)
         must = positive_weights(model)
-        below = {n.other for n in naturals if n.is_ratio}
+        below = {n.over_indices[0] for n in naturals if n.is_ratio}
         if isinstance(links, str):
             asked = dict.fromkeys((n.name for n in naturals if n.is_ratio), _all_weights(links))
         else:
@@ -89,7 +89,7 @@ class Coordinates:
         _check_names(asked, list(dict.fromkeys([*declared, *(n.name for n in naturals)])))
         found = []
         for natural in naturals:
-            default = natural.link(model.shape, natural.index in must, natural.index in below)
+            default = natural.link(natural.index in must, natural.index in below)
             link = read_link(natural.name, asked[natural.name]) if natural.name in asked else None
             found.append(Coordinate(natural, _checked(natural, link, default)))
         found.sort(key=lambda c: not c.is_shape)
@@ -116,8 +116,8 @@ class Coordinates:
         _check_names(asked, list(names))
         each = tuple(
             Coordinate(
-                Natural(name, "weight", a),
-                read_link(name, asked[name]) if name in asked else Link("identity"),
+                bound_weight(name, a),
+                read_link(name, asked[name]) if name in asked else IDENTITY,
             )
             for a, name in enumerate(names)
         )
@@ -151,7 +151,7 @@ class Coordinates:
 
     def coordinates(self, natural: Matrix) -> Matrix:
         """Coordinates of natural parameters."""
-        return np.stack([c.link.coordinate(natural[..., a]) for a, c in enumerate(self.each)], -1)
+        return np.stack([c.link.inverse(natural[..., a]) for a, c in enumerate(self.each)], -1)
 
     def psi(self, h: Matrix) -> tuple[Matrix, Matrix]:
         """Shape parameters (n, q) of coordinates (n, q or more), and their slopes."""
@@ -159,11 +159,9 @@ class Coordinates:
         for a, c in enumerate(self.each[: self.n_shape]):
             natural = c.natural
             own, shape = c.link.value(h[:, a]), self.shape[natural.index]
-            raw = (own / natural.scale) ** (1.0 / natural.power)
+            raw = natural.transform.inverse(own)
             inside = np.clip(raw, shape.low, shape.high)
-            # a range may hold 0, where a power other than 1 has no slope
-            rise = 1.0 / natural.scale if natural.power == 1.0 else raw / (natural.power * own)
-            slope = rise * c.link.slope(h[:, a])
+            slope = natural.transform.inverse_derivatives(own)[0] * c.link.first(h[:, a])
             values[:, natural.index] = inside
             slopes[:, natural.index] = np.where(raw == inside, slope, 0.0)
         return values, slopes
@@ -185,17 +183,19 @@ class Coordinates:
         theta = self.theta(h)
         slopes = np.zeros((*theta.shape, h.shape[-1]))
         for a, c in self._singles_first():
-            own = c.natural.slope_on(c.link, h[..., a])
+            own = c.natural.weight_slope_on(c.link, h[..., a])
             if c.natural.is_ratio:
                 value = c.natural.weight_on(c.link, h[..., a])
-                slopes[..., c.natural.index, :] = value[..., None] * slopes[..., c.natural.other, :]
+                slopes[..., c.natural.index, :] = (
+                    value[..., None] * slopes[..., c.natural.over_indices[0], :]
+                )
             slopes[..., c.natural.index, a] += own * c.natural.denominator(theta)
         return theta, slopes
 
     def from_parts(self, theta: Matrix, psi: Matrix) -> Matrix:
         """Coordinates (n, p) of weights (n, d) and shape parameters (n, q)."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            each = [c.natural.coordinate_on(c.link, theta, psi) for c in self.each]
+            each = [c.natural.on_link(c.link, theta, psi) for c in self.each]
         return np.stack(each, axis=1) if each else np.empty((len(theta), 0))
 
     def _singles_first(self) -> list[tuple[int, Coordinate]]:
@@ -226,7 +226,7 @@ def _all_weights(asked: str) -> str:
     return WEIGHT
 
 
-def _as_weight(natural: Natural, asked: Mapping[str, Any]) -> bool:
+def _as_weight(natural: Parameter, asked: Mapping[str, Any]) -> bool:
     """Whether a parameter's weight is to carry the population."""
     if asked.get(natural.name) != WEIGHT:
         return False
@@ -238,11 +238,11 @@ def _as_weight(natural: Natural, asked: Mapping[str, Any]) -> bool:
     return True
 
 
-def _on_weight(model: Model, ratio: Natural) -> Natural:
-    return Natural(model.weights[ratio.index], "weight", ratio.index)
+def _on_weight(model: Model, ratio: Parameter) -> Parameter:
+    return bound_weight(model.weights[ratio.index], ratio.index)
 
 
-def _checked(natural: Natural, link: Link | None, default: Link) -> Link:
+def _checked(natural: Parameter, link: Transform | None, default: Transform) -> Transform:
     """What is limited must stay inside; only free weights and ratios have a choice."""
     if link is None or link.is_close(default):
         return default
@@ -255,31 +255,31 @@ def _checked(natural: Natural, link: Link | None, default: Link) -> Link:
     return link
 
 
-def _one_to_one(model: Model) -> list[Natural]:
+def _one_to_one(model: Model) -> list[Parameter]:
     """Natural parameters that are as many as weights and shape parameters, and tell them all."""
     declared = natural_parameters(model)
-    found: list[Natural] = []
+    found: list[Parameter] = []
     told_weights: set[int] = set()
     told_shape: set[int] = set()
     for natural in declared:
-        if natural.is_curve:
+        if natural.is_derived:
             continue  # the weight or shape parameter itself stands for it
         told = told_shape if natural.is_shape else told_weights
-        linear_power = natural.is_shape and natural.power != 1.0
-        odd = linear_power and model.shape[natural.index].scale == "linear"
+        bent = natural.is_shape and not natural.is_rescaled
+        odd = bent and model.shape[natural.index].scale == "linear"
         if natural.index in told or odd:
             continue
         told.add(natural.index)
         found.append(natural)
     singles = {n.index for n in found if not (n.is_shape or n.is_ratio)}
     for a, natural in enumerate(found):
-        if natural.is_ratio and natural.other not in singles:
+        if natural.is_ratio and natural.over_indices[0] not in singles:
             found[a] = _on_weight(model, natural)
     found += [
-        Natural(name, "weight", a) for a, name in enumerate(model.weights) if a not in told_weights
+        bound_weight(name, a) for a, name in enumerate(model.weights) if a not in told_weights
     ]
     found += [
-        Natural(shape.name, "shape", a)
+        Parameter(shape.name, shape=shape, index=a)
         for a, shape in enumerate(model.shape)
         if a not in told_shape
     ]

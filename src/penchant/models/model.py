@@ -20,7 +20,7 @@ Row t may use what happened before event t only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -28,7 +28,7 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, ParameterTable, Row, Shape, bound_table
 
 if TYPE_CHECKING:
     from penchant.bandit.beliefs import RewardPrior
@@ -132,9 +132,6 @@ class Declared:
         `before` or `after` is declared.
     parameter_names, usual_parameters
         Natural parameters that agents may be given, used or not; those that have a usual value.
-    option_values
-        Of offers by attribute and natural parameters: what every option is worth, which a
-        simulation divides by the temperature.
     latent
         Of an episode, theta and psi: what the player believes before each event, by name; see
         `beliefs`.
@@ -158,7 +155,8 @@ class Declared:
     weights: Member[tuple[str, ...] | None] = Member(None)
     shape: Member[tuple[Shape, ...] | None] = Member(None)
     explanatory: Member[Callable[..., Matrix] | None] = Member(None)
-    natural: Member[Sequence[Natural] | None] = Member(None)
+    natural: Member[Sequence[Parameter] | None] = Member(None)
+    parameters: Member[Any] = Member(None)
     positive: Member[Sequence[str]] = Member(())
     smooth: Member[bool] = Member(True)
     steps: Member[Callable[[Any], Mapping[str, Vector]] | None] = Member(None)
@@ -176,7 +174,6 @@ class Declared:
     agents: Member[Callable[[dict[str, float], int], Any] | None] = Member(None)
     parameter_names: Member[Sequence[str]] = Member(())
     usual_parameters: Member[Mapping[str, float]] = Member({})
-    option_values: Member[Callable[[Described, Mapping[str, float]], Matrix] | None] = Member(None)
     latent: Member[Callable[[Any, Vector, Vector], Described] | None] = Member(None)
     doubts: Member[Callable[[Sequence[Any]], tuple[str, ...]] | None] = Member(None)
     notes_on: Member[Callable[[Sequence[Any]], tuple[str, ...]] | None] = Member(None)
@@ -192,13 +189,18 @@ class Declared:
         self.model = model
 
 
-def natural_parameters(model: Model) -> tuple[Natural, ...]:
+def natural_parameters(model: Model) -> tuple[Parameter, ...]:
     """What the model declares, or its weights and shape parameters themselves."""
     declared = Declared(model).natural
-    if declared is not None:
-        return tuple(declared)
-    weights = [Natural(name, "weight", a) for a, name in enumerate(model.weights)]
-    return (*weights, *(Natural(s.name, "shape", a) for a, s in enumerate(model.shape)))
+    if declared is not None:  # by the places of weights
+        shape = model.shape
+        return tuple(replace(n, shape=shape[n.index]) if n.is_shape else n for n in declared)
+    if isinstance(model, ParameterTable) and Declared(model).parameters is not None:
+        return model.bound_rows
+    if Declared(model).parameters is None:
+        rows: tuple[Row, ...] = (*map(Parameter.weight, model.weights), *model.shape)
+        return bound_table(rows, model.weights, model.shape)
+    return bound_table(Declared(model).parameters, model.weights, model.shape)
 
 
 def weights_and_shape(model: Model, parameters: Mapping[str, float]) -> tuple[Vector, Vector]:
@@ -206,17 +208,17 @@ def weights_and_shape(model: Model, parameters: Mapping[str, float]) -> tuple[Ve
     parameters = {**Declared(model).usual_parameters, **parameters}
     theta, psi = np.full(len(model.weights), np.nan), np.full(len(model.shape), np.nan)
     every = natural_parameters(model)
-    sums = [natural for natural in every if natural.is_curve and not natural.is_shape]
+    sums = [natural for natural in every if natural.is_derived and not natural.is_shape]
     with np.errstate(divide="ignore"):
         for natural in sorted(every, key=lambda one: one.is_ratio):
             if natural not in sums:
-                natural.put(parameters[natural.name], theta, psi)
+                natural.set_value(parameters[natural.name], theta, psi)
     if sums:
         theta[:] = _solved(every, parameters, len(theta))
     return theta, psi
 
 
-def _solved(naturals: Sequence[Natural], parameters: Mapping[str, float], d: int) -> Vector:
+def _solved(naturals: Sequence[Parameter], parameters: Mapping[str, float], d: int) -> Vector:
     """Weights at which all natural parameters have their values: each says a plane."""
     planes = [n.plane(np.array([parameters[n.name]]), d) for n in naturals if not n.is_shape]
     rows = np.concatenate([row for _, _, row, _ in planes])
@@ -250,46 +252,12 @@ def positive(parameters: Mapping[str, float], name: str) -> float:
     return value
 
 
-def share(parameters: Mapping[str, float], name: str) -> float:
-    """A parameter from 0 to 1."""
-    value = float(parameters[name])
-    if not 0 <= value <= 1:
-        raise DataError(f"{name} must lie in 0..1; got {value}. Correct it.")
-    return value
-
-
 def finite(parameters: Mapping[str, float], name: str) -> float:
     """A parameter that is any number."""
     value = float(parameters[name])
     if not np.isfinite(value):
         raise DataError(f"{name} must be finite; got {value}. Correct it.")
     return value
-
-
-@dataclass
-class Habits:
-    """What agents do whatever they learnt: repeat the last choice, prefer some options."""
-
-    stickiness: float
-    biases: Vector
-    last: Matrix
-
-    @classmethod
-    def of(cls, parameters: Mapping[str, float], n_agents: int, n_options: int) -> Habits:
-        """Habits among the parameters, stickiness and bias_0, bias_1 ...; none where not named."""
-        names = [f"bias_{i}" for i in range(n_options)]
-        biases = [finite(parameters, name) if name in parameters else 0.0 for name in names]
-        stickiness = finite(parameters, "stickiness") if "stickiness" in parameters else 0.0
-        return cls(stickiness, np.array(biases), np.zeros((n_agents, n_options)))
-
-    def objective(self) -> Matrix:
-        """What the habits add to the objective: (n_agents, n_options)."""
-        return self.stickiness * self.last + self.biases
-
-    def observe(self, chosen: IntVector) -> None:
-        """Remember what each agent chose."""
-        self.last[:] = 0.0
-        self.last[np.arange(len(chosen)), chosen] = 1.0
 
 
 class RememberingAgents:

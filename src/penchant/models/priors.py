@@ -12,11 +12,12 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint, prior_argument
 from penchant.files.output import read_document, write_json
 from penchant.models.coordinates import Coordinates
-from penchant.models.links import Link, read_link
 from penchant.models.model import Model, natural_parameters
-from penchant.models.natural import Natural, ShapeParameter
+from penchant.models.parameters import Parameter
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import decode, encode, from_json_numbers, to_json_numbers
+from penchant.models.transforms import Transform, read_link
+from penchant.output import decode, encode
+from penchant.records import attributes_json, from_json
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 
@@ -79,7 +80,7 @@ class NaturalPrior:
         self.densities: Mapping[str, Any] = dict(densities)
         self._known = {name: _Known.of(density) for name, density in densities.items()}
 
-    def check(self, naturals: Sequence[Natural]) -> None:
+    def check(self, naturals: Sequence[Parameter]) -> None:
         """Raise an error if a name is not one of the natural parameters."""
         known = [natural.name for natural in naturals]
         for name in self.densities:
@@ -101,7 +102,7 @@ class NaturalPrior:
         return name in self.densities
 
     def on_weights(
-        self, naturals: Sequence[Natural], theta: Matrix
+        self, naturals: Sequence[Parameter], theta: Matrix
     ) -> tuple[Vector, Matrix, Matrix]:
         """Log-density of what is made of weights (n, d), gradient and Hessian in the weights."""
         n, d = theta.shape
@@ -110,7 +111,7 @@ class NaturalPrior:
             if natural.is_shape or natural.name not in self.densities:
                 continue
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                number, (slope, bend) = natural.of_weights(theta), natural.bends(theta)
+                number, (slope, bend) = natural.of_weights(theta), natural.derivatives(theta)
             log_density, first, second = self._density(natural.name, number)
             value += log_density
             gradient += first[:, None] * slope
@@ -118,17 +119,17 @@ class NaturalPrior:
             hessian += first[:, None, None] * bend
         return value, gradient, hessian
 
-    def on_shape(self, naturals: Sequence[Natural], psi: Matrix) -> tuple[Vector, Matrix]:
+    def on_shape(self, naturals: Sequence[Parameter], psi: Matrix) -> tuple[Vector, Matrix]:
         """Log-density of what is made of psi (n, n_shape), and its gradient."""
         value, gradient = np.zeros(len(psi)), np.zeros(psi.shape)
         for natural in naturals:
-            if not isinstance(natural, ShapeParameter) or natural.name not in self.densities:
+            if not natural.is_shape or natural.name not in self.densities:
                 continue
             own = psi[:, natural.index]
             number = natural.of_psi(own)
             log_density, first, _ = self._density(natural.name, number)
             value += log_density
-            gradient[:, natural.index] += first * natural.power * number / own
+            gradient[:, natural.index] += first * natural.transform.first(own)
         return value, gradient
 
     def _density(self, name: str, number: Vector) -> tuple[Vector, Vector, Vector]:
@@ -147,12 +148,12 @@ class NaturalPrior:
             np.where(inside, second, 0.0),
         )
 
-    def typical_weights(self, naturals: Sequence[Natural], n_weights: int) -> Vector:
+    def typical_weights(self, naturals: Sequence[Parameter], n_weights: int) -> Vector:
         """Weights at the medians of the densities; 1 where nothing is said."""
         theta = np.ones(n_weights)
         for natural in sorted(naturals, key=lambda one: one.is_ratio):
             if not natural.is_shape and natural.name in self.densities:
-                natural.put(self._known[natural.name].median, theta, np.empty(0))
+                natural.set_value(self._known[natural.name].median, theta, np.empty(0))
         return theta
 
     def __repr__(self) -> str:
@@ -166,7 +167,7 @@ class _OfNaturals(NamedTuple):
     """The densities of one model."""
 
     prior: NaturalPrior
-    naturals: Sequence[Natural]
+    naturals: Sequence[Parameter]
     n_weights: int
 
     def on_weights(self, theta: Matrix, psi: Matrix) -> tuple[Vector, Matrix, Matrix]:
@@ -231,7 +232,7 @@ class PopulationPrior:
     names: tuple[str, ...]
     mean: Vector
     covariance: Matrix
-    links: tuple[Link, ...]
+    links: tuple[Transform, ...]
 
     def __post_init__(self) -> None:
         names = tuple(map(str, self.names))
@@ -310,14 +311,9 @@ class PopulationPrior:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON."""
-        return {
-            "format": FORMAT,
-            "version": 1,
-            "names": list(self.names),
-            "links": [link.to_dict() for link in self.links],
-            "mean": to_json_numbers(self.mean),
-            "covariance": to_json_numbers(self.covariance),
-        }
+        links = [link.to_dict() for link in self.links]
+        rest = attributes_json(self, "mean", "covariance")
+        return {"format": FORMAT, "version": 1, "names": list(self.names), "links": links, **rest}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> PopulationPrior:
@@ -327,12 +323,7 @@ class PopulationPrior:
                 "prior must be a document that PopulationPrior.to_dict wrote; got another. Save "
                 "one with people.prior.save(path)."
             )
-        return cls(
-            names=tuple(document["names"]),
-            mean=from_json_numbers(document["mean"]),
-            covariance=from_json_numbers(document["covariance"]),
-            links=tuple(Link(**link) for link in document["links"]),
-        )
+        return from_json(cls, document)
 
     def save(self, path: Any, *, overwrite: bool = True) -> None:
         """Write it to a file, to be read by `read`."""
@@ -394,10 +385,10 @@ class OnLinks(NamedTuple):
         pull = np.where(inside[:, None], h - self.mean, 0.0) @ self.precision
         gradient = np.zeros(psi.shape)
         for a, c in enumerate(self.coordinates.each[: self.coordinates.n_shape]):
-            own, (scale, power) = psi[:, c.natural.index], (c.natural.scale, c.natural.power)
+            own = psi[:, c.natural.index]
             with np.errstate(divide="ignore", invalid="ignore"):  # at limits, which are outside
-                first, _ = c.link.bent(scale * own**power)
-                slope = first * scale * power * own ** (power - 1)
+                first, _ = c.link.inverse_derivatives(c.natural.of_psi(own))
+                slope = first * c.natural.transform.first(own)
             gradient[:, c.natural.index] -= pull[:, a] * np.where(inside, slope, 0.0)
         return np.zeros(len(psi)), gradient
 
@@ -412,13 +403,13 @@ class OnLinks(NamedTuple):
         h, slopes, bends = np.empty((n, p)), np.zeros((n, p, d)), np.zeros((n, p, d, d))
         for a, c in enumerate(self.coordinates.each):
             if c.is_shape:
-                number = c.natural.scale * psi[:, c.natural.index] ** c.natural.power
-                h[:, a] = c.link.coordinate(number)
+                number = c.natural.of_psi(psi[:, c.natural.index])
+                h[:, a] = c.link.inverse(number)
                 continue
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                number, (slope, bend) = c.natural.of_weights(theta), c.natural.bends(theta)
-            h[:, a] = c.link.coordinate(number)
-            first, second = c.link.bent(number)
+                number, (slope, bend) = c.natural.of_weights(theta), c.natural.derivatives(theta)
+            h[:, a] = c.link.inverse(number)
+            first, second = c.link.inverse_derivatives(number)
             slopes[:, a] = first[:, None] * slope
             bends[:, a] = first[:, None, None] * bend
             bends[:, a] += second[:, None, None] * slope[:, :, None] * slope[:, None, :]

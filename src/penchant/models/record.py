@@ -22,26 +22,19 @@ from typing import Any
 
 import numpy as np
 
+from penchant._compiled import njit
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode, executed_history
 from penchant.choices import Choices
-from penchant.errors import DataError, either
-from penchant.models.learning._kernels import last_choice
-from penchant.models.learning._lines import (
-    CHOSEN,
-    HABIT,
-    N_TOLD,
-    REWARD,
-    SHOWN,
-    rule_of,
-    unfold,
-)
+from penchant.errors import Code, DataError, argument
 from penchant.models.model import Declared, Model
-from penchant.models.natural import Natural
 from penchant.models.offers.offers import offers_of_choices
-from penchant.softmax._simd import LANES
+from penchant.models.parameters import ParameterTable
 from penchant.tables.events import labelled
 from penchant.tables.reading import Reading
+
+# Columns of a choice set with copies: sets of 2 to 10 options in one study have 2,520.
+MAX_SET_WIDTH = 2_520
 
 
 @dataclass(frozen=True)
@@ -123,37 +116,63 @@ class Record:
                 raise DataError(
                     f"{role} must hold {name!r} for this model; got "
                     f"{', '.join(found) or 'nothing'}{f' of {where}' if where else ''}. "
-                    + either(
-                        f'Give Episode(..., {role}={{"{name}": ...}}).',
-                        "Name the task of the table with --task; penchant models --task NAME says "
-                        "its columns.",
-                    )
+                    + argument("Give {}.", Code(f'Episode(..., {role}={{"{name}": ...}})'))
                 )
             parts.append(found[name])
         return _end_to_end(parts)
 
     @cached_property
-    def shown(self) -> IntVector | None:
-        """Options that could be chosen at all events, (n_events, k); None where all could."""
+    def available(self) -> BoolVector | None:
+        """Whether each option could be chosen, (n_events, n_options); None where all could."""
         masks = [getattr(episode, "available", None) for episode in self.episodes]
-        given = [mask for mask in masks if mask is not None]
-        if not given:
+        widths = sorted({mask.shape[1] for mask in masks if mask is not None})
+        if not widths:
             return None
-        shapes = sorted({(mask.shape[1], int(mask[0].sum())) for mask in given if len(mask)})
-        if len(given) < len(masks) or len(shapes) > 1:
+        if len(widths) > 1:
             raise DataError(
-                "available must leave as many options in all episodes; got "
-                f"{'none of some' if len(given) < len(masks) else shapes}. Fit those that differ "
-                "apart."
+                "available must have a column for every option; got "
+                f"{' and '.join(map(str, widths))} columns. Give False for those not on offer."
             )
-        mask = np.concatenate(given)
-        return np.asarray(np.nonzero(mask)[1].reshape(len(mask), shapes[0][1]))
+        sizes = np.diff(self.starts)
+        return np.concatenate(
+            [
+                np.ones((n, widths[0]), dtype=bool) if mask is None else mask
+                for n, mask in zip(sizes, masks, strict=True)
+            ]
+        )
 
-    def places_of(self, chosen: IntVector) -> IntVector:
-        """Places of options among those that could be chosen: themselves where all could."""
-        if self.shown is None:
+    @cached_property
+    def choice_sets(self) -> IntVector | None:
+        """Options that could be chosen at all events, (n_events, width); None where all could.
+
+        Compiled likelihoods have arrays of one width. It is a multiple of the size of every set,
+        and an option of a small set stands there several times: a choice among k copies of each
+        option has the same derivatives, and a log-likelihood that is lower by log k.
+        """
+        if self.available is None:
+            return None
+        sizes = self.available.sum(axis=1)
+        width = math.lcm(*map(int, np.unique(sizes)))
+        if width > MAX_SET_WIDTH:
+            raise DataError(
+                "available must leave sets whose sizes have a small common multiple; got sizes "
+                f"{', '.join(map(str, np.unique(sizes)))}. Fit episodes of such sizes apart."
+            )
+        options = np.nonzero(self.available)[1]
+        return np.repeat(options, np.repeat(width // sizes, sizes)).reshape(-1, width)
+
+    @cached_property
+    def n_copies(self) -> IntVector:
+        """How often each option of an event's choice set stands in `choice_sets`."""
+        if self.choice_sets is None or self.available is None:
+            return np.ones(len(self.chosen), dtype=np.int64)
+        return np.asarray(self.choice_sets.shape[1] // self.available.sum(axis=1))
+
+    def ranks_of(self, chosen: IntVector) -> IntVector:
+        """Columns of options in `choice_sets`: the options themselves where all could be chosen."""
+        if self.choice_sets is None:
             return chosen
-        at = (self.shown == chosen[:, None]).argmax(axis=1)
+        at = (self.choice_sets == chosen[:, None]).argmax(axis=1)
         return np.asarray(np.where(chosen < 0, chosen, at))
 
     @cached_property
@@ -165,23 +184,6 @@ class Record:
     def is_choice(self) -> BoolVector:
         """Whether each event was a choice, rather than an option shown."""
         return np.concatenate([episode.is_choice for episode in self.episodes])
-
-    @cached_property
-    def told(self) -> Vector:
-        """Of each event the option learnt from or -1, its reward, the habit or -1, in a row."""
-        learnt = (self.chosen >= 0) & ~np.isnan(self.rewards)
-        habits = learnt & self.is_choice
-        columns = {
-            CHOSEN: np.where(learnt, self.chosen, -1),
-            REWARD: np.where(learnt, self.rewards, 0.0),
-            HABIT: np.where(habits, self.chosen, -1),
-        }
-        return np.column_stack([columns[a] for a in range(N_TOLD)]).reshape(-1)
-
-    @cached_property
-    def most_events(self) -> int:
-        """Of any episode."""
-        return int(np.diff(self.starts).max(initial=0))
 
     def lengths(self, which: IntVector) -> IntVector:
         """Number of events of some episodes."""
@@ -203,7 +205,7 @@ class Record:
                 episode.check_options(n_options)
 
 
-class CompiledModel:
+class CompiledModel(ParameterTable):
     """Base of models that describe many episodes in one call: they define `explanatory_many`."""
 
     def explanatory_many(
@@ -291,74 +293,6 @@ def _end_to_end(parts: Sequence[Matrix]) -> Matrix:
     return np.concatenate(parts, out=empty(sum(map(len, parts)), *parts[0].shape[1:]))
 
 
-def blank_variables(
-    record: Record, which: IntVector, n_options: int, n_weights: int, n_slopes: int
-) -> tuple[Matrix, Matrix]:
-    """Zeros for the variables of some episodes, and for their derivatives."""
-    record.check_options(n_options)
-    shape = (int(record.lengths(which).sum()), n_options, n_weights)
-    return np.zeros(shape), np.zeros((n_slopes, *shape))
-
-
-Shown = tuple[int, int, int, int]  # planes of variables and slopes, rows, options, weights
-Room = tuple[Vector, Vector, IntVector, int, Matrix]
-
-
-def room_for(record: Record, which: IntVector, own: Matrix, shape: Shown) -> Room:
-    """Room of a loop that takes eight pairs at a time.
-
-    Returns
-    -------
-    Lines: its own, those of events, and of what is shown; its own before play; the first row of
-    each pair; for how many events the lines are; and seats of pairs.
-    """
-    n_planes, _, n_options, n_weights = shape
-    lengths = record.lengths(which)
-    n_shown = n_planes * SHOWN * n_options * n_weights
-    lines = np.zeros((len(own) + N_TOLD * record.most_events + n_shown) * LANES)
-    rows = np.cumsum(lengths) - lengths
-    return lines, own.reshape(-1), rows, record.most_events, np.full((3, LANES), -1)
-
-
-def in_lines(numbers: Matrix) -> Matrix:
-    """Numbers (n_pairs, n) of pairs as lines of groups of eight: (n_groups, 8 n)."""
-    n_groups, n = -(-len(numbers) // LANES), numbers.shape[1]
-    pairs = np.arange(n_groups * LANES)
-    pairs[len(numbers) :] = (n_groups - 1) * LANES
-    grouped = numbers[pairs].reshape(n_groups, LANES, n).transpose(0, 2, 1)
-    return np.ascontiguousarray(grouped).reshape(n_groups, n * LANES)
-
-
-def unfolded(
-    record: Record,
-    rule: str,
-    which: IntVector,
-    given: Matrix,
-    own: Vector,
-    n_slopes: int,
-    told: Callable[[], Sequence[Vector] | Matrix],
-) -> tuple[Matrix, Matrix | None]:
-    """Values of two options before every event of pairs, and their slopes, by a rule of `_lines`.
-
-    Parameters
-    ----------
-    given, own
-        The state of a pair before play: numbers of its own (n_pairs, n_given), then those of all.
-    told
-        What is told of every event, asked for once: (n_events,) each.
-    """
-    record.check_options(2)
-    n_planes, n_rows = 1 + n_slopes, int(record.lengths(which).sum())
-    whole, how = empty(n_planes, n_rows, 2, 1), rule_of(rule, n_planes)
-    seen = record.kept(
-        (rule, "told"), lambda: np.pad(np.stack([*told()]), ((0, 0), (0, LANES))).ravel()
-    )
-    places = np.empty((4, LANES), dtype=np.int64)
-    rooms = np.empty(how.n_state * LANES), np.empty(n_planes * 2 * LANES**2), *places
-    unfold(how[:2], seen, record.starts, which, given, own, n_planes, rooms, whole.reshape(-1))
-    return whole[0], whole[1:] if n_slopes else None
-
-
 def control_names(n_options: int, stickiness: bool, bias: bool) -> tuple[str, ...]:
     """Names of the controls' weights; the last option has no bias."""
     return (("stickiness",) if stickiness else ()) + (bias_names(n_options) if bias else ())
@@ -375,9 +309,22 @@ def fill_controls(
     """Fill the last columns: 1 for the last choice made; 1 for each option but the last."""
     if stickiness:
         column = _stickiness_column(x, bias)
-        last_choice(record.chosen, record.is_choice, record.starts, which, column, x)
+        _mark_last_choice(record.chosen, record.is_choice, record.starts, which, column, x)
     if bias:
         _fill_biases(x)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _mark_last_choice(chosen, is_choice, starts, which, column, x):  # type: ignore[no-untyped-def]
+    row = 0
+    for k in range(len(which)):
+        last = -1
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            if last >= 0:
+                x[row, last, column] = 1.0
+            row += 1
+            if is_choice[t] and chosen[t] >= 0:
+                last = chosen[t]
 
 
 def fill_agents_controls(x: Matrix, last: IntVector, stickiness: bool, bias: bool) -> None:
@@ -396,19 +343,6 @@ def _stickiness_column(x: Matrix, bias: bool) -> int:
 
 def _fill_biases(x: Matrix) -> None:
     x[:, :, 1 - x.shape[1] :] = np.eye(x.shape[1])[:, :-1]
-
-
-def in_units_of_temperature(weights: tuple[str, ...]) -> list[Natural]:
-    """tau, and the natural parameter of every weight after the first, 1/tau.
-
-    A weight called name/temperature stands for the ratio to 1/tau; others for themselves.
-    """
-    found = [Natural("temperature", "reciprocal", 0)]
-    for a, weight in enumerate(weights[1:], start=1):
-        name = weight.removesuffix("/temperature")
-        ratio = name != weight
-        found.append(Natural(name, "ratio", a, 0) if ratio else Natural(name, "weight", a))
-    return found
 
 
 def with_starts(weights: tuple[str, ...], x: Matrix, theta: Vector, *starts: str) -> Matrix:
@@ -473,7 +407,7 @@ def doubts_of_start(
     rewards = rewards_of(episodes)
     if value is None or not len(rewards) or rewards.min() <= value <= rewards.max():
         return
-    free = either(f"{name}=None", f"--settings {name}=free")
+    free = argument(name, Code("None"))
     estimate = f"estimate it ({free}), or " if estimable else ""
     remedy = f"{estimate}give another number, such as {_middle(name, rewards)}."
     yield (
@@ -485,8 +419,8 @@ def doubts_of_start(
 
 def _middle(name: str, rewards: Vector) -> str:
     """How to set a value to the middle of the rewards."""
-    middle = f"{name}={(rewards.min() + rewards.max()) / 2:.3g}"
-    return f"the middle of the rewards ({either(middle, f'--settings {middle}')})"
+    middle = Code(f"{(rewards.min() + rewards.max()) / 2:.3g}")
+    return f"the middle of the rewards ({argument(name, middle)})"
 
 
 def doubts_of_threshold(above: float, episodes: Sequence[Any]) -> Iterator[str]:

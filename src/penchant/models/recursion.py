@@ -25,7 +25,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,15 +35,14 @@ from penchant.errors import DataError
 from penchant.models.generated import generated_module
 from penchant.models.model import (
     Declared,
-    Model,
     natural_parameters,
     positive,
     softmax,
     weights_and_shape,
 )
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Shape
 from penchant.models.record import CompiledModel, Record, fill_agents_controls, fill_controls
-from penchant.models.tangents import Names, Tangents, tangent_name
+from penchant.models.tangents import Constants, Names, Tangents, tangent_name
 
 Field = Vector | IntVector  # of all events, or of all agents
 # Pairs side by side: enough to hide the latency of an update, few enough to share many episodes.
@@ -62,6 +61,7 @@ from math import exp, log, nan, sqrt
 import numpy as np
 
 from penchant._compiled import njit
+from penchant.models._elementary import expit
 
 '''
 
@@ -158,25 +158,18 @@ class Recursion(CompiledModel):
     after: tuple[str, ...] = ()
     optional: ClassVar[tuple[str, ...]] = ()  # fields of an event without which update runs, too
     features: ClassVar[Callable[..., None]]
-    update: ClassVar[Callable[..., None]]
+    update: ClassVar[Callable[..., None] | None] = None
     start: ClassVar[Callable[..., None] | None] = None
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """Names of the linear weights."""
-        raise NotImplementedError
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
-        """Shape parameters."""
-        raise NotImplementedError
 
     def state(self) -> Mapping[str, ArrayLike]:
         """State before the first event: arrays or numbers, by name."""
         raise NotImplementedError
 
     def settings(self) -> Mapping[str, float]:
-        """Numbers of the model that `features` and `update` read as c."""
+        """Numbers of the model that `features` and `update` read as c.
+
+        Whole numbers become part of the compiled code: flags, sizes and places of columns.
+        """
         return {}
 
     def bindings(self) -> Mapping[str, float | str]:
@@ -190,6 +183,11 @@ class Recursion(CompiledModel):
     def controls(self) -> tuple[str, ...]:
         """Last of the weights, which the engine fills in: see `control_names`."""
         return ()
+
+    def options(self, record: Record) -> int:
+        """Number of options, beyond which no choice may be."""
+        record.check_options(self.n_options)
+        return self.n_options
 
     def events(self, record: Record) -> Mapping[str, Field]:
         """Fields of all events: NaN where a number is missing, -1 where a whole number is."""
@@ -211,19 +209,12 @@ class Recursion(CompiledModel):
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
         """Attributes of every event of every pair, and their derivatives in psi if asked for."""
-        record.check_options(self.n_options)
-        program = self._program()
-        events = self.events(record)
+        n_options = self.options(record)
+        program, inputs = self._inputs(record)
         rows = int(record.lengths(which).sum())
-        x = np.zeros((rows, self.n_options, len(self.weights)))
-        given = (
-            np.asarray(which),
-            record.starts,
-            np.ascontiguousarray(psi, dtype=np.float64),
-            *(events[name] for name in program.events),
-            *self._numbers(program),
-            *(np.asarray(value, dtype=np.float64) for value in self._start(program)),
-        )
+        x = np.zeros((rows, n_options, len(self.weights)))
+        pairs = np.asarray(which), record.starts, np.ascontiguousarray(psi, dtype=np.float64)
+        given = *pairs, *inputs
         slopes = np.zeros((psi.shape[1], *x.shape)) if with_slopes else None
         if slopes is None or not len(slopes):
             program.module.attributes(*given, x)
@@ -235,11 +226,29 @@ class Recursion(CompiledModel):
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> Any:
         """Agents with these natural parameters, before the first event."""
         for one in natural_parameters(self):
-            if one.kind == "reciprocal":
+            if one.is_reciprocal:
                 positive(parameters, one.name)
         theta, psi = weights_and_shape(self, parameters)
         check_range(self, theta, psi)
         return RecursionAgents(self, theta, psi, n_agents)
+
+    def _inputs(self, record: Record) -> tuple[Program, tuple[Any, ...]]:
+        """The loops, and what they take besides pairs; once for all psi, as a search asks often.
+
+        A model that is no frozen dataclass may have changed since the last call.
+        """
+        parameters = getattr(type(self), "__dataclass_params__", None)
+        if parameters is None or not parameters.frozen:
+            return self._inputs_of(record)
+        key = "recursion", id(self)  # no other object's, as long as this one is kept
+        _, *found = record.kept(key, lambda: (self, *self._inputs_of(record)))
+        return found[0], found[1]
+
+    def _inputs_of(self, record: Record) -> tuple[Program, tuple[Any, ...]]:
+        program, events = self._program(), self.events(record)
+        fields = (events[name] for name in program.events)
+        start = (np.asarray(value, dtype=np.float64) for value in self._start(program))
+        return program, (*fields, *self._numbers(program), *start)
 
     def _stickiness_and_bias(self) -> tuple[bool, bool]:
         names = self.controls()
@@ -250,7 +259,10 @@ class Recursion(CompiledModel):
         shape = tuple(one.name for one in self.shape)
         bound = tuple((name, to) for name, to in self.bindings().items() if isinstance(to, str))
         whole = "choice", *self.codes()
-        names = Declarations(shape, bound, tuple(self.state()), whole, kind.optional)
+        constants = tuple(
+            (name, int(value)) for name, value in self.settings().items() if isinstance(value, int)
+        )
+        names = Declarations(shape, bound, tuple(self.state()), whole, kind.optional, constants)
         functions = kind.features, kind.update, kind.start
         return compiled_program(kind.__name__, functions, names)
 
@@ -266,27 +278,16 @@ class Recursion(CompiledModel):
         return [state[name] for name in program.states]
 
 
+TEMPERATURE = Parameter.reciprocal("temperature", "inverse_temperature")
+
+
+def per_temperature(name: str) -> Parameter:
+    """A parameter in units of rewards: a weight over the inverse temperature."""
+    return Parameter.ratio(name, f"{name}/temperature", "inverse_temperature")
+
+
 class ValueModel(Recursion):
-    """Base of models whose attribute is the value of every option; its weight is 1/temperature."""
-
-    reports: ClassVar[Literal["temperature", "inverse_temperature"]] = "temperature"
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau."""
-        return ("inverse_temperature",)
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """1/tau."""
-        return self.weights
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau or its inverse, and the shape parameters themselves."""
-        kind: Literal["reciprocal", "weight"]
-        kind = "reciprocal" if self.reports == "temperature" else "weight"
-        return (Natural(self.reports, kind, 0), *shapes(self))
+    """Base of models whose one attribute is the value of every option."""
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Values before each event."""
@@ -296,11 +297,6 @@ class ValueModel(Recursion):
 def rates(*names: str, of: int | None = None) -> tuple[Shape, ...]:
     """Shape parameters that are rates from 0 to 1, of so many shape parameters in all."""
     return tuple(Shape(name, MIN_RATE, 1.0, n_grid=N_RATE_GRID[of or len(names)]) for name in names)
-
-
-def shapes(model: Model) -> tuple[Natural, ...]:
-    """Natural parameters that are the shape parameters of a model."""
-    return tuple(Natural(one.name, "shape", a) for a, one in enumerate(model.shape))
 
 
 def codes(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:
@@ -409,6 +405,8 @@ class Declarations:
         State arrays; fields of an event that are whole numbers.
     optional
         Fields of an event without which update runs, too.
+    constants
+        Settings that are whole numbers, which become part of the source: (name, number).
     """
 
     shape: tuple[str, ...]
@@ -416,6 +414,7 @@ class Declarations:
     states: tuple[str, ...]
     codes: tuple[str, ...]
     optional: tuple[str, ...]
+    constants: tuple[tuple[str, int], ...]
 
 
 @cache
@@ -423,7 +422,11 @@ def compiled_program(
     name: str, functions: tuple[Callable[..., None] | None, ...], names: Declarations
 ) -> Program:
     """Generate and import the loops of a model from its features, update and start."""
-    (show, seen), (learn, learnt), (begin, first) = map(_plain_body, functions)
+    constants = dict(names.constants)
+    (show, seen), (learn, learnt), (begin, first) = (
+        plain_body(function, _RECORDS, {"s": ("lane",), "x": ("row",)}, constants)
+        for function in functions
+    )
     fields = {key: (*dict.fromkeys((*seen[key], *learnt[key], *first[key])),) for key in seen}
     unknown = [one for one in fields["s"] if one not in names.states]
     if unknown:
@@ -437,7 +440,7 @@ def compiled_program(
         "states": names.states,
         "events": fields["e"],
         "fixed": tuple(one for one in fields["psi"] if one not in estimated),
-        "settings": fields["c"],
+        "settings": tuple(one for one in fields["c"] if one not in constants),
         "seen": tuple(seen["e"]),
         "learnt": tuple(learnt["e"]),
     }
@@ -451,10 +454,18 @@ Fields = Mapping[str, Mapping[str, None]]
 _RECORDS = {"s": "s_", "e": "e_", "psi": "p_", "c": "c_"}
 
 
-def _plain_body(function: Callable[..., None] | None) -> tuple[list[ast.stmt], Fields]:
-    """Statements of a function with plain variables, and the fields of records that they use."""
+def plain_body(
+    function: Callable[..., None] | None,
+    prefixes: Mapping[str, str],
+    indexed: Mapping[str, tuple[str, ...]],
+    constants: Mapping[str, int],
+) -> tuple[list[ast.stmt], Fields]:
+    """Statements of a function with plain variables, and the fields of records that they use.
+
+    Prefixes and indices are those of `Names`; constants are settings written into the source.
+    """
     if function is None:
-        return [], {key: {} for key in _RECORDS}
+        return [], {key: {} for key in prefixes}
     try:
         text = textwrap.dedent(inspect.getsource(function))
     except OSError as error:
@@ -465,8 +476,12 @@ def _plain_body(function: Callable[..., None] | None) -> tuple[list[ast.stmt], F
     tree = ast.parse(text).body[0]
     assert isinstance(tree, ast.FunctionDef)
     body = [one for one in tree.body if not _is_docstring(one)]
-    names = Names(_RECORDS, {"s": ("lane",), "x": ("row",)})
+    assigned = (one for one in ast.walk(tree) if isinstance(one, ast.Name))
+    local = {one.id for one in assigned if isinstance(one.ctx, ast.Store)}
+    names = Names(prefixes, indexed, local)
     plain = names.visit(ast.Module(body, []))
+    numbers = {f"{prefixes['c']}{name}": value for name, value in constants.items()}
+    plain = Constants(numbers).visit(plain)
     return ast.fix_missing_locations(plain).body, names.found
 
 
@@ -493,10 +508,10 @@ def _loops(
     read = [f"p_{name} = psi[k + lane, {j}]" for j, name in enumerate(shape)]
     pairs = {
         "n_lanes": N_LANES,
-        "events": _lines([f"e_{one} = all_{one}[t]" for one in events], 12),
+        "events": lines([f"e_{one} = all_{one}[t]" for one in events], 12),
         "known": known,
-        "parameters": _lines(read, 12),
-        "parameters_inside": _lines(read, 16),
+        "parameters": lines(read, 12),
+        "parameters_inside": lines(read, 16),
     }
     arguments = ["which", "starts", "psi", *(f"all_{one}" for one in events), *numbers]
     arguments += [f"start_{one}" for one in states]
@@ -504,10 +519,10 @@ def _loops(
     plain = _PAIRS.format(
         function="attributes",
         arguments=", ".join([*arguments, "x"]),
-        states=_lines(_state_arrays(states), 4),
-        resets=_lines([*resets, _source(begin, 12)], 12),
-        features=_source(show, 16),
-        update=_source(learn, 20),
+        states=lines(_state_arrays(states), 4),
+        resets=lines([*resets, source(begin, 12)], 12),
+        features=source(show, 16),
+        update=source(learn, 20),
         **pairs,
     )
     tangents = Tangents([f"p_{name}" for name in shape], ())
@@ -524,12 +539,12 @@ def _loops(
     sloped = _PAIRS.format(
         function="attributes_and_slopes",
         arguments=", ".join([*arguments, "x", "slopes"]),
-        states=_lines([*_state_arrays(states), *arrays, *outputs], 4),
-        resets=_lines(
-            [*resets, *(f"{one}[lane] = 0.0" for one in duals), _source(dual_begin, 12)], 12
+        states=lines([*_state_arrays(states), *arrays, *outputs], 4),
+        resets=lines(
+            [*resets, *(f"{one}[lane] = 0.0" for one in duals), source(dual_begin, 12)], 12
         ),
-        features=_source(tangents.differentiate(show), 16),
-        update=_source(tangents.differentiate(learn), 20),
+        features=source(tangents.differentiate(show), 16),
+        update=source(tangents.differentiate(learn), 20),
         **pairs,
     )
     own = [f"p_{name} = psi[lane, {j}]" for j, name in enumerate(shape)]
@@ -548,10 +563,10 @@ def _loops(
         agents += _AGENTS.format(
             function=function,
             arguments=", ".join([*given, *more]),
-            events=_lines([f"e_{one} = all_{one}[lane]" for one in fields], 8),
-            parameters=_lines(own, 8),
+            events=lines([f"e_{one} = all_{one}[lane]" for one in fields], 8),
+            parameters=lines(own, 8),
             known=test,
-            body=_source(body, 12),
+            body=source(body, 12),
         )
     return plain + sloped + agents
 
@@ -566,10 +581,12 @@ def _state_arrays(states: Sequence[str]) -> list[str]:
     return [f"s_{one} = np.empty(({N_LANES},) + start_{one}.shape)" for one in states]
 
 
-def _lines(lines: Sequence[str], indent: int) -> str:
+def lines(lines: Sequence[str], indent: int) -> str:
+    """Lines of source under an indent; `pass` where there are none."""
     return ("\n" + " " * indent).join(lines or ["pass"])
 
 
-def _source(body: list[ast.stmt], indent: int) -> str:
+def source(body: list[ast.stmt], indent: int) -> str:
+    """Source of statements under an indent."""
     module = ast.fix_missing_locations(ast.Module(body, []))
-    return _lines(ast.unparse(module).splitlines(), indent)
+    return lines(ast.unparse(module).splitlines(), indent)

@@ -29,6 +29,7 @@ from penchant.models.model import (
     softmax,
     weights_and_shape,
 )
+from penchant.models.offers.attributes import option_values
 from penchant.models.offers.offers import Offers, decision_places, read_offers
 from penchant.models.record import refuse_no_model
 from penchant.models.recursion import RecursionAgents
@@ -364,18 +365,8 @@ def _choose(
 
 
 def _probabilities(model: Any, offers: Mapping[str, Matrix], parameters: Rule) -> Matrix:
-    """Choice probabilities of every decision among offers.
-
-    From the model's values in natural parameters where it has them, and not from the variables that
-    a fit uses, so that one can check the other.
-    """
-    values = Declared(model).option_values
-    if values is not None:
-        value, temperature = values(offers, parameters), parameters.get(TEMPERATURE, 1.0)
-    else:
-        nobody = Offers(np.zeros(len(next(iter(offers.values())))), offers)
-        theta, psi = weights_and_shape(model, parameters)
-        value, temperature = np.asarray(model.explanatory(nobody, *psi)) @ theta, 1.0
+    """Choice probabilities of every decision among offers."""
+    value, temperature = option_values(model, offers, parameters), parameters.get(TEMPERATURE, 1.0)
     lead = value - value.max(axis=1, keepdims=True)
     if temperature > 0:
         with np.errstate(over="ignore"):  # a small temperature: all but the best have none

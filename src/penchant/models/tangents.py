@@ -7,18 +7,29 @@ variable's tangent (Griewank & Walther 2008, chapter 3). Compiled, that costs wh
 derivatives cost, and there is nothing to keep in step by hand.
 
 The language is what such functions need: assignments, `if`, `for` over `range`, arithmetic, `**`,
-comparisons, conditional expressions, `max`, `min`, `abs`, `exp`, `log` and `sqrt`.
+comparisons, conditional expressions, `max`, `min`, `abs`, `exp`, `log`, `expit`
+and `sqrt`.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
 
 from penchant.errors import DataError
 
 ZERO = ast.Constant(0.0)
 ONE = ast.Constant(1.0)
+COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 
 
 def tangent_name(name: str, direction: int) -> str:
@@ -41,6 +52,9 @@ class Tangents:
         self.seeds = tuple(seeds)
         self.arrays = frozenset(arrays)
         self.active: set[str] = set(self.seeds)
+        self.result: tuple[ast.expr, ast.expr] | None = (
+            None  # an expression, and where its value is
+        )
 
     def differentiate(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """Statements that compute values and tangents; call `find_active` before."""
@@ -76,7 +90,14 @@ class Tangents:
         if isinstance(node, ast.For):
             return [ast.For(node.target, node.iter, self.differentiate(node.body), [])]
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            return [*self._assigned(node.targets[0], node.value), node]
+            target, value = node.targets[0], node.value
+            if not isinstance(target, ast.Name) or target.id in _names(value):
+                return [*self._assigned(target, value), node]
+            # the value first: derivatives of exp, of quotients and others are made of it
+            self.result = value, _read(target)
+            tangents = self._assigned(target, value)
+            self.result = None
+            return [node, *tangents]
         if isinstance(node, ast.AugAssign):
             # x op= e is x = x op e, with one rule for all operators
             whole = ast.BinOp(_read(node.target), node.op, node.value)
@@ -93,6 +114,10 @@ class Tangents:
             ast.Assign([_renamed(target, m, ast.Store())], self.derivative(value, m) or ZERO)
             for m in range(len(self.seeds))
         ]
+
+    def _value(self, node: ast.expr) -> ast.expr:
+        """The variable that holds the value of an expression, where there is one."""
+        return self.result[1] if self.result is not None and self.result[0] is node else node
 
     def derivative(self, node: ast.expr, direction: int) -> ast.expr | None:
         """The derivative of an expression along a direction; None where it is 0."""
@@ -138,13 +163,18 @@ class Tangents:
             rest = _rest_of_sum(b, a)
             if rest is not None:
                 return self._share(node, rest, direction)
-            fall = _times(db, node)
+            fall = _times(db, self._value(node))
             top = da if fall is None else _minus(da or ZERO, fall)
             return None if top is None else ast.BinOp(top, ast.Div(), b)
         if isinstance(node.op, ast.Pow):
-            lower = ast.BinOp(a, ast.Pow(), ast.BinOp(b, ast.Sub(), ONE))
-            base = _times(da, ast.BinOp(b, ast.Mult(), lower))
-            return _sum(base, _times(db, ast.BinOp(node, ast.Mult(), _call("log", a))))
+            if db is None:
+                lower = ast.BinOp(a, ast.Pow(), ast.BinOp(b, ast.Sub(), ONE))
+                return _times(da, ast.BinOp(b, ast.Mult(), lower))
+            # (a^b)' = a^b (b' log a + b a' / a); 0 to any power stays 0
+            growth = _times(da, b)
+            relative = None if growth is None else ast.BinOp(growth, ast.Div(), a)
+            whole = _times(_sum(_times(db, _call("log", a)), relative), self._value(node))
+            return ast.IfExp(ast.Compare(a, [ast.Gt()], [ZERO]), whole or ZERO, ZERO)
         raise _unknown(node)
 
     def _share(self, node: ast.BinOp, rest: ast.expr, direction: int) -> ast.expr | None:
@@ -173,11 +203,14 @@ class Tangents:
             test = ast.Compare(a, [ast.GtE()], [ZERO])
             return None if da is None or turned is None else ast.IfExp(test, da, turned)
         if name == "exp":
-            return _times(da, node)
+            return _times(da, self._value(node))
         if name == "log":
             return None if da is None else ast.BinOp(da, ast.Div(), a)
+        if name == "expit":
+            value = self._value(node)
+            return _times(_times(da, value), ast.BinOp(ONE, ast.Sub(), value))
         if name == "sqrt":
-            twice = ast.BinOp(ast.Constant(2.0), ast.Mult(), node)
+            twice = ast.BinOp(ast.Constant(2.0), ast.Mult(), self._value(node))
             return None if da is None else ast.BinOp(da, ast.Div(), twice)
         raise _unknown(node)
 
@@ -211,6 +244,10 @@ def _call(name: str, argument: ast.expr) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), [argument], [])
 
 
+def _names(expression: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+
+
 def _base(target: ast.expr) -> str:
     """Name of the variable that is assigned to, as a whole or an element of it."""
     while isinstance(target, ast.Subscript):
@@ -238,7 +275,7 @@ def _renamed(target: ast.expr, direction: int, context: ast.expr_context) -> ast
 
 
 def _unknown(node: ast.AST) -> DataError:
-    known = "assignments, if, for, arithmetic, max, min, abs, exp, log and sqrt"
+    known = "assignments, if, for, arithmetic, max, min, abs, exp, log, expit and sqrt"
     return DataError(
         f"features and update must consist of {known}; got {ast.unparse(node)!r} at line "
         f"{getattr(node, 'lineno', '?')}. Write it with these."
@@ -256,10 +293,17 @@ class Names(ast.NodeTransformer):
         For each record (s, e, psi, c) the prefix of the variables that replace its fields.
     indexed
         Index expressions that come first in every subscript of an array, by its new name.
+    local
+        Variables of the function itself, which get a prefix too: the loop has others of its own.
     """
 
-    def __init__(self, prefixes: Mapping[str, str], indexed: Mapping[str, tuple[str, ...]]) -> None:
-        self.prefixes, self.indexed = prefixes, indexed
+    def __init__(
+        self,
+        prefixes: Mapping[str, str],
+        indexed: Mapping[str, tuple[str, ...]],
+        local: Collection[str],
+    ) -> None:
+        self.prefixes, self.indexed, self.local = prefixes, indexed, local
         self.found: dict[str, dict[str, None]] = {name: {} for name in prefixes}
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
@@ -276,8 +320,8 @@ class Names(ast.NodeTransformer):
         return ast.Attribute(self.visit(node.value), node.attr, node.ctx)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Leave a plain variable as it is."""
-        return node
+        """Put a prefix before a variable of the function; leave the name of another function."""
+        return ast.Name(f"v_{node.id}", node.ctx) if node.id in self.local else node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """Put the index of the lane, or of the row, before the others."""
@@ -314,3 +358,71 @@ class Names(ast.NodeTransformer):
             ast.Assign([self.visit(one)], ast.Name(name, ast.Load()))
             for name, one in zip(names, target.elts, strict=True)
         ]
+
+
+class Constants(ast.NodeTransformer):
+    """Put whole numbers in place of variables, and drop the branches that they rule out.
+
+    Flags and sizes of a model decide which of its statements run at all. With them in the source a
+    loop has no tests but those of the data, is compiled sooner, and is unrolled over options.
+
+    Parameters
+    ----------
+    numbers
+        What every such variable is.
+    """
+
+    def __init__(self, numbers: Mapping[str, int]) -> None:
+        self.numbers = numbers
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Put in the number."""
+        return ast.Constant(self.numbers[node.id]) if node.id in self.numbers else node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        """Negate a number."""
+        self.generic_visit(node)
+        match node:
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as number)):
+                return ast.Constant(-number)
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        """Compare numbers."""
+        self.generic_visit(node)
+        left, right = node.left, node.comparators[0]
+        holds = COMPARISONS.get(type(node.ops[0]))
+        if holds and isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
+            return ast.Constant(holds(left.value, right.value))
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        """Leave out what is true in `and`, or false in `or`; the other decides."""
+        self.generic_visit(node)
+        neutral = isinstance(node.op, ast.And)
+        constants = [one.value for one in node.values if isinstance(one, ast.Constant)]
+        if any(bool(value) != neutral for value in constants):
+            return ast.Constant(not neutral)
+        open_ones = [one for one in node.values if not isinstance(one, ast.Constant)]
+        if len(open_ones) < 2:
+            return open_ones[0] if open_ones else ast.Constant(neutral)
+        return ast.BoolOp(node.op, open_ones)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        """Take one of two values."""
+        self.generic_visit(node)
+        if not isinstance(node.test, ast.Constant):
+            return node
+        return node.body if node.test.value else node.orelse
+
+    def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt]:
+        """Take one of two branches."""
+        self.generic_visit(node)
+        if isinstance(node.test, ast.Constant):
+            return node.body if node.test.value else node.orelse
+        return ast.If(node.test, node.body or [ast.Pass()], node.orelse)
+
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        """Keep a loop whose statements are dropped."""
+        self.generic_visit(node)
+        return ast.For(node.target, node.iter, node.body or [ast.Pass()], node.orelse)

@@ -271,14 +271,14 @@ class _PairsCourse(_Course):
 
 @dataclass(frozen=True)
 class PairsWorld(_Trials):
-    """Pairs of options, of which one may be chosen: probabilistic selection.
+    """Pairs or other sets of options, of which one may be chosen: probabilistic selection.
 
     Parameters
     ----------
     probabilities
         With which each option pays 1, else 0.
     pairs
-        Options that are offered together; pairs come in random order.
+        Options that are offered together, two or any other number; sets come in random order.
     n_trials
         How many.
 
@@ -291,7 +291,7 @@ class PairsWorld(_Trials):
     """
 
     probabilities: Sequence[float] = (0.8, 0.2, 0.7, 0.3, 0.6, 0.4)
-    pairs: Sequence[tuple[int, int]] = ((0, 1), (2, 3), (4, 5))
+    pairs: Sequence[tuple[int, ...]] = ((0, 1), (2, 3), (4, 5))
     n_trials: int = 180
 
     _way = _PairsCourse

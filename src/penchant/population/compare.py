@@ -1,38 +1,38 @@
-"""Tests of differences between groups, adjusted for their number and for covariates.
+"""Comparison of groups of subjects, or of subjects by a score: `compare_groups`.
 
-Welch's t test per parameter and Hotelling's T2 with unequal covariances (Krishnamoorthy and Yu
-2004) over all of them; with covariates least squares with HC3 errors (MacKinnon and White 1985).
+Groups become differences of means with their covariances, of each group by itself or, at the same
+covariates, from one least squares for all; `group_tests` has the tests of these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.arguments import check_level
-from penchant.errors import DataError, format_names
-from penchant.output import preserve_frame_backend
+from penchant.errors import DataError
 from penchant.population.group_comparison import (
     Adjustment,
     Difference,
-    EffectSize,
     GroupComparison,
     PairTest,
+)
+from penchant.population.group_tests import (
+    SpreadWithinGroups,
     adjusted_p_values,
-    hedges_correction,
     hedges_g,
     joint_test,
     welch,
 )
+from penchant.population.least_squares import least_squares
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pool import pool
-from penchant.population.score_relations import PartialOut, ranks, score_relations
+from penchant.population.score_relations import score_relations
 from penchant.population.subject_estimates import (
     ByKind,
     GroupScale,
@@ -43,7 +43,6 @@ from penchant.population.subject_estimates import (
     subject_estimates,
     with_logarithms,
 )
-from penchant.tails import normal_isf, t_isf, t_sf
 
 
 class Covariates(NamedTuple):
@@ -60,9 +59,9 @@ class Covariates(NamedTuple):
     names: tuple[str, ...]
     columns: Matrix
 
-    def ranked(self) -> Covariates:
-        """Covariates as ranks, for partial rank correlations."""
-        return Covariates(self.names, np.apply_along_axis(ranks, 0, self.columns))
+    def of_subjects(self, places: Sequence[int]) -> Covariates:
+        """Covariates of the subjects at these places."""
+        return Covariates(self.names, self.columns[list(places)])
 
 
 def read_covariates(estimates: Any, covariates: Any, people: Any) -> Covariates:
@@ -86,235 +85,119 @@ def read_covariates(estimates: Any, covariates: Any, people: Any) -> Covariates:
         try:
             labels = labels_of_subjects(estimates, by, people)
         except DataError as error:
-            said = str(error).replace("by must", f"covariates[{name!r}] must", 1)
-            raise DataError(said) from None
+            if error.argument == "by":
+                error.argument = f"covariates[{name!r}]"
+            raise
         columns += _code_columns(name, labels)
     return Covariates(tuple(given), np.column_stack(columns))
 
 
-def _code_columns(name: str, labels: Sequence[Any]) -> list[Vector]:
-    if all(isinstance(one, int | float | np.number) for one in labels):
-        values = np.array(labels, dtype=np.float64)
-        if np.ptp(values) == 0:
-            raise DataError(
-                f"covariates must differ between subjects; got {values[0]:g} for all in {name!r}. "
-                "Leave it out."
-            )
-        return [values - values.mean()]
+def _code_columns(name: str, labels: Sequence[Label]) -> list[Vector]:
     levels = sorted({str(one) for one in labels})
     if len(levels) < 2:
         raise DataError(
-            f"covariates must differ between subjects; got {levels[0]!r} for all in {name!r}. "
+            f"covariates must differ between subjects; got {labels[0]} for all in {name!r}. "
             "Leave it out."
         )
+    if all(isinstance(one, int | float | np.number) for one in labels):
+        values = np.array(labels, dtype=np.float64)
+        return [values - values.mean()]
     words = np.array([str(one) for one in labels])
     return [(words == level).astype(np.float64) for level in levels[1:]]
 
 
-class LeastSquares(NamedTuple):
-    """Every parameter regressed on the same columns.
+DegreesOfFreedom = Literal["own", "subjects"]
+
+
+class GroupPair(NamedTuple):
+    """Two groups, and what their difference is tested with.
 
     Attributes
     ----------
-    coefficients
-        (n_columns, n_parameters).
-    bread
-        (X'X)^-1.
-    robust
-        (n_parameters, n_columns, n_parameters, n_columns): covariances of all coefficients, HC3.
-    residual_sd
-        Of each parameter, with n - n_columns degrees of freedom.
-    degrees_of_freedom
-        n_subjects less n_columns.
+    labels
+        First and second group.
+    difference
+        First minus second, of every parameter.
+    covariances, degrees_of_freedom
+        Of the two parts that the difference is made of: of each group, or the second 0 and known
+        where both come from one least squares.
+    within
+        What effect sizes are measured by.
     """
 
-    coefficients: Matrix
-    bread: Matrix
-    robust: Any
-    residual_sd: Vector
-    degrees_of_freedom: float
+    labels: tuple[Any, Any]
+    difference: Vector
+    covariances: tuple[Matrix, Matrix]
+    degrees_of_freedom: tuple[float, float]
+    within: SpreadWithinGroups
 
-
-def least_squares(x: Matrix, y: Matrix, names: Sequence[str]) -> LeastSquares:
-    """Least squares with HC3 errors: residuals over 1 - h, h the leverage of each subject.
-
-    HC3, as groups may differ in how far their people differ: (X'X)^-1 [sum x x' e^2 / (1 - h)^2]
-    (X'X)^-1 (MacKinnon and White, 1985).
-    """
-    n, k = x.shape
-    if n <= k or np.linalg.matrix_rank(x) < k:
-        raise DataError(
-            f"covariates must be told apart from the groups by more subjects than columns; got {n} "
-            f"subjects, and {k} columns of groups and {format_names(names)}. Leave one out."
+    def tests(self, names: Sequence[str], level: float) -> tuple[list[Difference], PairTest]:
+        """Tests of every parameter, and of all at once; p-values are not adjusted yet."""
+        errors = tuple(np.sqrt(np.diag(covariance)) for covariance in self.covariances)
+        columns = (
+            welch(self.difference, (errors[0], errors[1]), self.degrees_of_freedom, level)._asdict()
+            | hedges_g(self.difference, self.within, level)._asdict()
         )
-    bread: Matrix = np.asarray(np.linalg.inv(x.T @ x), dtype=np.float64)
-    coefficients = bread @ x.T @ y
-    left = y - x @ coefficients
-    leverage = np.einsum("na,ab,nb->n", x, bread, x)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = left / (1.0 - leverage)[:, None]
-    scores = np.einsum("ab,nb,np->npa", bread, x, scaled)
-    return LeastSquares(
-        coefficients,
-        bread,
-        np.einsum("npa,nqb->paqb", scores, scores),
-        np.sqrt((left**2).sum(axis=0) / (n - k)),
-        float(n - k),
-    )
+        differences = [
+            Difference(
+                *self.labels,
+                name,
+                adjusted_p_value=np.nan,
+                **{k: float(v[i]) for k, v in columns.items()},
+            )
+            for i, name in enumerate(names)
+        ]
+        joint = joint_test(self.difference, self.covariances, self.degrees_of_freedom)
+        return differences, PairTest(*self.labels, joint, np.nan)
 
 
-def adjusted_differences(
+def _pair_of_populations(
+    populations: Mapping[Any, PopulationEstimate],
+    labels: tuple[Any, Any],
+    degrees_of_freedom: DegreesOfFreedom,
+) -> GroupPair:
+    """Two populations; effect sizes only where errors come from the spread between subjects."""
+    a, b = (populations[label] for label in labels)
+    own = degrees_of_freedom == "own"
+    df = tuple(p.degrees_of_freedom if own else p.n_subjects - 1.0 for p in (a, b))
+    if a.rule == b.rule == "mean-sample":
+        sds = tuple(np.sqrt(p.n_subjects) * p.standard_errors for p in (a, b))
+        within = SpreadWithinGroups.of_groups((sds[0], sds[1]), (a.n_subjects, b.n_subjects))
+    else:
+        within = SpreadWithinGroups(np.full(len(a.names), np.nan), np.nan, np.nan)
+    difference = a.estimate - b.estimate
+    return GroupPair(labels, difference, (a.covariance, b.covariance), (df[0], df[1]), within)
+
+
+def _pairs_at_same_covariates(
     usable: SubjectEstimates,
-    labels: Sequence[Any],
+    labels: Sequence[Label],
     pairs: Sequence[tuple[Any, Any]],
     covariates: Covariates,
-    level: float,
-) -> tuple[list[Difference], list[PairTest]]:
-    """Differences between groups at the same covariates, and all parameters at once.
-
-    Parameters
-    ----------
-    usable
-        Estimates that can be averaged.
-    labels
-        Group of each of them, in their order.
-    pairs
-        Groups to compare.
-    covariates
-        Of the same subjects.
-    level
-        Of the intervals.
-    """
+) -> list[GroupPair]:
+    """Differences at the same covariates: least squares of all groups that are compared."""
     groups = list(dict.fromkeys(label for pair in pairs for label in pair))
     inside = np.array([[own == group for group in groups] for own in labels])
     kept = inside.any(axis=1)
     x = np.column_stack([inside[kept].astype(np.float64), covariates.columns[kept]])
     fit = least_squares(x, usable.estimates[kept], covariates.names)
     counts = inside.sum(axis=0)
-    differences, tests = [], []
-    for first, second in pairs:
-        a, b = groups.index(first), groups.index(second)
+    found = []
+    for pair in pairs:
+        a, b = map(groups.index, pair)
         contrast = np.zeros(x.shape[1])
         contrast[[a, b]] = 1.0, -1.0
-        gap = contrast @ fit.coefficients
-        covariance = np.einsum("a,paqb,b->pq", contrast, fit.robust, contrast)
-        found = _difference_columns(fit, contrast, gap, np.sqrt(np.diag(covariance)), level)
-        enough = min(counts[a], counts[b]) > 1
-        differences += [
-            Difference(
-                first,
-                second,
-                name,
-                **{k: float(v[i]) if enough else np.nan for k, v in found.items()},
-            )
-            for i, name in enumerate(usable.names)
-        ]
-        none = np.zeros_like(covariance)
-        joint = joint_test(gap, (covariance, none), (fit.degrees_of_freedom, np.inf))
-        tests.append(PairTest(first, second, joint, np.nan))
-    return differences, tests
+        # A group of one tells nothing of how its people differ.
+        known = 1.0 if min(counts[a], counts[b]) > 1 else np.nan
+        covariance = known * np.einsum("a,paqb,b->pq", contrast, fit.robust, contrast)
+        df = fit.degrees_of_freedom
+        within = SpreadWithinGroups(fit.residual_sd, df, float(contrast @ fit.bread @ contrast))
+        parts = covariance, np.zeros_like(covariance)
+        difference = known * (contrast @ fit.coefficients)
+        found.append(GroupPair(pair, difference, parts, (df, np.inf), within))
+    return found
 
 
-def _difference_columns(
-    fit: LeastSquares, contrast: Vector, gap: Vector, error: Vector, level: float
-) -> dict[str, Vector]:
-    """Everything of the differences of one pair: t tests, intervals, and sizes of effects.
-
-    Hedges' g is in standard deviations that are left within groups at the same covariates; its
-    variance is J^2 [c'(X'X)^-1 c + (g/J)^2 / (2 f)], which without covariates is the usual one.
-    """
-    df = fit.degrees_of_freedom
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = gap / error
-        plain = np.where(fit.residual_sd > 0, gap / fit.residual_sd, np.nan)
-    half = t_isf((1 - level) / 2, df) * error
-    correction = hedges_correction(df)
-    spread = np.sqrt(contrast @ fit.bread @ contrast + plain**2 / (2 * df))
-    wide = normal_isf((1 - level) / 2) * correction * spread
-    return {
-        "difference": gap,
-        "standard_error": error,
-        "statistic": statistic,
-        "degrees_of_freedom": np.full(len(gap), df),
-        "low": gap - half,
-        "high": gap + half,
-        "p_value": np.asarray(2 * t_sf(np.abs(statistic), df)),
-        "adjusted_p_value": np.full(len(gap), np.nan),
-        "hedges_g": correction * plain,
-        "hedges_g_low": correction * plain - wide,
-        "hedges_g_high": correction * plain + wide,
-    }
-
-
-def residuals_on_covariates(values: Matrix, covariates: Covariates) -> Matrix:
-    """Residuals of values after least squares on the covariates.
-
-    >>> import numpy as np
-    >>> age = Covariates(("age",), np.array([[-1.0], [0.0], [1.0]]))
-    >>> residuals_on_covariates(np.array([[1.0], [2.0], [3.0]]), age).round(12).ravel()
-    array([0., 0., 0.])
-    """
-    x = np.column_stack([np.ones(len(values)), covariates.columns])
-    least_squares(x, values, covariates.names)  # only for its check of collinearity
-    return np.asarray(values - x @ np.linalg.lstsq(x, values, rcond=None)[0])
-
-
-DegreesOfFreedom = Literal["own", "subjects"]
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """Two populations, their labels, and the degrees of freedom to test with."""
-
-    labels: tuple[Any, Any]
-    first: PopulationEstimate
-    second: PopulationEstimate
-    degrees_of_freedom: tuple[float, float]
-    level: float
-
-    def differences(self) -> list[Difference]:
-        a, b = self.first, self.second
-        found = welch(
-            a.estimate,
-            b.estimate,
-            (a.standard_errors, b.standard_errors),
-            self.degrees_of_freedom,
-        )
-        half = t_isf((1 - self.level) / 2, found.degrees_of_freedom) * found.standard_error
-        effect = self._effect_sizes()
-        columns = {
-            **found._asdict(),
-            "low": found.difference - half,
-            "high": found.difference + half,
-            "adjusted_p_value": np.full(len(a.names), np.nan),
-            "hedges_g": effect.g,
-            "hedges_g_low": effect.low,
-            "hedges_g_high": effect.high,
-        }
-        first, second = self.labels
-        return [
-            Difference(first, second, name, **{k: float(v[i]) for k, v in columns.items()})
-            for i, name in enumerate(a.names)
-        ]
-
-    def _effect_sizes(self) -> EffectSize:
-        """Hedges' g, where the standard errors come from the spread between subjects."""
-        a, b = self.first, self.second
-        if not a.rule == b.rule == "mean-sample":
-            blank = np.full(len(a.names), np.nan)
-            return EffectSize(blank, blank, blank)
-        sds = tuple(np.sqrt(p.n_subjects) * p.standard_errors for p in (a, b))
-        counts = a.n_subjects, b.n_subjects
-        return hedges_g(a.estimate - b.estimate, (sds[0], sds[1]), counts, self.level)
-
-    def joint(self) -> PairTest:
-        gap = self.first.estimate - self.second.estimate
-        covariances = self.first.covariance, self.second.covariance
-        found = joint_test(gap, covariances, self.degrees_of_freedom)
-        return PairTest(self.labels[0], self.labels[1], found, np.nan)
-
-
-@preserve_frame_backend
 def compare_groups(
     groups: Any,
     pairs: Sequence[tuple[Any, Any]] | None = None,
@@ -378,7 +261,8 @@ def compare_groups(
 
     Estimates of subjects, by what is known of each:
 
-    >>> delays, weak = pn.read(pn.datasets.load("delays")), pn.ScaledPrior()
+    >>> delays = pn.read(pn.datasets.load("delays"), labels=[0, 1])  # 1: the later one was chosen
+    >>> weak = pn.ScaledPrior()
     >>> estimates = pn.fit_each(delays, pn.HyperbolicDiscounting(), parameter_prior=weak)
     >>> age = {subject: 20 + 1.5 * k for k, subject in enumerate(estimates.subjects)}
     >>> pn.compare_groups(estimates, by=age)
@@ -387,7 +271,7 @@ def compare_groups(
     check_level(level)
     _check_scale(scale)
     logs: tuple[str, ...] = ()
-    held = None
+    held: Covariates | None = None
     if covariates is not None:
         if by is None:
             raise DataError(
@@ -421,13 +305,17 @@ def compare_groups(
     logs = (*logs, *dict.fromkeys(name for _, own in pooled.values() for name in own))
     _check_same_parameters(populations)
     chosen = _checked_pairs(populations, pairs)
-    if held is not None:
-        mine, own, same = _select_usable_subjects(everyone, labels, held)
-        differences, tests = adjusted_differences(mine, own, chosen, same, level)
+    if held is None:
+        made = [_pair_of_populations(populations, pair, degrees_of_freedom) for pair in chosen]
     else:
-        made = [_group_pair(populations, pair, degrees_of_freedom, level) for pair in chosen]
-        differences = [difference for pair in made for difference in pair.differences()]
-        tests = [pair.joint() for pair in made]
+        places = _usable_places(everyone)
+        made = _pairs_at_same_covariates(
+            everyone.subset(places), [labels[i] for i in places], chosen, held.of_subjects(places)
+        )
+    names = next(iter(populations.values())).names
+    tested = [pair.tests(names, level) for pair in made]
+    differences = [difference for own, _ in tested for difference in own]
+    tests = [joint for _, joint in tested]
     single = adjusted_p_values([d.p_value for d in differences], adjust)
     several = adjusted_p_values([t.test.p_value for t in tests], adjust)
     return GroupComparison(
@@ -445,14 +333,10 @@ def compare_groups(
     )
 
 
-def _select_usable_subjects(
-    everyone: SubjectEstimates, labels: Sequence[Any], held: Covariates
-) -> tuple[SubjectEstimates, list[Any], Covariates]:
-    """Subjects with an estimate that can be averaged, their labels and covariates."""
+def _usable_places(everyone: SubjectEstimates) -> list[int]:
+    """Positions of subjects with an estimate that can be averaged."""
     lost = {left.subject for left in everyone.left_out()}
-    kept = [i for i, subject in enumerate(everyone.subjects) if subject not in lost]
-    same = Covariates(held.names, held.columns[kept])
-    return everyone.subset(kept), [labels[i] for i in kept], same
+    return [i for i, subject in enumerate(everyone.subjects) if subject not in lost]
 
 
 def _check_scale(scale: str) -> None:
@@ -474,32 +358,24 @@ def _all_subject_estimates(
 
 def _compare_by_score(
     everyone: SubjectEstimates,
-    labels: Sequence[Any],
+    labels: Sequence[float],
     adjust: Adjustment,
     level: float,
     score: str,
     held: Covariates | None,
 ) -> GroupComparison:
     """Every parameter against a score, at the same covariates where there are some."""
-    known = dict(zip(everyone.subjects, labels, strict=True))
-    usable = everyone.usable()
-    scores = np.array([float(known[subject]) for subject in usable.subjects])
+    places = _usable_places(everyone)
+    usable = everyone.subset(places)
+    scores = np.array([float(labels[i]) for i in places])
     if len(usable) < 3 or np.ptp(scores) == 0:
         raise DataError(
             f"by must be a score that differs, of 3 subjects or more with a finite estimate; got "
             f"{len(usable)} with {len(set(scores.tolist()))} values. A weak prior gives everybody "
             "an estimate."
         )
-    if held is None:
-        found = score_relations(usable, scores, level)
-    else:
-        _, _, same = _select_usable_subjects(everyone, labels, held)
-        out, of_ranks = (
-            partial(residuals_on_covariates, covariates=one) for one in (same, same.ranked())
-        )
-        found = score_relations(
-            usable, scores, level, PartialOut(out, of_ranks, same.columns.shape[1])
-        )
+    same = Covariates((), np.empty((len(labels), 0))) if held is None else held
+    found = score_relations(usable, scores, same.columns[places], same.names, level)
     adjusted = adjusted_p_values([one.p_value for one in found], adjust)
     return GroupComparison(
         populations={"all": pool(everyone, rule="mean-sample")},
@@ -511,7 +387,7 @@ def _compare_by_score(
             replace(one, adjusted_p_value=float(p)) for one, p in zip(found, adjusted, strict=True)
         ),
         score=score,
-        covariates=() if held is None else held.names,
+        covariates=same.names,
     )
 
 
@@ -549,15 +425,3 @@ def _checked_pairs(
                 f"got {pair!r}. Correct it."
             )
     return [(first, second) for first, second in pairs]
-
-
-def _group_pair(
-    populations: Mapping[Any, PopulationEstimate],
-    labels: tuple[Any, Any],
-    degrees_of_freedom: DegreesOfFreedom,
-    level: float,
-) -> _Pair:
-    first, second = (populations[label] for label in labels)
-    own = degrees_of_freedom == "own"
-    df = tuple(p.degrees_of_freedom if own else p.n_subjects - 1.0 for p in (first, second))
-    return _Pair(labels, first, second, (df[0], df[1]), level)

@@ -22,14 +22,13 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.inference.fit import fit
 from penchant.inference.linearized import BackMap, Coordinate, Nominal, nominal_point
 from penchant.models.model import Model, natural_parameters
-from penchant.output import preserve_frame_backend
 from penchant.population.meta_analysis import (
     PopulationEstimate,
     PopulationEstimates,
@@ -84,7 +83,7 @@ def _subject_labels(data: Choices | Sequence[Episode]) -> tuple[Any, ...]:
 
 
 def _population_estimate_of_fit(
-    found: Any, subjects: tuple[Any, ...], scale: Scale
+    found: Any, subjects: tuple[Label, ...], scale: Scale
 ) -> PopulationEstimate:
     names, values, covariance = names_values_and_covariance(found, scale)
     fine = found.status == "converged"
@@ -123,7 +122,7 @@ def pool(
     rule: Rule = ...,
     scale: Scale = ...,
     names: Sequence[str] | None = ...,
-    subjects: Sequence[Any] | None = ...,
+    subjects: Sequence[Label] | None = ...,
     model: Model | None = ...,
 ) -> PopulationEstimate: ...
 @overload
@@ -131,22 +130,21 @@ def pool(
     estimates: Any,
     covariances: Any = ...,
     *,
-    categories: Sequence[Any],
+    categories: Sequence[Label],
     rule: Rule = ...,
     scale: Scale = ...,
     names: Sequence[str] | None = ...,
-    subjects: Sequence[Any] | None = ...,
+    subjects: Sequence[Label] | None = ...,
 ) -> PopulationEstimates: ...
-@preserve_frame_backend
 def pool(
     estimates: Any,
     covariances: Any = None,
     *,
-    categories: Sequence[Any] | None = None,
+    categories: Sequence[Label] | None = None,
     rule: Rule = "random-effects",
     scale: Scale = "theta",
     names: Sequence[str] | None = None,
-    subjects: Sequence[Any] | None = None,
+    subjects: Sequence[Label] | None = None,
     model: Model | None = None,
 ) -> PopulationEstimate | PopulationEstimates:
     """Pool subjects' estimates into one for the population, or into one for each category.
@@ -217,7 +215,7 @@ def pool(
     )
 
 
-def _indices_by_category(categories: Sequence[Any], n_subjects: int) -> dict[Any, list[int]]:
+def _indices_by_category(categories: Sequence[Label], n_subjects: int) -> dict[Any, list[int]]:
     """Positions of the subjects of each category."""
     if len(categories) != n_subjects:
         raise DataError(

@@ -18,7 +18,6 @@ import scipy
 from penchant._typing import BoolVector, Matrix, Vector
 
 MAX_EXACT_SPLITS = 20_000  # counted in 0.1 s; with more the normal approximation is good
-MAX_EXACT_SIGNS = 13  # tied pairs, 2^13 sign patterns; with more the normal is good
 SCORE_SUM_TOL = 1e-9  # sums of whole numbers differ by 1 or not at all: less is rounding
 
 
@@ -130,18 +129,6 @@ def signed_rank_p_value(differences: Vector) -> float:
     known = differences[~np.isnan(differences) & (differences != 0)]  # as Wilcoxon's
     if not len(known):
         return float("nan")
-    ranks = scipy.stats.rankdata(np.abs(known))
-    tied = len(np.unique(ranks)) < len(ranks) or len(known) < (~np.isnan(differences)).sum()
-    if tied and len(known) <= MAX_EXACT_SIGNS:
-        return _exact_signed_rank_p_value(np.rint(2 * ranks).astype(int), known > 0)
-    return float(scipy.stats.wilcoxon(np.sign(known) * ranks).pvalue)
-
-
-def _exact_signed_rank_p_value(ranks: Vector, positive: BoolVector) -> float:
-    """Exact two-sided p-value of the signed-rank test: counts all signs by sum of ranks."""
-    ways = np.ones(1)
-    for rank in ranks:
-        ways = np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))
-    observed = int(ranks[positive].sum())
-    tails = ways[: observed + 1].sum(), ways[observed:].sum()
-    return float(min(1.0, 2.0 * min(tails) / ways.sum()))
+    # Ranks with their signs: infinite differences are ranked, but cannot be passed on.
+    ranks = np.sign(known) * scipy.stats.rankdata(np.abs(known))
+    return float(scipy.stats.wilcoxon(ranks).pvalue)

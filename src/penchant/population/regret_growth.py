@@ -23,16 +23,13 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.errors import DataError
 from penchant.output import (
-    Backend,
+    Columns,
     Result,
-    frame_backend,
-    make_frame,
-    to_json_label,
-    to_json_numbers,
 )
+from penchant.records import attributes_json, to_json
 
 ORDERS = ("linear", "power", "logarithmic")
 NOT_GROWING = len(ORDERS)  # one past the curves, so that a bincount has a bin for it
@@ -237,7 +234,7 @@ class GrowthOrder(Result):
     curves: tuple[Curve, ...]
     n_decisions: int
     shares: Mapping[str, float] | None = None
-    subject: Any = None
+    subject: Label = None
 
     def curve(self, order: Order | None = None) -> Curve:
         """The curve of an order; the best one if none is named."""
@@ -311,22 +308,18 @@ class GrowthOrder(Result):
     def document(self) -> dict[str, Any]:
         """Result as a dictionary for JSON."""
         return {
-            "subject": to_json_label(self.subject),
-            "status": self.status,
-            "order": self.order,
-            "category": self.category,
-            "n_decisions": self.n_decisions,
-            "margin": to_json_numbers(self.margin),
-            "category_margin": to_json_numbers(self.category_margin),
-            "category_weight": to_json_numbers(self.category_weight),
-            "confidence": to_json_numbers(self.confidence),
-            "curves": [vars(curve) | {"order": curve.order} for curve in self.curves],
+            **attributes_json(
+                self,
+                *("subject", "status", "order", "category", "n_decisions", "margin"),
+                *("category_margin", "category_weight", "confidence"),
+            ),
+            "curves": [to_json(curve) | {"order": curve.order} for curve in self.curves],
             "words": self.words,
         }
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """Table with a single row, as that of many subjects."""
-        return GrowthOrders((self.subject,), (self,)).to_frame(backend)
+        return GrowthOrders((self.subject,), (self,)).frame_columns()
 
     def __repr__(self) -> str:
         return f"<GrowthOrder {self.order}, {self.category}: {self.n_decisions} decisions>"
@@ -336,7 +329,7 @@ class GrowthOrder(Result):
 class GrowthOrders(Sequence[GrowthOrder], Result):
     """The growth orders of many subjects: by position, `of(subject)`, or all in `to_frame()`."""
 
-    subjects: tuple[Any, ...]
+    subjects: tuple[Label, ...]
     orders: tuple[GrowthOrder, ...]
 
     def __len__(self) -> int:
@@ -352,7 +345,7 @@ class GrowthOrders(Sequence[GrowthOrder], Result):
     def __iter__(self) -> Iterator[GrowthOrder]:
         return iter(self.orders)
 
-    def of(self, subject: Any) -> GrowthOrder:
+    def of(self, subject: Label) -> GrowthOrder:
         """The growth order of one subject, by label."""
         if subject not in self.subjects:
             raise DataError(
@@ -370,7 +363,7 @@ class GrowthOrders(Sequence[GrowthOrder], Result):
         found = [order.order for order in self.orders]
         return {name: found.count(name) for name in (*ORDERS, "none") if name in found}
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """Table by subject: order, category, weights, shares, the numbers of each curve."""
         columns: dict[str, list[Any]] = {"subject": list(self.subjects)}
         for name in ("status", "order", "category", "n_decisions", "margin", "category_margin"):
@@ -383,7 +376,7 @@ class GrowthOrders(Sequence[GrowthOrder], Result):
                     getattr(order.curves[k], what) if order.curves else float("nan")
                     for order in self.orders
                 ]
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def __repr__(self) -> str:
         said = ", ".join(f"{count} {name}" for name, count in self.counts().items())
@@ -392,7 +385,7 @@ class GrowthOrders(Sequence[GrowthOrder], Result):
 
 def growth_orders(
     regrets: Any,
-    subjects: Sequence[Any] | None = None,
+    subjects: Sequence[Label] | None = None,
     *,
     n_bootstrap: int = 0,
     rng: np.random.Generator | None = None,
@@ -446,7 +439,7 @@ def growth_orders(
 
 
 def _labels_and_regrets(
-    regrets: Any, subjects: Sequence[Any] | None
+    regrets: Any, subjects: Sequence[Label] | None
 ) -> tuple[list[Any], list[Vector]]:
     if isinstance(regrets, Mapping):
         labels, given = list(regrets), list(regrets.values())
@@ -460,7 +453,7 @@ def _labels_and_regrets(
     return labels, [_checked_regret(r, s) for r, s in zip(given, labels, strict=True)]
 
 
-def _checked_regret(regret: Any, subject: Any) -> Vector:
+def _checked_regret(regret: Any, subject: Label) -> Vector:
     """Finite numbers, without a last one that is missing."""
     try:
         found = np.array(regret, dtype=np.float64)
@@ -484,7 +477,7 @@ def _checked_regret(regret: Any, subject: Any) -> Vector:
 
 
 def _growth_orders_of(
-    regrets: Matrix, subjects: Sequence[Any], n_bootstrap: int, rng: np.random.Generator | None
+    regrets: Matrix, subjects: Sequence[Label], n_bootstrap: int, rng: np.random.Generator | None
 ) -> list[GrowthOrder]:
     curves = fit_curves(regrets)
     best = best_orders(curves, regrets)
@@ -515,7 +508,7 @@ def _growth_order(
     curves: tuple[Curve, ...],
     n: int,
     shares: Mapping[str, float] | None,
-    subject: Any,
+    subject: Label,
 ) -> GrowthOrder:
     if best == NOT_GROWING:
         return GrowthOrder("not growing", "none", "high", curves, n, shares, subject)

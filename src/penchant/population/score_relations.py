@@ -6,15 +6,17 @@ Least squares with Student's t, Pearson's r with Fisher's z interval and Spearma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
+import scipy
 
 from penchant._typing import Matrix, Vector
 from penchant.output import MAX_TABLE_WIDTH, Table, format_number, format_p_value
+from penchant.population.least_squares import check_regressors, t_test
 from penchant.population.subject_estimates import SubjectEstimates
-from penchant.tails import normal_isf, t_isf, t_sf
+from penchant.tails import normal_isf, t_sf
 
 MIN_CORRELATION_SUBJECTS = 4  # the variance of Fisher's z, 1 / (n - 3), is infinite with 3
 
@@ -57,64 +59,55 @@ class Relation:
 NAMES = tuple(field.name for field in fields(Relation))
 
 
-Residuals = Callable[[Matrix], Matrix]
-
-
-@dataclass(frozen=True)
-class PartialOut:
-    """Covariates to partial out: residuals of columns and of ranks, and the columns they cost."""
-
-    residuals: Residuals
-    residual_ranks: Residuals
-    n_columns: int
-
-
 def score_relations(
-    usable: SubjectEstimates, scores: Vector, level: float, partial: PartialOut | None = None
+    usable: SubjectEstimates,
+    scores: Vector,
+    covariates: Matrix,
+    covariate_names: Sequence[str],
+    level: float,
 ) -> list[Relation]:
     """Each parameter against the scores, which are in the order of the subjects.
 
-    Parameters
-    ----------
-    usable, scores, level
-        Estimates, scores, and the level of the intervals.
-    partial
-        Covariates that slopes and correlations are partial in, if there are some.
+    Slopes and correlations are partial in the columns of covariates, of which there may be none:
+    residuals of least squares on these, which cost their number of degrees of freedom.
     """
-    return [
-        _score_relation(name, values, scores, level, partial)
-        for name, values in zip(usable.names, usable.estimates.T, strict=True)
-    ]
+    ranks = scipy.stats.rankdata  # loaded here: its import takes longer than most fits
+    x, x_of_ranks = (
+        np.column_stack([np.ones(len(scores)), columns])
+        for columns in (covariates, ranks(covariates, axis=0) if covariates.size else covariates)
+    )
+    check_regressors(x, covariate_names)
+    found = []
+    for name, values in zip(usable.names, usable.estimates.T, strict=True):
+        both = _residuals(np.column_stack([values, scores]), x)
+        ranked = _residuals(np.column_stack([ranks(values), ranks(scores)]), x_of_ranks)
+        found.append(_score_relation(name, both, ranked, len(x) - covariates.shape[1], level))
+    return found
 
 
-def _score_relation(
-    name: str, given: Vector, given_scores: Vector, level: float, partial: PartialOut | None
-) -> Relation:
-    both = np.column_stack([given, given_scores])
-    ranked = np.column_stack([ranks(given), ranks(given_scores)])
-    people, n = len(given), len(given)
-    if partial is not None:
-        both, ranked = partial.residuals(both), partial.residual_ranks(ranked)
-        n = n - partial.n_columns
+def _residuals(values: Matrix, x: Matrix) -> Matrix:
+    return np.asarray(values - x @ np.linalg.lstsq(x, values, rcond=None)[0])
+
+
+def _score_relation(name: str, both: Matrix, ranked: Matrix, n: int, level: float) -> Relation:
+    """Relation of the first column of residuals to the second, worth n observations."""
     values, scores = both.T
-    away, df = scores - scores.mean(), n - 2.0
-    spread = float(away @ away)
-    slope = float(away @ values) / spread
-    left = values - values.mean() - slope * away
+    df, spread = n - 2.0, float(scores @ scores)
+    slope = float(scores @ values) / spread
+    left = values - slope * scores
     error = float(np.sqrt(left @ left / df / spread))
-    half = float(t_isf((1 - level) / 2, df)) * error
+    found = t_test(np.array([slope]), np.array([error]), df, level)
     r, rank = _pearson_correlation(values, scores), _pearson_correlation(*ranked.T)
-    t = slope / error if error > 0 else float(np.sign(slope)) * np.inf
     return Relation(
         name,
-        people,
+        len(both),
         slope,
         error,
-        slope - half,
-        slope + half,
-        t,
+        float(found.low[0]),
+        float(found.high[0]),
+        float(found.statistic[0]),
         df,
-        float(2 * t_sf(abs(t), df)),
+        float(found.p_value[0]),
         float("nan"),
         r,
         *_fisher_interval(r, 1.0, n, level),
@@ -124,17 +117,9 @@ def _score_relation(
     )
 
 
-def _pearson_correlation(a: Vector, b: Vector) -> float:
-    x, y = a - a.mean(), b - b.mean()
+def _pearson_correlation(x: Vector, y: Vector) -> float:
     size = float(np.sqrt((x @ x) * (y @ y)))
     return float(np.clip(x @ y / size, -1.0, 1.0)) if size > 0 else float("nan")
-
-
-def ranks(values: Vector) -> Vector:
-    """Ranks from 1, those of equal values averaged."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return np.asarray((last - (counts - 1) / 2.0)[place], dtype=np.float64)
 
 
 def _fisher_interval(r: float, variance: float, n: int, level: float) -> tuple[float, float]:

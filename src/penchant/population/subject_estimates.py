@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 
-from penchant._typing import BoolVector, Matrix, Vector
+from penchant._typing import BoolVector, Label, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint, format_list, format_names
 from penchant.models.model import Model, natural_parameters
 from penchant.models.offers.attributes import Attributes
@@ -27,7 +27,7 @@ UNUSABLE_STATUSES = ("separated", "not identified", "stopped early", "at a bound
 class LeftOut:
     """A subject that no average can use, and why."""
 
-    subject: Any
+    subject: Label
     why: str
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class SubjectEstimates:
     """
 
     names: tuple[str, ...]
-    subjects: tuple[Any, ...]
+    subjects: tuple[Label, ...]
     estimates: Matrix
     covariances: Matrix | None
     status: tuple[str, ...]
@@ -111,7 +111,7 @@ def subject_estimates(
     *,
     scale: Scale = "theta",
     names: Sequence[str] | None = None,
-    subjects: Sequence[Any] | None = None,
+    subjects: Sequence[Label] | None = None,
 ) -> SubjectEstimates:
     """Estimates of subjects as arrays, from fits or from numbers.
 
@@ -162,19 +162,19 @@ def subject_estimates(
     return SubjectEstimates(own, labels, values, spread, status, scale)
 
 
-def positive(model: Any) -> BoolVector:
+def positive(model: Model) -> BoolVector:
     """Mask of the model's natural parameters that are positive by nature."""
-    return np.array([n.is_positive(model.shape) for n in natural_parameters(model)])
+    return np.array([n.is_positive for n in natural_parameters(model)])
 
 
-def shares(model: Any) -> BoolVector:
+def shares(model: Model) -> BoolVector:
     """Mask of the model's natural parameters between 0 and 1: learning rates, shares."""
     return np.array([_is_between_0_and_1(n, model.shape) for n in natural_parameters(model)])
 
 
 def _is_between_0_and_1(natural: Any, shape: Any) -> bool:
-    low, high = natural.ends(shape)
-    return bool(not natural.is_positive(shape) and 0 <= low < 0.01 and 0.99 < high <= 1)
+    low, high = natural.ends
+    return bool(not natural.is_positive and 0 <= low < 0.01 and 0.99 < high <= 1)
 
 
 def logarithms(values: Vector, covariance: Matrix, logs: BoolVector) -> tuple[Vector, Matrix]:
@@ -232,7 +232,7 @@ def _from_arrays(
     estimates: Any,
     covariances: Any,
     names: Sequence[str] | None,
-    subjects: Sequence[Any] | None,
+    subjects: Sequence[Label] | None,
 ) -> SubjectEstimates:
     values = _as_matrix(estimates, "estimates")
     if values.ndim == 1:
@@ -278,7 +278,7 @@ def _as_covariance_matrices(given: Any, n: int, d: int) -> Matrix:
     return spread
 
 
-def _check_labels(labels: tuple[Any, ...], names: tuple[str, ...], values: Matrix) -> None:
+def _check_labels(labels: tuple[Label, ...], names: tuple[str, ...], values: Matrix) -> None:
     if len(labels) != len(values) or len(names) != values.shape[1]:
         raise DataError(
             f"subjects and names must match the estimates {values.shape}; got {len(labels)} "
@@ -333,7 +333,7 @@ def _subject_labels(estimates: Any) -> tuple[Any, ...]:
 
 
 def _values_by_subject(
-    estimates: Any, by: Any, people: Any, subjects: Sequence[Any]
+    estimates: Any, by: Any, people: Any, subjects: Sequence[Label]
 ) -> Mapping[Any, Any]:
     """{subject: label}."""
     if isinstance(by, Mapping):
@@ -398,7 +398,7 @@ def _values_of_column(table: Any, name: str | None) -> dict[Any, Any]:
     return found
 
 
-def is_score(labels: Sequence[Any], kind: ByKind | None) -> bool:
+def is_score(labels: Sequence[Label], kind: ByKind | None) -> TypeGuard[Sequence[float]]:
     """Whether labels are numbers to regress on; asked where they may be codes of groups."""
     if kind not in (None, "groups", "scores"):
         raise DataError(f"kind must be 'groups' or 'scores'; got {kind!r}. Choose one.")
@@ -411,7 +411,7 @@ def is_score(labels: Sequence[Any], kind: ByKind | None) -> bool:
         raise DataError(f"by must hold numbers, as scores; got {odd!r}. Leave out kind='scores'.")
     if kind is not None or not numbers:
         return kind == "scores"
-    different = {float(label) for label in labels}
+    different = set(np.asarray(labels, dtype=np.float64).tolist())
     if len(different) <= 2:
         return False
     whole = all(number == int(number) for number in different)
@@ -423,7 +423,7 @@ def is_score(labels: Sequence[Any], kind: ByKind | None) -> bool:
     return True
 
 
-def dragged(fits: Iterable[tuple[Any, Estimate]], model: Any = None) -> str:
+def dragged(fits: Iterable[tuple[Any, Estimate]], model: Model | None = None) -> str:
     """A sentence on people whose sensitivity to the price may be 0; nothing where nobody's may.
 
     What they would pay is a ratio with that sensitivity below: it may be anything, and one of them

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode_table import episode_rows
-from penchant.errors import DataError, argument, either, format_list
+from penchant.errors import DataError, argument, format_list
 from penchant.files.table import typed
 from penchant.output import format_count
 from penchant.reading.asked import seen_words, with_column, word
@@ -171,7 +171,7 @@ def ask_about_marks(table: pa.Table, chosen: str, counted_in: str | None) -> Non
     gaps = f" and {argument('gaps', 'timeout')}" if counted_in else ""
     labels = [*others, odd]
     named = [int(float(one)) if is_number else one for one in labels]
-    options = either(f"options={named!r}", f"--options {','.join(labels)}")
+    options = argument("options", named)
     raise DataError(
         f"{argument('options')} must be given, as {odd!r} in {chosen} "
         f"({format_count(seen[odd], 'row')}) can be read in two ways: an option beside "
@@ -521,7 +521,7 @@ def _ask_about_losses(table: pa.Table, found: PlayColumns, own: Collection[str])
         if len(np.unique(lost)) < 2 or (reward[lost != 0] < 0).any():
             continue  # nothing to tell, or taken off already
         alone = argument("reward", str(found.reward))
-        both = either(f"reward={(found.reward, name)!r}", f"--reward {found.reward},{name}")
+        both = argument("reward", (found.reward, name))
         raise DataError(
             f"{argument('reward')} must be given, as {name} ({_some(lost)}) beside {found.reward} "
             f"({_some(reward)}) can be read in two ways: taken off the rewards, or not. Pass "

@@ -338,7 +338,7 @@ class Questions:
         try:
             yield
         except DataError as error:
-            self._said.setdefault(part, str(error))
+            self._said.setdefault(part, error.text)
 
     def has(self, part: str) -> bool:
         """Whether something is asked about this part."""

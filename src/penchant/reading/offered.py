@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -13,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penchant._typing import Vector
-from penchant.errors import DataError, argument, either, format_list, quoted_argument
+from penchant.errors import DataError, argument, format_list, quoted_argument
 from penchant.files.table import typed
 from penchant.models.offers.offers import offers_from_frame
 from penchant.reading.ambiguous import ask_about_codes
@@ -478,18 +477,15 @@ def _check_rivals(table: pa.Table, found: OfferColumns) -> None:
 def offers_said(offers: Mapping[str, Sequence[Any]]) -> str:
     """The offers as an argument, or as one types them.
 
-    >>> offers_said({"amount": ("now", "later"), "delay": (0.0, "days")})
+    >>> from penchant.errors import in_python
+    >>> in_python(offers_said({"amount": ("now", "later"), "delay": (0.0, "days")}))
     "offers={'amount': ['now', 'later'], 'delay': [0, 'days']}"
     """
     written = {
         name: [list(map(_plain, cell)) if _is_several(cell) else _plain(cell) for cell in cells]
         for name, cells in offers.items()
     }
-    typed = ",".join(
-        f"{name}=" + "/".join("+".join(map(str, c)) if _is_several(c) else str(c) for c in cells)
-        for name, cells in written.items()
-    )
-    return either(f"offers={written!r}", f"--offers {shlex.quote(typed)}")
+    return argument("offers", written)
 
 
 def _plain(cell: Any) -> Any:
@@ -731,7 +727,8 @@ def _first_number(cells: Sequence[Any], seen: set[int], m: int, column: str) -> 
     raise DataError(
         f"{argument('base')} must be given, as {shown}, which can be read in two ways: {both}, or "
         f"from 1{' with 0 for no choice' if low == 0 else ''}. Pass "
-        f"{either('base=0 or base=1', '--base 1, or --options with the words in their order')}."
+        f"{argument('base', 0)} or {argument('base', 1)}, or {argument('options')} with the words "
+        "in their order."
     )
 
 

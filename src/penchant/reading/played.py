@@ -12,7 +12,7 @@ import pyarrow as pa
 from penchant._typing import IntVector
 from penchant.bandit.episode import highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
-from penchant.errors import DataError, argument, either, format_list, format_names, quoted_argument
+from penchant.errors import Code, DataError, argument, format_list, format_names, quoted_argument
 from penchant.reading.ambiguous import (
     ask_about_flags,
     ask_about_marks,
@@ -428,11 +428,8 @@ def columns_of(names: Sequence[str], given: Mapping[str, Any], locations: Any) -
         raise DataError(
             "chosen must be one column of numbers or labels with this model; got places, columns "
             f"{' and '.join(found.chosen)}. "
-            + either(
-                "Say where the options lie, such as locations=pn.grid(10, 10)",
-                "Use a model of places, --model ucl, gp-ucb or locality with --grid",
-            )
-            + ", or number the options in a column."
+            f"Say where the options lie, such as {argument('locations', Code('pn.grid(10, 10)'))}, "
+            "or number the options in a column."
         )
     return found
 
@@ -646,7 +643,8 @@ def _refuse_stray_labels(table: pa.Table, chosen: str) -> None:
         column = chosen if chosen.isidentifier() else f"`{chosen}`"
         words = [one for one in seen_words(table, chosen) if not NUMBER.match(one)]
         kept = " and ".join(f"{column} != {one!r}" for one in words)
-        raise DataError(f"{error} Or pass {where_said(kept)} to leave these rows out.") from None
+        error.fix += f" Or pass {where_said(kept)} to leave these rows out."
+        raise
 
 
 MOST_NUMBERS = 50  # different numbers of options that are no places
@@ -693,9 +691,8 @@ def _ask_about_zero(table: pa.Table, found: PlayColumns) -> None:
         f"{argument('base')} must be given, as 0 in {found.chosen} ({int(zero.sum())} rows) always "
         f"pays {paid[0]:g}, which can be read in two ways: an option, or decisions that nobody "
         f"made, with {n} options counted from 1. Pass "
-        + either(f"options={list(range(n + 1))!r} for the first, or base=1", "")
-        + either("", f"--options {','.join(map(str, range(n + 1)))} for the first, or --base 1")
-        + " for the second."
+        f"{argument('options', list(range(n + 1)))} for the first, or {argument('base', 1)} for "
+        "the second."
     )
 
 
@@ -708,7 +705,7 @@ def _base(table: pa.Table, name: str, base: int | None) -> int:
         raise DataError(
             f"{argument('options')} must be given, as {name} holds -1 and 1, which can be read in "
             "two ways: two options, such as left and right, or one option and decisions that "
-            f"nobody made. Pass {either('options=[-1, 1]', '--options=-1,1')} for the first, or "
+            f"nobody made. Pass {argument('options', [-1, 1])} for the first, or "
             f"{argument('base', 1)} for the second."
         )
     numbers = [number for number in numbers if number >= 0]
@@ -720,11 +717,8 @@ def _base(table: pa.Table, name: str, base: int | None) -> int:
         f"{argument('base')} must be given, as {name} holds {low:g} to {high:g}, which can be read "
         f"in two ways: options counted from 1 ({int(high)} of them), or from 0 ({int(high) + 1}, "
         "of which nobody chose 0). Pass "
-        + either(
-            f"base=1 or base=0; or options={listed[:9]!r} for labels.",
-            f"--base 1, or --options {int(high) + 1} if there is an option 0"
-            f"{_labels_said(listed)}.",
-        )
+        f"{argument('base', 1)} or {argument('base', 0)}; or {argument('options', listed[:9])} for "
+        "labels."
     )
 
 

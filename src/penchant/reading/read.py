@@ -6,17 +6,16 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import pyarrow as pa
 
 from penchant.choices import Choices
-from penchant.errors import DataError, argument, either, format_names
+from penchant.errors import DataError, argument, format_names
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import TextSource
 from penchant.models.offers.attributes import Attributes
-from penchant.output import frame_backend, with_frame_backend
 from penchant.reading.ambiguous import (
     MOST_LABELS,
     TOTAL,
@@ -36,8 +35,10 @@ from penchant.reading.experiment import (
     from_wide,
     wide_experiment,
 )
+from penchant.reading.formula_sets import attribute_sets
 from penchant.reading.offered import by_rank, from_offers, offers_of, part_of, rank_of
 from penchant.reading.played import ask_about_places, from_play
+from penchant.reading.read_schema import SchemaLike, read_by_schema
 from penchant.reading.task_columns import rewritten
 from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
 from penchant.tables.answers import ask_about_sides, side_of
@@ -72,6 +73,7 @@ from penchant.tables.offer_columns import (
 )
 from penchant.tables.play import Gaps, MissingReward
 from penchant.tables.reading import TITLES, Reading, ReadingKind
+from penchant.tables.schema import Said, Schema, answers_by_name
 from penchant.tables.surveys import (
     CHANCES,
     CUTS,
@@ -101,7 +103,69 @@ _OF_GAMES = frozenset(
 )
 
 
-def read(
+def read(source: Any, schema: SchemaLike = None, **said: Unpack[Said]) -> Reading:
+    """Read a file, a folder or a data frame by a schema, for `fit`.
+
+    Roles of columns are taken from the schema, and from names that leave no doubt: those of known
+    programs and named tasks, and those of a lexicon. Nothing is guessed: what is open is asked, all
+    of it at once, by `pn.errors.SchemaQuestions`.
+
+    Parameters
+    ----------
+    source
+        A file (CSV, JSON, Parquet, Arrow or xlsx), a folder of files, a pattern such as
+        "data/*.csv", or a pandas, polars or pyarrow table.
+    schema
+        What the table is: a `Schema`, a dictionary of its form, or the path of a TOML file.
+    **said
+        Keys of the schema by their last part, such as ``reward="points"`` for `columns.reward` and
+        ``keep="phase == 'test'"`` for `rows.keep`; they count before those of the schema.
+
+    Returns
+    -------
+    Reading
+        The data, the whole schema, and what was left out and why.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import penchant as pn
+    >>> table = pa.table(
+    ...     {
+    ...         "id": ["ann", "ann", "bob", "bob"],
+    ...         "A_price": ["£3", "£5", "£4", "£2"],
+    ...         "B_price": ["£4", "£2", "£3", "£6"],
+    ...         "A_fair": ["yes", "no", "yes", "no"],
+    ...         "B_fair": ["no", "yes", "no", "yes"],
+    ...         "choice": ["A", "B", "A", "B"],
+    ...     }
+    ... )
+    >>> schema = {
+    ...     "kind": "choices",
+    ...     "columns": {"subject": "id", "choice": "choice"},
+    ...     "choice": {"labels": ["A", "B"]},
+    ...     "attributes": {"price": ["A_price", "B_price"], "fair": ["A_fair", "B_fair"]},
+    ... }
+    >>> reading = pn.read(table, schema)
+    >>> reading.data.names
+    ('price', 'fair:yes')
+    >>> pn.read(pa.table({"id": [1] * 3, "choice": ["a", "b", "none"], "reward": [1, 0, 2]}))
+    Traceback (most recent call last):
+    penchant.errors.SchemaQuestions: the table: schema must say what is open; got 4 questions.
+    1. none in choice may be an option, or a mark. Which codes are options, in their order?
+       choice.labels = ["a", "b"]
+    2. Which codes of choice stand for decisions that nobody made?
+       choice.missed = ["none"]
+    3. Do all rows count? If not: a condition, such as one against practice; "" keeps all.
+       rows.keep = ""
+    4. How many first rows of each block were shown to the person, not chosen?
+       shown.first = 0
+    """
+    given = Schema.of(schema).with_answers(answers_by_name(said))
+    return read_by_schema(source, given)
+
+
+def read_by_arguments(
     source: Any,
     *,
     where: str | None = None,
@@ -135,77 +199,9 @@ def read(
     locations: Any = None,
     task: str | None = None,
 ) -> Reading:
-    """Read a file, a folder or a data frame, whatever it holds, for `fit`.
+    """Read a table by arguments, and by what contents of columns suggest where none are given.
 
-    What the table is, and what its columns are for, is recognised: choice experiments, long or
-    wide, with an option that is none of those shown; histories of play; decisions between offers;
-    as jsPsych, PsychoPy, Gorilla, lab.js and Qualtrics write them, and in folders of Psych-DS.
-    Instructions, practice, titles and ends are left out and counted. Where something can be read in
-    two ways an error shows both, and says the argument that decides.
-
-    Parameters
-    ----------
-    source
-        A file (CSV, JSON, Parquet, Arrow or xlsx), a folder of files, a pattern such as
-        "data/*.csv", or a pandas, polars or pyarrow table.
-    where
-        Rows to keep, such as "phase == 'test' and rt > 200": comparisons, in, and, or, not.
-    kind
-        "choices", "play" or "offers".
-    subject, block, decision, option, chosen, reward, is_choice, scored, executed, weight, available
-        Columns of these parts, where they are not recognised.
-    attributes
-        Of a choice experiment: names, or a formula, "cost + C(brand) + cost:income"; columns of
-        words become one 0/1 column for each level but one. All that tell options apart, if not
-        given.
-    offers
-        Of decisions between offers: {"amount": ["now", "later"], "delay": [0, "days"]}.
-    options
-        Words of the choices in the order of the options, or {word: option}.
-    opt_out
-        Word for the option that is none of those shown: it has a constant, and attributes of 0.
-    reference
-        {attribute: level} that other levels are compared with; the first, if not given.
-    base
-        Number of the first option, 0 or 1, where the choices are numbers.
-    units
-        Days of a "month" or a "year", where delays are in several units.
-    delimiter, decimal, encoding
-        Of CSV files.
-    missing, weight_kind
-        Of choices, as in `Choices.from_frame`.
-    gaps, shown, missing_reward, locations
-        Of play, as in `episodes_from_frame`.
-    task
-        A named task whose columns the table has, such as "two-step", "go-no-go", "balloons",
-        "selection", "gain-loss", "iowa", "reversal" or "inputs". Most are recognised by themselves.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> import penchant as pn
-    >>> table = pa.table(
-    ...     {
-    ...         "id": ["ann", "ann", "bob", "bob"],
-    ...         "A_price": ["£3", "£5", "£4", "£2"],
-    ...         "B_price": ["£4", "£2", "£3", "£6"],
-    ...         "A_fair": ["yes", "no", "yes", "no"],
-    ...         "B_fair": ["no", "yes", "no", "yes"],
-    ...         "choice": ["A", "B", "neither", "B"],
-    ...     }
-    ... )
-    >>> reading = pn.read(table)
-    >>> print(reading.summary())
-    the table: a choice experiment (options with attributes)
-    Columns: subject = id; chosen = choice; price = A_price, B_price; fair = A_fair, B_fair
-    Options: A = A, B = B, neither = neither
-    Note: price is in £.
-    Note: fair holds words: no, yes; compared with no (reference).
-    Note: neither is an option of its own, with a constant and attributes of 0.
-    Data: 2 subjects, 4 trials
-    Next: pn.fit(reading)
-    >>> reading.data.names
-    ('price', 'fair:yes', 'constant:neither')
+    It is the reader of the commands until they take a schema; `penchant.read` is the one by schema.
     """
     policies = {
         "missing": missing,
@@ -253,9 +249,7 @@ def read(
         )
     else:
         raw = Raw(check_frame(source))
-    found = reading_of(raw, asked, where=where, kind=kind)
-    with_frame_backend(found.data, frame_backend(source))
-    return with_frame_backend(found, frame_backend(source))
+    return reading_of(raw, asked, where=where, kind=kind)
 
 
 def has_choices(names: Sequence[str]) -> bool:
@@ -289,13 +283,17 @@ def reading_of(
             place.rows = clean.rows
         found, built = _built(clean, told, kind, place)
     except DataError as error:
-        words = raw.located(str(error), place.rows.tolist())
-        words = words if where is None else with_condition(words, where)
         comma = comma_number(raw.table) if asked.decimal == "." and raw.pieces else None
-        if comma is not None and "decimal" not in words:
+
+        def located(text: str) -> str:
+            text = raw.located(text, place.rows.tolist())
+            return text if where is None else with_condition(text, where)
+
+        words = error.changed(located, raw.name if raw.pieces else "")
+        if comma is not None and "decimal" not in words.text:
             typed = argument("decimal", ",")
-            words += f" Before all else pass {typed}, as {comma!r} looks like a decimal comma."
-        raise DataError(f"{raw.name}: {words}" if raw.pieces else words) from None
+            words.fix += f" Before all else pass {typed}, as {comma!r} looks like a decimal comma."
+        raise words from None
     reading = Reading(
         data=built.data,
         kind=found,
@@ -364,7 +362,7 @@ def _built(
         wide = None if known else _wide(clean, asked)
         found = kind or _kind(clean, asked, long, wide)
     except DataError as error:
-        raise DataError(f"{error}{_or_play(clean, asked, str(error))}") from None
+        raise DataError(f"{error.text}{_or_play(clean, asked, error.text)}") from None
     _check_policies(found, asked)
     if found == "play":
         return found, from_play(clean, asked, place)
@@ -643,26 +641,20 @@ def _kind(
                 _ask_about_rewards(clean, asked, *wide)
             return other
         raise DataError(
-            f"{either('kind', '--model')} must be given, as the table can be read in two ways: "
+            f"{argument('kind')} must be given, as the table can be read in two ways: "
             f"{TITLES['play']}, by its column of rewards; or {TITLES[other]}, {layout.shown()}. "
             "Pass "
-            + either(
-                f"kind='play' or kind={other!r}.",
-                "--model with a model of play, such as q-learning, or --attributes.",
-            )
+            f"{argument('kind', 'play')} or {argument('kind', other)}."
         )
     if played:
         _ask_about_gambles(clean, asked, called)
         described = _described_options(clean, asked)
         if described is not None and not _is_paid(clean, called):
             raise DataError(
-                f"{either('kind', '--model')} must be given, as the table can be read in two ways: "
+                f"{argument('kind')} must be given, as the table can be read in two ways: "
                 f"{TITLES['play']}, by its column of rewards; or {TITLES['choices']}, "
                 f"{described.shown()}. Pass "
-                + either(
-                    "kind='play' or kind='choices'.",
-                    "--model with a model of play, such as q-learning, or --attributes.",
-                )
+                f"{argument('kind', 'play')} or {argument('kind', 'choices')}."
             )
         return "play"
     _refuse_totals(clean, names)
@@ -687,7 +679,7 @@ def _kind(
     paid = paid or reward_ways(clean, ())
     both = f": {' or '.join(taken)}, together with {' or '.join(paid)}" if taken and paid else ""
     raise DataError(
-        f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
+        f"{argument('kind')} must be told by its columns, of options (option, chosen), of "
         "play (choice, reward) or of offers (amount_sooner, amount_later, delay); got "
         f"{format_names(names)}. Name the columns: {argument('offers')} for offers, "
         f"{argument('option')} "
@@ -713,7 +705,7 @@ def _ask_about_gambles(clean: Cleaned, asked: Asked, names: Sequence[str]) -> No
     if not gambles or not chances or not is_never_nothing(table, reward):
         return
     raise DataError(
-        f"{either('kind', '--reward or --offers')} must be given, as {reward} can be read in two "
+        f"{argument('kind')} must be given, as {reward} can be read in two "
         f"ways: what each choice paid, or what was offered with {chances[0]} and taken or not. "
         f"Pass {argument('reward', reward)} for the first, or name what was offered by "
         f"{argument('offers')} for the second."
@@ -733,7 +725,7 @@ def _ask_about_outcomes(chosen: str, layout: WideLayout) -> None:
         return
     own = f"{names[0]}[{chosen}]"
     raise DataError(
-        f"{either('kind', '--reward or --attributes')} must be given, as {layout.shown()} can be "
+        f"{argument('kind')} must be given, as {layout.shown()} can be "
         f"read in two ways: {TITLES['play']}, where the option in {chosen} paid its own; or "
         f"{TITLES['choices']}, seen before the choice. Pass {argument('reward', own)} for the "
         f"first, or {argument('attributes', names[0])} for the second."
@@ -764,7 +756,7 @@ def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLa
     said = " or ".join(reward_ways(clean, {chosen, *layout.columns, *left}))
     said += "" if known else f", together with {' or '.join(chosen_ways(clean))},"
     raise DataError(
-        f"{either('kind', '--reward or --attributes')} must be given, as the table can be read in "
+        f"{argument('kind')} must be given, as the table can be read in "
         f"two ways: {TITLES['play']}, if {' or '.join(ways[:3])} says what each choice paid; or "
         f"{TITLES['choices']}, {layout.shown()}. Pass {said} for the first, or "
         f"{argument('attributes', _all_of(layout))} for the second."
@@ -785,7 +777,7 @@ def _ask_about_trials(clean: Cleaned, asked: Asked, chosen: str, layout: WideLay
         for part in ("chosen", "reward")
     )
     raise DataError(
-        f"{either('kind', '--reward or --attributes')} must be given, as {layout.shown()} can be "
+        f"{argument('kind')} must be given, as {layout.shown()} can be "
         f"read in two ways: {len(layout.options)} options, of which {chosen} says the one that was "
         f"taken, or as many decisions of everybody. Pass "
         f"{argument('attributes', next(iter(layout.attributes)))} for the first, or for play "
@@ -944,39 +936,6 @@ def _refuse_words(clean: Cleaned, asked: Asked) -> None:
         refuse_unknown_words(free, words, str(chosen), alike_in(clean.table), evident)
 
 
-def read_task(name: str, source: Any, **options: Any) -> Reading:
-    """Read a table of a named task: `read` with the task said.
-
-    Parameters
-    ----------
-    name
-        "two-step", "go-no-go", "balloons", "selection", "gain-loss", "iowa", "reversal", "inputs".
-    source
-        A file, a folder of files, or a table.
-    **options
-        Further arguments of `read`.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> import penchant as pn
-    >>> table = pa.table(
-    ...     {
-    ...         "subjID": [1, 1, 1],
-    ...         "level1_choice": [1, 2, 2],
-    ...         "level2_choice": [2, 3, 1],
-    ...         "reward": [1, 0, 1],
-    ...     }
-    ... )
-    >>> reading = pn.read_task("two-step", table)
-    >>> reading.data[0].before["state"]
-    array([0., 1., 0., 2., 0., 1.])
-    >>> reading.next
-    'pn.fit(reading, pn.models.TwoStep(trace="after"))'
-    """
-    return read(source, task=name, **options)
-
-
 CONSTANTS = "1"  # the formula of options that differ by nothing but themselves
 Attributed = str | Sequence[str] | Attributes
 
@@ -1000,10 +959,13 @@ def rival_sets(
     models
         {name: attributes}; "all" stands for all that tell options apart, "1" for constants alone.
     """
+    if isinstance(data, Reading) and data.schema is not None:
+        made, own = attribute_sets(data, {name: _given(one) for name, one in models.items()})
+        return made, {name: Attributes(names) for name, names in own.items()}
     if isinstance(data, Reading) and not all(isinstance(m, Attributes) for m in models.values()):
         again = read_rivals(data, {name: _given(model) for name, model in models.items()})
-        own: Mapping[str, Sequence[str]] = again.arguments["sets"]
-        return again.data, {name: Attributes(tuple(names)) for name, names in own.items()}
+        sets: Mapping[str, Sequence[str]] = again.arguments["sets"]
+        return again.data, {name: Attributes(tuple(names)) for name, names in sets.items()}
     choices: Choices = data.data if isinstance(data, Reading) else data
     named = {name: _names(model, choices.names) for name, model in models.items()}
     return choices, {name: Attributes(names) for name, names in named.items()}
@@ -1013,7 +975,7 @@ def read_rivals(reading: Reading, formulas: Mapping[str, str | Sequence[str]]) -
     """The same choice experiment, with the variables of every set in `formulas`."""
     if reading.kind != "choices" or reading.raw is None or reading.asked is None:
         raise DataError(
-            f"{either('data', 'FILE')} must hold {TITLES['choices']} for sets of attributes; got "
+            f"{argument('data')} must hold {TITLES['choices']} for sets of attributes; got "
             f"{TITLES[reading.kind]}. Give models instead."
         )
     asked, where = reading.asked

@@ -99,6 +99,26 @@ def _steps(names: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
+class TwoStepColumns(NamedTuple):
+    """Columns of a two-step task: both choices, and the state that the first one led to."""
+
+    first: str
+    second: str
+    state: str | None
+
+
+def two_step_columns(names: Sequence[str]) -> TwoStepColumns | None:
+    """Columns of a two-step task by their names; None where these do not say all of them once.
+
+    >>> two_step_columns(["stage1_choice", "stage2_state", "stage2_choice", "reward"]).state
+    'stage2_state'
+    """
+    steps = _steps(names)
+    if len(steps["first"]) != 1 or len(steps["second"]) != 1 or len(steps["state"]) > 1:
+        return None
+    return TwoStepColumns(steps["first"][0], steps["second"][0], [*steps["state"], None][0])
+
+
 def _two_step(clean: Cleaned, asked: Asked, named: bool) -> tuple[pa.Table, str] | None:
     table = clean.table
     steps = _steps([name for name in table.column_names if name not in clean.own])

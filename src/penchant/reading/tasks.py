@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.bandit.episode_table import episodes_from_frame
-from penchant.errors import DataError, closest_match_hint, either, format_names
+from penchant.errors import DataError, argument, closest_match_hint, format_names, quoted_argument
 from penchant.output import format_count
 from penchant.reading.asked import Asked, Built, Place, with_column
 from penchant.reading.offered import from_offers
@@ -161,10 +161,7 @@ def _ask_of_signs(c: Columns) -> None:
             "task must be named, as choice and outcome are columns of two tasks: bandit, where "
             "outcomes count as they are, and reversal, where their signs count; got two options "
             f"and outcomes {min(sums):g} and {max(sums):g}. "
-            + either(
-                'Use pn.read_task("bandit", ...) or pn.read_task("reversal", ...).',
-                "Pass --task bandit or --task reversal.",
-            )
+            f"Pass {argument('task', 'bandit')} or {argument('task', 'reversal')}."
         )
 
 
@@ -653,11 +650,8 @@ def _check_numbers(
             raise DataError(
                 f"{order} must differ between the rows of a person and a block; got {key[-1]:g} "
                 f"again at row {row}. "
-                + either(
-                    "Name `block`, the column of blocks or sessions",
-                    "Pass --block, the column of blocks or sessions",
-                )
-                + ", or drop repeated rows."
+                f"Name {quoted_argument('block')}, the column of blocks or sessions, or drop "
+                "repeated rows."
             )
         seen.add(key)
 

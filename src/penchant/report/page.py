@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
+
+from penchant.errors import in_python
 
 TEMPLATE = "page.html"
 FEW, SENTENCE = 5, 48  # columns of a table of sentences, and letters of one
@@ -103,7 +105,12 @@ class Section:
         return "-".join(filter(None, "".join(kept).split("-")))
 
 
-def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
+def page(
+    title: str,
+    subtitle: str,
+    sections: Sequence[Section],
+    words: Callable[[str], str] = in_python,
+) -> str:
     """An HTML document that needs nothing else: no script, no style sheet, no network.
 
     Every text is escaped; only the drawings are taken as they are.
@@ -114,6 +121,8 @@ def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
         At the top.
     sections
         In order.
+    words
+        How texts name the arguments that are marked in them.
 
     Examples
     --------
@@ -130,12 +139,16 @@ def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
     )
 
     def whole(text: str) -> Markup:
-        return Markup(OPTION.sub(r'<span class="whole-word">\1</span>', str(escape(text))))
+        shown = str(escape(words(text)))
+        return Markup(OPTION.sub(r'<span class="whole-word">\1</span>', shown))
 
     environment.filters["whole"] = whole
     environment.filters["breaking"] = lambda text: Markup(str(whole(text)).replace("_", "_<wbr>"))
     environment.filters["typed"] = lambda text: Markup(
-        re.sub(r"\S+", r'<span class="whole-word">\g<0></span>', str(escape(text)))
+        re.sub(r"\S+", r'<span class="whole-word">\g<0></span>', str(escape(words(text))))
+    )
+    environment.finalize = lambda text: (
+        words(text) if isinstance(text, str) and not isinstance(text, Markup) else text
     )
     content: dict[str, Any] = {"title": title, "subtitle": subtitle, "sections": sections}
     return environment.from_string(source).render(**content)

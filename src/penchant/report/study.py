@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant.arguments import check_threads
-from penchant.errors import DataError, format_list
+from penchant.errors import DataError, format_list, in_python
 from penchant.figures.labels import display_name
 from penchant.inference.linearized import Nominal
 from penchant.models.model import Declared, Model
@@ -21,13 +21,11 @@ from penchant.models.record import refuse_no_model, refuse_word
 from penchant.output import (
     JsonDocument,
     Table,
-    from_json_numbers,
-    preserve_frame_backend,
-    to_json_numbers,
 )
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pool import pool
 from penchant.population.regret_growth import GrowthOrders, growth_orders
+from penchant.records import attributes_json, read_floats
 from penchant.report.study_files import Figures, StudyFolder, write_study
 from penchant.report.study_words import in_short, shown
 from penchant.softmax.prior import ParameterPrior
@@ -213,29 +211,24 @@ def _joint(group: Group, data: StudyData, plan: Plan) -> dict[str, Any]:
     episodes = [data.episodes[i] for subject in group.subjects for i in data.of(subject)]
     scored = [episode for episode in episodes if episode.n_decisions]
     pooled = pool(scored, model=plan.model, rule="joint", scale="natural")
-    return {
-        "names": list(pooled.names),
-        "estimate": to_json_numbers(pooled.estimate),
-        "covariance": to_json_numbers(pooled.covariance),
-        "status": pooled.status,
-        "message": pooled.message,
-        "log_likelihood": to_json_numbers(pooled.log_likelihood),
-    }
+    return attributes_json(
+        pooled, *("names", "estimate", "covariance", "status", "message", "log_likelihood")
+    )
 
 
 def _population(document: Any, group: Group, name: str) -> PopulationEstimate:
     try:
         return PopulationEstimate(
             names=tuple(document["names"]),
-            estimate=from_json_numbers(document["estimate"]),
-            covariance=from_json_numbers(document["covariance"]),
+            estimate=read_floats(document["estimate"]),
+            covariance=read_floats(document["covariance"]),
             rule="joint",
             n_subjects=len(group.subjects),
             subjects=group.subjects,
             status=document["status"],
             message=document["message"],
             scale="natural",
-            log_likelihood=float(from_json_numbers(document["log_likelihood"])),
+            log_likelihood=float(read_floats(document["log_likelihood"])),
         )
     except (KeyError, TypeError, ValueError):
         raise DataError(
@@ -289,6 +282,7 @@ class Study(Findings, JsonDocument):
         command: str | None = None,
         figures: Figures = "both",
         overwrite: bool = False,
+        words: Callable[[str], str] = in_python,
     ) -> Path:
         """Write the tables, the figures and the report, which is returned.
 
@@ -308,13 +302,20 @@ class Study(Findings, JsonDocument):
             figures at all. Those of the report are SVG.
         overwrite
             Whether files may be replaced.
+        words
+            How the report names arguments: as in Python, if not given.
         """
         return write_study(
-            self, folder, title=title, command=command, figures=figures, overwrite=overwrite
+            self,
+            folder,
+            title=title,
+            command=command,
+            figures=figures,
+            overwrite=overwrite,
+            words=words,
         )
 
 
-@preserve_frame_backend
 def study(
     data: StudyData,
     model: Model,

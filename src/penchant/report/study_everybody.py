@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import either, format_list
+from penchant.errors import format_list
 from penchant.figures import coefficients, forest, population_density, shrinkage
 from penchant.figures.labels import display_name, labelled_row_inches, sentence_name
 from penchant.figures.style import COLUMN_INCHES
 from penchant.figures.subjects import MAX_NAMED_SUBJECTS, NAMED_ROW_INCHES, UNNAMED_ROW_INCHES
-from penchant.models.links import Link
+from penchant.models.transforms import Transform
 from penchant.output import format_count
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.hierarchy.result_builder import CODING
@@ -30,7 +30,6 @@ LITTLE, MUCH = 0.3, 0.7  # reliabilities
 WIDE = 3.2  # standard deviations of a population that are drawn
 POINTS = 121
 BANDED = 3  # groups at most whose bands can be told apart
-_ARGUMENT = re.compile(r" \([^()]*\bspread_prior=[^()]*\)")
 BEYOND = 4.0  # units of the link that are drawn beyond people, where the spread is absurd
 FLAT = 12.0  # |logit| at which a share is 0 or 1 on any axis
 
@@ -48,16 +47,9 @@ def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Bl
     blocks += some_drawn(drawn, "population-density", "population-shrinkage", "population-forest")
     said = [*([fit.message] if fit.message else []), *fit.notes]
     names = (*fit.names, *fit.links)
-    shown_words = [
-        for_reader(_typed(words), names) for words in said if not words.startswith(CODING)
-    ]
+    shown_words = [for_reader(words, names) for words in said if not words.startswith(CODING)]
     blocks += [Listing(shown_words)] if shown_words else []
     return blocks
-
-
-def _typed(words: str) -> str:
-    """A note without an argument in brackets that has no option, for those who type commands."""
-    return either(words, _ARGUMENT.sub("", words))
 
 
 def _first(study: Findings, found: StudyPopulation) -> list[str]:
@@ -255,7 +247,7 @@ def _reference(found: StudyPopulation) -> str:
     return format_list([str(found.groups[column][0]) for column in found.between])
 
 
-def _links(fit: PopulationFit) -> list[Link]:
+def _links(fit: PopulationFit) -> list[Transform]:
     return [view.link for view in fit.subjects.views]
 
 
@@ -280,7 +272,7 @@ def _densities(study: Findings, found: StudyPopulation) -> Drawn:
         ratios = (1.0, 1.0) if own is None or own.sd == 0 else (own.low / own.sd, own.high / own.sd)
         heights, bands = [], []
         for mean, sd, person in zip(means, sds, typical, strict=True):
-            ends = np.sort(link.coordinate(np.array([person[j].low, person[j].high])))
+            ends = np.sort(link.inverse(np.array([person[j].low, person[j].high])))
             heights.append(_density(link, h, float(mean), float(sd)))
             bands.append(_band(link, h, ends, sd * np.array(ratios)))
         natural = fit.subjects.natural[:, j]
@@ -310,7 +302,7 @@ def _densities(study: Findings, found: StudyPopulation) -> Drawn:
     )
 
 
-def _drawn(link: Link, means: Vector, sds: Vector, people: Vector) -> tuple[float, float]:
+def _drawn(link: Transform, means: Vector, sds: Vector, people: Vector) -> tuple[float, float]:
     """Ends of what is drawn of a density: most of it, and no more than some way beyond people."""
     low, high = (means - WIDE * sds).min(), (means + WIDE * sds).max()
     low, high = max(low, people.min() - BEYOND), min(high, people.max() + BEYOND)
@@ -332,16 +324,16 @@ def _members(found: StudyPopulation) -> list[Any]:
     return [np.flatnonzero(codes == code) for code in order]
 
 
-def _density(link: Link, h: Vector, mean: float, sd: float) -> Vector:
+def _density(link: Transform, h: Vector, mean: float, sd: float) -> Vector:
     """Of the parameter where its axis is its own; per unit of the logarithm on a logarithmic."""
     return _on_axis(link, h, np.exp(-0.5 * ((h - mean) / sd) ** 2) / (sd * np.sqrt(2 * np.pi)))
 
 
-def _on_axis(link: Link, h: Vector, height: Vector) -> Vector:
-    return np.asarray(height if link.name == "log" else height / np.abs(link.slope(h)))
+def _on_axis(link: Transform, h: Vector, height: Vector) -> Vector:
+    return np.asarray(height if link.name == "log" else height / np.abs(link.first(h)))
 
 
-def _band(link: Link, h: Vector, means: Vector, sds: Vector) -> Matrix:
+def _band(link: Transform, h: Vector, means: Vector, sds: Vector) -> Matrix:
     """Least and greatest normal density at every place, over a range of means and one of spreads.
 
     A density rises with its spread up to the distance from its mean, and falls from there on.
@@ -373,7 +365,7 @@ def _shrinkage(study: Findings, fit: PopulationFit) -> Iterator[Drawn]:
     if len(names) < 2:
         return
     alone = _alone(study, fit)
-    on_link = np.stack([link.coordinate(alone[:, a]) for a, link in enumerate(links)], axis=1)
+    on_link = np.stack([link.inverse(alone[:, a]) for a, link in enumerate(links)], axis=1)
     prior = fit.prior_for()
     first, *others = _in_order(study, names)
     pairs = [(first, b) for b in others]
@@ -403,7 +395,7 @@ def _shrinkage(study: Findings, fit: PopulationFit) -> Iterator[Drawn]:
     )
 
 
-def _rising(link: Link) -> Callable[[Any], Any] | None:
+def _rising(link: Transform) -> Callable[[Any], Any] | None:
     """What numbers an axis of the link, where that is another than the parameter's own."""
     return None if link.name in ("identity", "negative log") else link.value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
@@ -10,7 +11,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from penchant.errors import DataError, argument
+from penchant.errors import DataError, Text, argument, in_python, marked
 from penchant.figures import inline_svg, save
 from penchant.figures.style import panel_view_boxes
 from penchant.files.atomic import locked
@@ -124,8 +125,8 @@ class StudyFolder:
         return read_json(file) if file.exists() else None
 
     def keep(self, name: str, document: Any) -> None:
-        """Keep a document, whole or not at all."""
-        write_json(self._file(name), document, overwrite=False)
+        """Keep a document, whole or not at all, its sentences with their marks."""
+        write_json(self._file(name), _with_marks(document), overwrite=False)
 
     @property
     def n_kept(self) -> int:
@@ -161,6 +162,7 @@ def write_study(
     command: str | None = None,
     figures: Figures = "both",
     overwrite: bool = False,
+    words: Callable[[str], str] = in_python,
 ) -> Path:
     """Write the tables, the figures and the report of a study; see `Study.write`."""
     place = Path(folder).expanduser()
@@ -171,22 +173,39 @@ def write_study(
             f"folder must not hold a report; got {place}, which does. Choose another, or pass "
             f"{argument('overwrite')}."
         )
-    _write_tables(study, place / "tables", overwrite)
+    _write_tables(study, place / "tables", overwrite, words)
     drawn = [] if figures == "none" else [*study_figures(study), *population_figures(study)]
     drawings = [
         _write_figure(one, place / "figures", figures == "both", overwrite) for one in drawn
     ]
-    text = study_page(study, drawings, title=title, command=command)
+    text = study_page(study, drawings, title=title, command=command, words=words)
     write_text(place / REPORT, text, overwrite=overwrite)
     return place / REPORT
 
 
-def _write_tables(study: Findings, folder: Path, overwrite: bool) -> None:
+def _with_marks(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_marks(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_with_marks(one) for one in value]
+    return marked(value) if isinstance(value, str) else value
+
+
+def _write_tables(
+    study: Findings, folder: Path, overwrite: bool, words: Callable[[str], str]
+) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in TABLES:
         columns = study.columns(name)
         if columns:
-            table = pa.table(columns)
+            table = pa.table(
+                {
+                    column: [words(cell) if isinstance(cell, Text) else cell for cell in cells]
+                    if column == "message"
+                    else cells
+                    for column, cells in columns.items()
+                }
+            )
             for kind in TABLE_KINDS:
                 write_table(folder / f"{name}{kind}", table, overwrite=overwrite)
 

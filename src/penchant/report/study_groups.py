@@ -18,7 +18,7 @@ from penchant.report.study_words import (
     shown,
     simulation_words,
 )
-from penchant.softmax.hypotheses import Parameter
+from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.studies.comparisons import LinearizedGroup
 from penchant.studies.findings import Findings
 from penchant.studies.groups import natural_again
@@ -129,7 +129,7 @@ def _table_2(study: Findings, columns: Sequence[LinearizedGroup], words: str) ->
     return DataTable(f"Table II: model parameters, {words}", header, rows, note)
 
 
-def _exact(study: Findings, column: LinearizedGroup) -> tuple[Parameter, ...]:
+def _exact(study: Findings, column: LinearizedGroup) -> tuple[ParameterEstimate, ...]:
     population = study.exact[column.group.label]["random-effects"]
     return natural_again(population, study.plan.level, study.plan.model)
 

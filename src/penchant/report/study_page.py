@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 from penchant._version import __version__
-from penchant.errors import format_list, profile_interval_advice
+from penchant.errors import format_list, in_python, marked, profile_interval_advice
 from penchant.figures.labels import attribute_label, display_name
 from penchant.models.model import Declared
 from penchant.output import format_count
@@ -60,7 +60,12 @@ STATUSES = {
 
 
 def study_page(
-    study: Findings, figures: Sequence[Drawing], *, title: str, command: str | None
+    study: Findings,
+    figures: Sequence[Drawing],
+    *,
+    title: str,
+    command: str | None,
+    words: Callable[[str], str] = in_python,
 ) -> str:
     """The report as one HTML document.
 
@@ -74,6 +79,8 @@ def study_page(
         At the top of the page.
     command
         What reproduces it; the call in Python, if not given.
+    words
+        How texts name the arguments that are marked in them.
     """
     command = command or _call(study.plan)
     drawn = {one.name: one for one in figures}
@@ -95,7 +102,7 @@ def study_page(
         Section("How to reproduce this report", _reproduce(study, command)),
     ]
     made = f"{format_count(study.data.n_people, 'subject')}; made by Penchant {__version__}"
-    return page(title, made, [section for section in sections if section.blocks])
+    return page(title, made, [section for section in sections if section.blocks], words)
 
 
 def _whose(study: Findings) -> str:
@@ -232,7 +239,7 @@ def _failures(study: Findings) -> list[Block]:
             status,
             str(len(places)),
             format_list(str(table["subject"][i]) for i in places),
-            _advised(study, str(table["message"][places[0]])),
+            _advised(study, table["message"][places[0]]),
         ]
         for (estimator, status), places in kinds.items()
     ]
@@ -253,6 +260,7 @@ def _failures(study: Findings) -> list[Block]:
 def _advised(study: Findings, message: str) -> str:
     """A message about a fit, without the advice to read intervals that the report has anyway."""
     asked = profile_interval_advice("ead")
+    message = marked(message)
     if study.plan.intervals == "profile":
         message = message.replace(asked, "ead its interval")
     model = study.plan.model

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._version import __version__
-from penchant.errors import format_list
+from penchant.errors import Text, format_list, marked
 from penchant.figures.labels import PARAMETER_LABELS, display_name, sentence_name
 from penchant.models.offers.attributes import Attributes
 from penchant.output import format_count, format_number
@@ -81,6 +81,7 @@ def for_reader(message: str, names: Iterable[str] = ()) -> str:
     >>> for_reader("No spread was found in learning_rate:drug[placebo].")
     'No spread was found in learning rate (placebo).'
     """
+    message = marked(message)
     for name in sorted(names, key=len, reverse=True):
         if sentence_name(name) != name:
             message = re.sub(rf"(?<![\w=]){re.escape(name)}(?![\w(])", sentence_name(name), message)
@@ -105,14 +106,14 @@ def capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def in_short(study: Findings) -> list[str]:
+def in_short(study: Findings) -> list[Text]:
     """The findings, each in one sentence."""
     data = study.data
     decisions = sum(fit.exact.n_decisions for fit in study.fits.values())
     played = f"{format_count(len(data.episodes), 'block')}, " if data.is_play else ""
     who, trials = format_count(data.n_people, "subject"), format_count(decisions, "trial")
     said = [f"Data: {who}, {played}{trials} included."]
-    said += [f"Note: {note}" for note in data.notes if data.people is not None][-1:]
+    said += [f"Note: {marked(note)}" for note in data.notes if data.people is not None][-1:]
     said += answers(study)
     said += [_performance(study)] if study.plan.performance else []
     counts = ", ".join(f"{count} {status}" for status, count in study.counts().items())
@@ -125,7 +126,7 @@ def in_short(study: Findings) -> list[str]:
     said += [worth] if worth else []
     said += [_linearized(study)] if study.linearized else []
     crossed = _differences(study) if study.plan.performance else []
-    return [*said, *crossed, *_agreement(study)]
+    return list(map(Text, (*said, *crossed, *_agreement(study))))
 
 
 def _performance(study: Findings) -> str:

@@ -166,11 +166,16 @@ def _check_files(files: Sequence[StoredFile], columns: Sequence[str]) -> int:
             if name not in schema.names:
                 hint = closest_match_hint(name, schema.names) or " Name files that have it."
                 raise DataError(
-                    f"{name} must be a column of all files; got {format_names(schema.names)} in "
-                    f"{file.name}.{hint}"
+                    name,
+                    "must be a column of all files",
+                    got=format_names(schema.names),
+                    where=f"in {file.name}",
+                    fix=hint,
                 )
         check_types_agree(seen, file.name, schema, plain)
         n_rows += file.group_edges()[-1]
     if not n_rows:
-        raise DataError("path must name files with rows; got 0 rows in all. Check the filter.")
+        raise DataError(
+            "path", "must name files with rows", got="0 rows in all", fix="Check the filter."
+        )
     return n_rows

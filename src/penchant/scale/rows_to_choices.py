@@ -116,8 +116,10 @@ def check_column_names(file: str, schema: pa.Schema, columns: LongColumns) -> No
             if name not in schema.names:
                 hint = closest_match_hint(str(name), schema.names) or " Correct the name."
                 raise DataError(
-                    f"{role} must name a column; got {name!r}, but {file} has "
-                    f"{format_names(schema.names)}.{hint}"
+                    role,
+                    "must name a column",
+                    got=f"{name!r}, but {file} has {format_names(schema.names)}",
+                    fix=hint,
                 )
 
 
@@ -150,8 +152,11 @@ def check_types_agree(
         first, where = seen.setdefault(name, (word, file))
         if first != word:
             raise DataError(
-                f"{name} must be of one type in all files; got {word} in {file}, but {first} in "
-                f"{where}. Convert it."
+                name,
+                "must be of one type in all files",
+                got=word,
+                where=f"in {file}, but {first} in {where}",
+                fix="Convert it.",
             )
 
 
@@ -185,8 +190,10 @@ def check_no_empty_cells(
     wrong = np.flatnonzero(empty if on_offer is None else empty & on_offer)
     if wrong.size:
         raise DataError(
-            f"{role} must not be missing; got an empty cell in {name} at {rows.locate(wrong[0])}. "
-            "Fill it, or drop the decision."
+            role,
+            "must not be missing",
+            got=f"an empty cell in {name} at {rows.locate(wrong[0])}",
+            fix="Fill it, or drop the decision.",
         )
 
 
@@ -208,9 +215,14 @@ def number_column(
     wrong = np.flatnonzero(odd if on_offer is None else odd & on_offer)
     if wrong.size:
         raise DataError(
-            f"{role} must be finite; got {values[wrong[0]]} in {name} at {rows.locate(wrong[0])}. "
-            f"Mark options that were not on offer in {quoted_argument('available')}, or correct "
-            "this cell."
+            role,
+            "must be finite",
+            got=values[wrong[0]],
+            where=f"in {name} at {rows.locate(wrong[0])}",
+            fix=(
+                f"Mark options that were not on offer in {quoted_argument('available')}, or "
+                "correct this cell."
+            ),
         )
     return values
 
@@ -223,8 +235,11 @@ def exact_float_column(rows: Rows, name: str, role: str) -> Vector:
         return exact_floats(column.to_numpy(zero_copy_only=False), label, rows.locate)
     if type_name(column.type) not in ("numbers", "whole numbers", "True/False"):
         raise DataError(
-            f"{label} must hold numbers; got {column.type} in {rows.file}. Convert it to float, or "
-            "leave it out."
+            label,
+            "must hold numbers",
+            got=column.type,
+            where=f"in {rows.file}",
+            fix="Convert it to float, or leave it out.",
         )
     values = np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     if not pa.types.is_floating(column.type):  # only integers and decimals can be rounded
@@ -245,8 +260,11 @@ def flag_column(rows: Rows, name: str, role: str) -> BoolVector:
     wrong = np.flatnonzero(~(marked | (values == 0)))
     if wrong.size:
         raise DataError(
-            f"{role} must hold 0/1 or True/False; got {column[int(wrong[0])].as_py()!r} in {name} "
-            f"at {rows.locate(wrong[0])}. Correct it."
+            role,
+            "must hold 0/1 or True/False",
+            got=repr(column[int(wrong[0])].as_py()),
+            where=f"in {name} at {rows.locate(wrong[0])}",
+            fix="Correct it.",
         )
     return np.asarray(marked, dtype=bool)
 
@@ -279,9 +297,11 @@ def chosen_flags(rows: Rows, layout: ChoiceLayout) -> BoolVector:
     )
     if type_name(picked.type) != type_name(option.type):
         raise DataError(
-            "chosen must hold 0/1, True/False or the label of the chosen option; got "
-            f"{type_name(picked.type)} in {columns.chosen}, but {columns.option} holds "
-            f"{type_name(option.type)}. Convert it."
+            "chosen",
+            "must hold 0/1, True/False or the label of the chosen option",
+            got=type_name(picked.type),
+            where=f"in {columns.chosen}, but {columns.option} holds {type_name(option.type)}",
+            fix="Convert it.",
         )
     same = pc.equal(picked.cast(option.type), option)
     return np.asarray(pc.fill_null(same, False).to_numpy(zero_copy_only=False), dtype=bool)
@@ -305,8 +325,10 @@ def _check_options(rows: Rows, name: str, first_row: IntVector) -> None:
     if same.size:
         row = int(order[same[0] + 1])
         raise DataError(
-            "option must differ between the rows of a decision; got "
-            f"{coded.dictionary[codes[row]].as_py()!r} twice at {rows.locate(row)}. Drop one."
+            "option",
+            "must differ between the rows of a decision",
+            got=f"{coded.dictionary[codes[row]].as_py()!r} twice at {rows.locate(row)}",
+            fix="Drop one.",
         )
 
 
@@ -358,9 +380,10 @@ def choice_part(
     if on_offer is not None:
         if (picked & ~on_offer).any():
             raise DataError(
-                "chosen must be an available option; got an unavailable one at "
-                f"{rows.locate(int(np.argmax(picked & ~on_offer)))}. Mark it available, or drop "
-                "the decision."
+                "chosen",
+                "must be an available option",
+                got=f"an unavailable one at {rows.locate(int(np.argmax(picked & ~on_offer)))}",
+                fix="Mark it available, or drop the decision.",
             )
         sizes = np.add.reduceat(on_offer.astype(np.int64), starts)
     if not validated:
@@ -372,8 +395,10 @@ def choice_part(
     at = np.flatnonzero(picked[kept])
     if not at.size:
         raise DataError(
-            f"available must leave some option on offer; got none from {rows.locate(0)} to row "
-            f"{rows.begin + len(rows.table) - 1}. Correct it, or drop these decisions."
+            "available",
+            "must leave some option on offer",
+            got=f"none from {rows.locate(0)} to row {rows.begin + len(rows.table) - 1}",
+            fix="Correct it, or drop these decisions.",
         )
     return ChoicePart(
         variables=tuple(variables if on_offer is None else (v[on_offer] for v in variables)),
@@ -396,8 +421,11 @@ def _check_one_chosen(rows: Rows, picked: BoolVector, starts: IntVector, sizes: 
     if wrong.size:
         k = wrong[0]
         raise DataError(
-            f"chosen must mark one option of each decision; got {counts[k] or 'none'} at the "
-            f"decision from {rows.locate(starts[k])}. Mark one, or drop the decision."
+            "chosen",
+            "must mark one option of each decision",
+            got=counts[k] or "none",
+            where=f"at the decision from {rows.locate(starts[k])}",
+            fix="Mark one, or drop the decision.",
         )
 
 
@@ -416,8 +444,10 @@ def _value_per_decision(
         odd &= on_offer
     if odd.any():
         raise DataError(
-            "weight must be the same in all rows of a decision; got different weights at "
-            f"{rows.locate(int(np.argmax(odd)))}. Give each decision one weight."
+            "weight",
+            "must be the same in all rows of a decision",
+            got=f"different weights at {rows.locate(int(np.argmax(odd)))}",
+            fix="Give each decision one weight.",
         )
     return values[first]
 

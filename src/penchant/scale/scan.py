@@ -357,7 +357,7 @@ def scan(
     >>> folder.cleanup()
     """
     if chunk_rows < 1:
-        raise DataError(f"chunk_rows must be at least 1; got {chunk_rows}. 1,000,000 is usual.")
+        raise DataError("chunk_rows", "must be at least 1", got=f"{chunk_rows}. 1,000,000 is usual")
     # Arguments are grouped by the kind of data they belong to, so that those of another kind can be
     # refused instead of ignored.
     own = {"option": option, "explanatory": explanatory, "weight": weight, "offset": offset}
@@ -388,7 +388,9 @@ def scan(
             )
         return _scan_choices(files, layout, chunk_rows)
     if found not in ("play", "offers"):
-        raise DataError(f"kind must be one of {', '.join(TITLES)}; got {kind!r}. Choose one.")
+        raise DataError(
+            "kind", f"must be one of {', '.join(TITLES)}", got=repr(kind), fix="Choose one."
+        )
     _refuse_arguments(found, own, tuple(own))
     if found == "offers":
         _refuse_arguments(found, columns, ("reward", "is_choice", "decision", "executed"))
@@ -416,8 +418,10 @@ def _refuse_arguments(kind: str, given: Mapping[str, Any], names: Sequence[str])
     for name in names:
         if given.get(name) is not None:
             raise DataError(
-                f"{name} must be left out, as the files hold {TITLES[kind]}; got {given[name]!r}. "
-                "Leave it out, or say what they are with `kind`."
+                name,
+                f"must be left out, as the files hold {TITLES[kind]}",
+                got=repr(given[name]),
+                fix="Leave it out, or say what they are with `kind`.",
             )
 
 
@@ -426,9 +430,10 @@ def _choice_layout(given: Mapping[str, Any], weight_kind: str, first: StoredFile
     for name in ("decision", "option", "chosen", "explanatory"):
         if given[name] is None:
             raise DataError(
-                f"{name} must be given for a scan of choices; got none, and columns "
-                f"{format_names(first.schema().names)}. Name its column; of play, name that of the "
-                "reward."
+                name,
+                "must be given for a scan of choices",
+                got=f"none, and columns {format_names(first.schema().names)}",
+                fix="Name its column; of play, name that of the reward.",
             )
     columns = LongColumns(
         decision=column_names(given["decision"], "decision"),
@@ -459,7 +464,9 @@ def _scan_choices(files: tuple[StoredFile, ...], layout: ChoiceLayout, chunk_row
                 before = cutting
             advance(1)
     if not spans:
-        raise DataError("path must name files with rows; got 0 rows in all. Check the filter.")
+        raise DataError(
+            "path", "must name files with rows", got="0 rows in all", fix="Check the filter."
+        )
     first = spans[0]
     # Decided once, so that no later chunk, in which labels happen to be 0 and 1, is read otherwise.
     rows = first.file.read(layout.names, first.begin, first.end, first.edges)
@@ -582,9 +589,10 @@ def _check_contiguous(
     for k, name in enumerate(zip(*(names[part].to_pylist() for part in key), strict=True)):
         if name in seen:
             raise DataError(
-                f"decision must have its rows together; got decision {_format_name(name)} again at "
-                f"row {starts[k]} of {file.name}. Sort the file by {', '.join(key)}, or pass "
-                "sort=True."
+                "decision",
+                "must have its rows together",
+                got=f"decision {_format_name(name)} again at row {starts[k]} of {file.name}",
+                fix=f"Sort the file by {', '.join(key)}, or pass sort=True.",
             )
         seen.add(name)
 
@@ -593,9 +601,13 @@ def _check_decision_in_one_file(before: _DecisionStarts, after: _DecisionStarts)
     """Raise if the last decision of a file goes on in the next."""
     if before.last == after.first:
         raise DataError(
-            f"decision must lie in one file; got decision {_format_name(after.first)} at the end "
-            f"of {before.file.name} and again at row 0 of {after.file.name}. Put its rows in one "
-            "file, or pass sort=True."
+            "decision",
+            "must lie in one file",
+            got=(
+                f"decision {_format_name(after.first)} at the end of {before.file.name} and "
+                f"again at row 0 of {after.file.name}"
+            ),
+            fix="Put its rows in one file, or pass sort=True.",
         )
 
 

@@ -75,8 +75,10 @@ class StoredFile:
             now = file_stamp(self.system, self.path)
             if now != self.stamp:
                 raise DataError(
-                    f"{self.name} must stay as it is while it is scanned; got {now[0]:,} bytes, "
-                    f"{self.stamp[0]:,} before. Scan it again when it is whole."
+                    self.name,
+                    "must stay as it is while it is scanned",
+                    got=f"{now[0]:,} bytes, {self.stamp[0]:,} before",
+                    fix="Scan it again when it is whole.",
                 )
             with self.system.open_input_file(self.path) as stream:
                 yield pq.ParquetFile(stream) if self.kind == "parquet" else pa.ipc.open_file(stream)
@@ -84,14 +86,16 @@ class StoredFile:
             # Arrow may append lines of details, which mean little to a user.
             reason = str(error).split("\n")[0][:200]
             raise DataError(
-                f"{self.name} must be a sound {self.kind.title()} file; got a damaged one "
-                f"({reason}). Copy or write it again."
+                self.name,
+                f"must be a sound {self.kind.title()} file",
+                got=f"a damaged one ({reason})",
+                fix="Copy or write it again.",
             ) from None
 
     def schema(self) -> pa.Schema:
         """Names and types of its columns."""
         with self.open_reader() as file:
-            schema = file.schema_arrow if self.kind == "parquet" else file.schema
+            schema: pa.Schema = file.schema_arrow if self.kind == "parquet" else file.schema
         for name, value in self.partition.items():
             if name not in schema.names:
                 schema = schema.append(pa.field(name, pa.scalar(value).type))
@@ -135,7 +139,8 @@ class StoredFile:
                 found += batch.num_rows
                 if found >= n_rows:
                     return pa.Table.from_batches(batches)
-        return file.read_row_group(g, columns=columns)
+        table: pa.Table = file.read_row_group(g, columns=columns)
+        return table
 
 
 def file_stamp(system: fs.FileSystem, path: str) -> tuple[int, Any]:
@@ -148,7 +153,9 @@ def stored_files(path: Any, cache: Any = None) -> tuple[StoredFile, ...]:
     """Find all files that a path, a pattern, a folder or a list of these name, sorted by name."""
     found = _with_typed_partitions(_expand_path(path, cache))
     if not found:
-        raise DataError(f"path must name files; got none in {str(path)!r}. Check the folder.")
+        raise DataError(
+            "path", "must name files", got=f"none in {str(path)!r}", fix="Check the folder."
+        )
     return found
 
 
@@ -157,8 +164,10 @@ def _expand_path(path: Any, cache: Any) -> list[StoredFile]:
         return [file for each in path for file in _expand_path(each, cache)]
     if not isinstance(path, (str, os.PathLike)):
         raise DataError(
-            f"path must name files; got {type(path).__name__}. Tables in memory are read by "
-            "pn.read(table)."
+            "path",
+            "must name files",
+            got=type(path).__name__,
+            fix="Tables in memory are read by pn.read(table).",
         )
     text: str = os.fspath(path)
     if "://" in text:
@@ -168,7 +177,9 @@ def _expand_path(path: Any, cache: Any) -> list[StoredFile]:
     # A file whose name has brackets in it is that file, not a pattern.
     names = [text] if os.path.exists(text) else sorted(glob.glob(text, recursive=True))
     if not names and glob.has_magic(text):
-        raise DataError(f"path must name files; got {text!r}, which matches none. Correct it.")
+        raise DataError(
+            "path", "must name files", got=f"{text!r}, which matches none", fix="Correct it."
+        )
     fixed = _glob_root(text)
     return [_local_file(name, _hive_partition(name, fixed), cache) for name in names or [text]]
 
@@ -194,8 +205,10 @@ def _remote_files(address: str, cache: Any) -> list[StoredFile]:
     except (pa.ArrowException, OSError) as error:
         reason = str(error).split("\n")[0][:200]
         raise DataError(
-            f"path must be an address that can be reached; got {address!r} ({reason}). Check the "
-            "address, and what it needs to be opened."
+            "path",
+            "must be an address that can be reached",
+            got=f"{address!r} ({reason})",
+            fix="Check the address, and what it needs to be opened.",
         ) from None
     names = sorted(info.path for info in infos if info.type == fs.FileType.File)
     if magic:
@@ -236,8 +249,10 @@ def _open_filesystem(address: str) -> tuple[fs.FileSystem, str]:
             system, path = fsspec.core.url_to_fs(address)
         except (ImportError, ValueError) as error:
             raise DataError(
-                f"path must be an address that pyarrow or fsspec opens; got {address!r} ({error}). "
-                "Install the package that opens it, or copy the files here."
+                "path",
+                "must be an address that pyarrow or fsspec opens",
+                got=f"{address!r} ({error})",
+                fix="Install the package that opens it, or copy the files here.",
             ) from None
         return fs.PyFileSystem(fs.FSSpecHandler(system)), path.rstrip("/") or "/"
 
@@ -318,8 +333,10 @@ def _scannable_kind(head: bytes, name: str) -> str:
     kind = kind_of(head, name)
     if kind == "json":
         raise DataError(
-            f"{name} must be Parquet, Arrow or CSV to be scanned; got JSON, by its first bytes. "
-            "Read it with pn.read, or write it as Parquet."
+            name,
+            "must be Parquet, Arrow or CSV to be scanned",
+            got="JSON, by its first bytes",
+            fix="Read it with pn.read, or write it as Parquet.",
         )
     return str(kind)
 

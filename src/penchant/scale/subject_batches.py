@@ -112,10 +112,12 @@ def errors_with_file_rows(parts: Sequence[Rows]) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        words = _ROW_IN_MESSAGE.sub(lambda match: locate_row(parts, int(match[1])), str(error))
-        if words == str(error):  # the message names no row, so the files are all that can be named
-            words = f"{words} In {', '.join(dict.fromkeys(part.file for part in parts))}."
-        raise DataError(words) from None
+        located = error.changed(
+            lambda text: _ROW_IN_MESSAGE.sub(lambda match: locate_row(parts, int(match[1])), text)
+        )
+        if located.text == error.text:  # it names no row, so the files are all that can be named
+            located.fix += f" In {', '.join(dict.fromkeys(part.file for part in parts))}."
+        raise located from None
 
 
 SORT_MEMORY = "1GB"  # DuckDB spills to the disk beyond it: small machines can sort, too
@@ -214,9 +216,13 @@ def _write_sorted(
         duckdb = import_module("duckdb")
     except ImportError as error:
         raise DataError(
-            f"{why} must stand together where DuckDB is not installed; got files in which they do "
-            f"not. Sort the files by {', '.join(by)}, or install it with "
-            f"pip install 'penchant[scale]': it would sort {cost.summary()}."
+            why,
+            "must stand together where DuckDB is not installed",
+            got="files in which they do not",
+            fix=(
+                f"Sort the files by {', '.join(by)}, or install it with pip install "
+                f"'penchant[scale]': it would sort {cost.summary()}."
+            ),
         ) from error
     _check_disk_space(path, cost)
     warnings.warn(
@@ -256,8 +262,10 @@ def _check_disk_space(path: Path, cost: SortCost) -> None:
     free = shutil.disk_usage(path.parent).free
     if free < 2 * cost.n_bytes:  # DuckDB spills all rows before it writes the copy
         raise DataError(
-            f"{path.parent} must have room to sort {cost.summary()}; got "
-            f"{free / BYTES_PER_MEGABYTE:,.0f} MB free. Make room, or sort the files."
+            str(path.parent),
+            f"must have room to sort {cost.summary()}",
+            got=f"{free / BYTES_PER_MEGABYTE:,.0f} MB free",
+            fix="Make room, or sort the files.",
         )
 
 
@@ -435,7 +443,9 @@ class _BatchBuilder:
         """Close the last batch and return all."""
         self._close_batch()
         if not self.closed:
-            raise DataError("path must name files with rows; got 0 rows in all. Check the filter.")
+            raise DataError(
+                "path", "must name files with rows", got="0 rows in all", fix="Check the filter."
+            )
         return tuple(self.closed)
 
 

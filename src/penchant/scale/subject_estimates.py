@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 
 from penchant._version import __version__
 from penchant.arguments import check_threads
-from penchant.errors import DataError, argument
+from penchant.errors import DataError
 from penchant.files.atomic import check_writable, locked, written
 from penchant.output import Backend, FrameExport, Table, format_count, format_number, progress
 from penchant.scale.stored_files import StoredFile
@@ -54,8 +54,13 @@ def check_executor(engine: Any, threads: int | None) -> None:
     known = isinstance(engine, (Executor, str)) or hasattr(engine, "get_executor")
     if engine is not None and not known:
         raise DataError(
-            "engine must be an executor of concurrent.futures, a client of dask.distributed or "
-            f"its address; got {type(engine).__name__}. Leave it out for threads."
+            "engine",
+            (
+                "must be an executor of concurrent.futures, a client of dask.distributed or "
+                "its address"
+            ),
+            got=type(engine).__name__,
+            fix="Leave it out for threads.",
         )
 
 
@@ -96,8 +101,10 @@ def _executor(engine: Any, workers: int) -> Iterator[Any]:
             distributed = import_module("distributed")
         except ImportError as error:
             raise DataError(
-                "engine must be an executor where dask.distributed is not installed; got "
-                f"{engine!r}. Install it with pip install 'penchant[dask]'."
+                "engine",
+                "must be an executor where dask.distributed is not installed",
+                got=repr(engine),
+                fix="Install it with pip install 'penchant[dask]'.",
             ) from error
         with distributed.Client(engine) as client:
             yield client.get_executor(pure=False)  # tasks read files: equal ones may differ
@@ -127,15 +134,16 @@ def check_output(path: Any, overwrite: bool, scanned: Sequence[str]) -> OutputFi
     """Check that the output can be written, and is none of the files that are read."""
     if Path(os.fsdecode(path)).suffix.lower() != ".parquet":
         raise DataError(
-            f"{argument('output')} must end in .parquet for a scan; got {os.fsdecode(path)}. "
-            "Choose that."
+            "output", "must end in .parquet for a scan", got=os.fsdecode(path), fix="Choose that."
         )
     # A file that exists may hold the results of this very fit, which are then reused.
     file = check_writable(path, overwrite=True)
     if str(file) in {os.path.realpath(name) for name in scanned}:
         raise DataError(
-            f"{argument('output')} must not be one of the files that are scanned; got {file}. "
-            "Choose another name, in another folder."
+            "output",
+            "must not be one of the files that are scanned",
+            got=file,
+            fix="Choose another name, in another folder.",
         )
     return OutputFile(file, overwrite)
 
@@ -328,7 +336,10 @@ class StoredEstimates(FrameExport):
         """A column of all subjects: an array of numbers, or of labels."""
         if column not in self.columns:
             raise DataError(
-                f"column must be one of {', '.join(self.columns)}; got {column!r}. Correct it."
+                "column",
+                f"must be one of {', '.join(self.columns)}",
+                got=repr(column),
+                fix="Correct it.",
             )
         table = pq.read_table(self.path, columns=[column], partitioning=None)
         return table[column].to_numpy()
@@ -337,7 +348,7 @@ class StoredEstimates(FrameExport):
         """The rows as pyarrow tables, some hundred subjects in each."""
         return row_groups(self.path, columns)
 
-    def to_frame(self, backend: Backend | None = None, columns: Sequence[str] | None = None) -> Any:
+    def to_frame(self, backend: Backend = "pandas", columns: Sequence[str] | None = None) -> Any:
         """Data frame with all rows."""
         names = None if columns is None else list(columns)
         table = pq.read_table(self.path, columns=names, partitioning=None)
@@ -365,8 +376,10 @@ class StoredEstimates(FrameExport):
                     rows = stored.read_row_group(g).slice(where[0], 1).to_pylist()
                 return g, rows[0]
         raise DataError(
-            f"subject must be one of the {len(self):,} fitted; got {subject!r}. Their labels are "
-            "in the column subject."
+            "subject",
+            f"must be one of the {len(self):,} fitted",
+            got=repr(subject),
+            fix="Their labels are in the column subject.",
         )
 
     @cached_property
@@ -516,10 +529,13 @@ class SubjectFiles:
         n_rows = sum(span.n_rows for span in spans)
         if n_rows > MAX_HISTORY_ROWS:
             raise DataError(
-                f"data must have at most {MAX_HISTORY_ROWS:,} rows for {what}, which holds them "
-                "in "
-                f"memory; got {n_rows:,}. Scan the files of some subjects: some thousand tell as "
-                "much of it."
+                "data",
+                (
+                    f"must have at most {MAX_HISTORY_ROWS:,} rows for {what}, which holds them in "
+                    "memory"
+                ),
+                got=f"{n_rows:,}",
+                fix="Scan the files of some subjects: some thousand tell as much of it.",
             )
         return self.reader(SubjectBatch(tuple(spans), 0))
 
@@ -557,8 +573,10 @@ class SubjectFiles:
         reader = self.reader
         if reader.subject is None:
             raise DataError(
-                "subject must be given for one estimate per subject of a scan; got None. "
-                "Name its column in scan(..., subject=)."
+                "subject",
+                "must be given for one estimate per subject of a scan",
+                got="None",
+                fix="Name its column in scan(..., subject=).",
             )
         # The sorted copy lies in the folder of parts, which another process may be removing.
         with locked(output.file) if output.file.parent.exists() else nullcontext():

@@ -297,63 +297,6 @@ def maximise(problem, prior, theta, state, progress, max_steps, moments, moments
             return code
 
 
-@compiled_inner
-def restricted_moments(moments, basis, half_product, restricted):
-    """Transform moments of theta to those of phi, where theta = origin + basis phi.
-
-    moments : of d weights
-    basis, half_product : (d, n); the second is overwritten with information @ basis
-    restricted : moments of the n coordinates, filled
-    """
-    d, n = basis.shape
-    restricted[0] = moments[0]
-    for r in range(n):
-        slope = 0.0
-        for a in range(d):
-            slope += basis[a, r] * moments[1 + a]
-            bent = 0.0
-            for c in range(d):
-                position = a * (a + 1) // 2 + c if c <= a else c * (c + 1) // 2 + a
-                bent += moments[1 + d + position] * basis[c, r]
-            half_product[a, r] = bent
-        restricted[1 + r] = slope
-    for r in range(n):
-        for e in range(r + 1):
-            both = 0.0
-            for a in range(d):
-                both += basis[a, r] * half_product[a, e]
-            restricted[1 + n + r * (r + 1) // 2 + e] = both
-
-
-@compiled_no_alloc
-def maximise_on_plane(problem, plane, prior, phi, state, progress, ends, workspace):
-    """Maximise as `maximise` does, on the affine subspace theta = origin + basis phi, from phi.
-
-    ends : maximum number of steps, and the decrement above which slow steps do not end the search
-    workspace : as in `maximise`; then moments of theta, (d, n), and moments of phi
-    """
-    packed, n_blocks, kernel = problem
-    origin, basis = plane
-    precision, linear = prior
-    best, step, information, gradient = state
-    max_steps, least = ends
-    (of_sums, full, _), moments, half_product, restricted, work = workspace
-    d, n = basis.shape
-    while True:
-        for a in range(d):
-            full[a] = origin[a]
-            for r in range(n):
-                full[a] += basis[a, r] * phi[r]
-        sum_blocks(packed, kernel, full, INDEX_ZERO, n_blocks, of_sums, moments)
-        restricted_moments(moments, basis, half_product, restricted)
-        code = advance(
-            restricted, precision, linear, phi, best, step, information, gradient, progress, work
-        )
-        going = code == MOVED or (code == SLOW and progress[DECREMENT] > least)
-        if not going or progress[N_STEPS] >= max_steps:
-            return code
-
-
 @compiled_no_alloc
 def scatter(problem, same, moments, workspace, weighted, spread):
     """Write the within-set scatter, the mean of (x_i - mean)(x_i - mean)' over rows, to `spread`.

@@ -1,21 +1,34 @@
-"""Vector (SIMD) kernels: log-likelihood, gradient and information of eight decisions at once.
+"""Code generation for one kernel: log-likelihood, gradient and information of eight decisions.
 
 The sums of Eq. (5) are written as LLVM instructions with llvmlite, blocked for registers (the sums
 of a tile of variable pairs stay in registers, as in the matrix product of Goto and van de Geijn,
 2008), because numba's own vectoriser is 2 to 9 times slower here. `moment_kernel` compiles the code
 for a number of variables and gives its address to numba loops, which are themselves compiled once
 for every number of variables. Relies on numba's intrinsics and on the processor's features.
+
+Numba's interface for intrinsics and llvmlite's for instructions are not stable. Outside the
+versions in `KNOWN_VERSIONS`, where code generation fails, or with PENCHANT_KERNELS=plain in the
+environment, `_plain_moments` takes its place: the same sums, slower. PENCHANT_KERNELS=generated
+disregards the versions.
 """
 
 import math
+import os
 from threading import Lock
 from typing import Any
 
+import llvmlite
+import numba
 from llvmlite import binding, ir
 from numba.core import config, types
 from numba.extending import intrinsic
 
-from penchant._compiled import njit
+from penchant._compiled import inner_njit, njit, print_once
+from penchant.softmax import _plain_moments as plain
+from penchant.softmax._plain_moments import MOMENTS_SIGNATURE, ROWS_SIGNATURE
+
+# First version that the generated code is known to work with, and the first that it is not.
+KNOWN_VERSIONS = {numba: ((0, 60), (0, 69)), llvmlite: ((0, 43), (0, 51))}
 
 LANES = 8  # decisions per block: the doubles of one AVX-512 register, or of one cache line
 
@@ -68,6 +81,22 @@ _EXP2_COEFFICIENTS = [
 # The double sqrt(1/2) as an integer. `log` takes mantissas between sqrt(1/2) and sqrt(2), around 1,
 # where its series converges fastest, rather than between 1 and 2.
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
+
+
+def _is_known(module: Any) -> bool:
+    """Whether the version of a module is one that the generated code is known to work with."""
+    first, beyond = KNOWN_VERSIONS[module]
+    version = tuple(int(part) for part in module.__version__.split(".")[:2])
+    return first <= version < beyond
+
+
+def generates_code() -> bool:
+    """Whether kernels are generated; else they are plain loops."""
+    asked = os.environ.get("PENCHANT_KERNELS", "")
+    return asked != "plain" and (asked == "generated" or all(map(_is_known, KNOWN_VERSIONS)))
+
+
+GENERATES_CODE = generates_code()
 
 
 def i64(number):
@@ -206,20 +235,6 @@ class VectorBuilder:
         log_m = self.add(self.add(f, f), small)
         return self.fma(exponent, self.splat(_LN2_HIGH), log_m)
 
-    def reduce_lanes(self, x, combine):
-        """Reduce all lanes to one number by combining halves: a fixed order of additions."""
-        n = self.lanes
-        while n > 1:
-            n //= 2
-            low, high = (
-                ir.Constant(ir.VectorType(_INT32, n), list(range(first, first + n)))
-                for first in (0, n)
-            )
-            x = combine(
-                self.builder.shuffle_vector(x, x, low), self.builder.shuffle_vector(x, x, high)
-            )
-        return self.builder.extract_element(x, ir.Constant(_INT32, 0))
-
     def loop_rows(self, n_rows, body, starts):
         """Emit a loop over rows that carries vectors in registers; returns their last values."""
         # one row, as in sets of two options, is the commonest case: unrolled, it needs no branch
@@ -268,11 +283,23 @@ def _in_place_intrinsic(function):
     return intrinsic(replace)
 
 
-_exponentials_of_eight = _in_place_intrinsic("exp")
-_logarithms_of_eight = _in_place_intrinsic("log")
+if GENERATES_CODE:
+    _exponentials_of_eight = _in_place_intrinsic("exp")
+    _logarithms_of_eight = _in_place_intrinsic("log")
+else:
+
+    @inner_njit
+    def _exponentials_of_eight(values, first):
+        for i in range(first, first + LANES):
+            values[i] = math.exp(max(values[i], _MIN_EXP_ARGUMENT))
+
+    @inner_njit
+    def _logarithms_of_eight(values, first):
+        for i in range(first, first + LANES):
+            values[i] = math.log(values[i])
 
 
-@njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner_njit
 def exp_prefix_in_place(values, n):
     """Replace the first n values, rounded up to a multiple of 8, by their exponentials."""
     for first in range(0, n, LANES):
@@ -308,23 +335,8 @@ def padded_length(n):
 # Addresses, as numba would compile every caller anew for a function that is passed as a function.
 MomentKernel = tuple[int, int, int, int]
 
-_NUMBERS = types.CPointer(types.float64)
-_PLACES = types.CPointer(types.int64)
-_MOMENTS_SIGNATURE = types.void(
-    _NUMBERS, types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS
-)
-_ROWS_SIGNATURE = types.void(_NUMBERS, _PLACES, types.int64, _PLACES, _NUMBERS, _NUMBERS)
-_PAIR_SIGNATURE = types.void(_NUMBERS, types.int64, _NUMBERS, _NUMBERS)
-_PAIR_SLOPES_SIGNATURE = types.void(_NUMBERS, types.int64, types.int64, _NUMBERS, _NUMBERS)
-_SET_SLOPES_SIGNATURE = types.void(
-    _NUMBERS, types.int64, types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS
-)
-_LAYOUT_SIGNATURE = types.void(_NUMBERS, _PLACES, types.int64, _NUMBERS)
-called_by_address = njit(
-    cache=True, nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True
-)
+called_by_address = plain.called_by_address
 _moment_kernels: dict[tuple[int, bool], tuple[MomentKernel, Any]] = {}
-_compiled_kernels: dict[tuple[Any, int, int], tuple[int, Any]] = {}
 _lock = Lock()
 
 
@@ -341,59 +353,40 @@ def moment_kernel(n_parameters: int, has_offset: bool) -> MomentKernel:
         return _moment_kernels[key][0]
     with _lock:  # compile once, also if several threads ask at the same time
         if key not in _moment_kernels:
-            variables, offset = (0,) * n_parameters, (0,) * has_offset
-            moments = _make_block_moments(variables, offset)
-            rows = _make_relative_rows(variables, offset)
-            addresses = address_of(moments, _MOMENTS_SIGNATURE), address_of(rows, _ROWS_SIGNATURE)
+            addresses, functions = _compiled_kernel((0,) * n_parameters, (0,) * has_offset)
             kind = (*addresses, n_parameters, n_parameters + has_offset)
-            _moment_kernels[key] = kind, (moments, rows)  # keeps the machine code alive
+            _moment_kernels[key] = kind, functions  # keeps the machine code alive
         return _moment_kernels[key][0]
 
 
-def pair_moments_kernel(n_parameters: int) -> int:
-    """Address of `pair_moments` for a number of variables; 0 where `block_moments` is as quick."""
-    if n_parameters > MAX_PAIR_VARIABLES:
-        return 0
-    return _address_compiled_once(n_parameters, 0, _make_pair_moments, _PAIR_SIGNATURE)
+def _compiled_kernel(
+    variables: tuple[int, ...], offset: tuple[int, ...]
+) -> tuple[tuple[int, int], tuple[Any, Any]]:
+    """Addresses of `block_moments` and `relative_rows`, and the compiled functions themselves."""
+    if GENERATES_CODE:
+        try:
+            return _with_addresses(
+                _make_block_moments(variables, offset), _make_relative_rows(variables, offset)
+            )
+        except Exception as error:  # of numba or llvmlite, of any kind: their interface has changed
+            print_once(
+                f"penchant: vector code could not be generated ({type(error).__name__}); plain "
+                "loops take its place, which are slower."
+            )
+    elif not all(map(_is_known, KNOWN_VERSIONS)):
+        print_once(
+            f"penchant: plain loops instead of vector code, which is not known to work with numba "
+            f"{numba.__version__} and llvmlite {llvmlite.__version__}; PENCHANT_KERNELS=generated "
+            "tries it."
+        )
+    return _with_addresses(
+        plain.make_block_moments(variables, offset), plain.make_relative_rows(variables, offset)
+    )
 
 
-def pair_slopes_kernel(n_parameters: int, n_shape: int) -> int:
-    """Address of `pair_slopes` for variables and slopes of each; 0 if sums exceed registers."""
-    n_sums = n_slope_sums(n_parameters, n_shape)
-    # with short or few registers the sums would spill to memory in every row, and lose the gain
-    if REGISTER_LANES == 2 or n_sums > N_REGISTERS - EXP_REGISTERS or not n_shape:
-        return 0
-    return _address_compiled_once(n_parameters, n_shape, _make_pair_slopes, _PAIR_SLOPES_SIGNATURE)
-
-
-def n_slope_sums(n_parameters: int, n_shape: int) -> int:
-    """Number of sums that `pair_slopes` and `set_slopes` fill."""
-    return sum(len(names) for names in _slope_sum_indices(n_parameters, n_shape))
-
-
-def set_slopes_kernel(n_parameters: int, n_shape: int) -> int:
-    """Address of `set_slopes` for numbers of variables and of slopes of each."""
-    return _address_compiled_once(n_parameters, n_shape, _make_set_slopes, _SET_SLOPES_SIGNATURE)
-
-
-def set_layout_kernel(n_options: int, n_parameters: int) -> int:
-    """Address of `lay_out_sets` for a size of sets; 0 where it would compile too long."""
-    if n_options * n_parameters > MAX_LAYOUT_COLUMNS:
-        return 0
-    return _address_compiled_once(n_options, n_parameters, _make_set_layout, _LAYOUT_SIGNATURE)
-
-
-def _address_compiled_once(
-    first_count: int, second_count: int, make_function: Any, signature: Any
-) -> int:
-    """Address of a kernel that is specialised for two numbers, compiled at the first request."""
-    key = make_function, first_count, second_count
-    if key not in _compiled_kernels:
-        with _lock:
-            if key not in _compiled_kernels:
-                made = make_function((0,) * first_count, (0,) * second_count)
-                _compiled_kernels[key] = address_of(made, signature), made
-    return _compiled_kernels[key][0]
+def _with_addresses(moments: Any, rows: Any) -> tuple[tuple[int, int], tuple[Any, Any]]:
+    addresses = address_of(moments, MOMENTS_SIGNATURE), address_of(rows, ROWS_SIGNATURE)
+    return addresses, (moments, rows)
 
 
 def address_of(function: Any, signature: Any) -> int:
@@ -427,90 +420,6 @@ def _make_relative_rows(variables: tuple[int, ...], offset: tuple[int, ...]) -> 
         )
 
     return rows
-
-
-def _make_pair_slopes(variables: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    """`pair_slopes` for a number of variables, and of slopes of each."""
-
-    @called_by_address
-    def slopes(columns, stride, n_blocks, theta, sums):
-        _pair_slopes_intrinsic(columns, stride, n_blocks, theta, sums, variables, shape)
-
-    return slopes
-
-
-@intrinsic
-def _pair_slopes_intrinsic(typingctx, columns, stride, n_blocks, theta, sums, variables, shape):
-    def build(context, builder, signature, arguments):
-        _align_stack(builder)
-        _emit_pair_slopes(builder, arguments[:5], len(variables), len(shape))
-        return context.get_dummy_value()
-
-    return types.void(columns, stride, n_blocks, theta, sums, variables, shape), build
-
-
-def _make_set_slopes(variables: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    """`set_slopes` for a number of variables, and of slopes of each."""
-
-    @called_by_address
-    def slopes(values, plane, n_rows, n_blocks, theta, scratch, sums):
-        _set_slopes_intrinsic(
-            values, plane, n_rows, n_blocks, theta, scratch, sums, variables, shape
-        )
-
-    return slopes
-
-
-@intrinsic
-def _set_slopes_intrinsic(
-    typingctx, values, plane, n_rows, n_blocks, theta, scratch, sums, variables, shape
-):
-    def build(context, builder, signature, arguments):
-        _align_stack(builder)
-        _emit_set_slopes(builder, arguments[:7], len(variables), len(shape))
-        return context.get_dummy_value()
-
-    given = values, plane, n_rows, n_blocks, theta, scratch, sums, variables, shape
-    return types.void(*given), build
-
-
-def _make_set_layout(options: tuple[int, ...], variables: tuple[int, ...]) -> Any:
-    """`lay_out_sets` for a number of options, and of variables."""
-
-    @called_by_address
-    def layout(table, chosen, n_blocks, values):
-        _set_layout_intrinsic(table, chosen, n_blocks, values, options, variables)
-
-    return layout
-
-
-@intrinsic
-def _set_layout_intrinsic(typingctx, table, chosen, n_blocks, values, options, variables):
-    def build(context, builder, signature, arguments):
-        _emit_set_layout(builder, arguments[:4], len(options), len(variables))
-        return context.get_dummy_value()
-
-    return types.void(table, chosen, n_blocks, values, options, variables), build
-
-
-def _make_pair_moments(variables: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    """`pair_moments` for a number of variables."""
-
-    @called_by_address
-    def pairs(values, n_blocks, theta, total):
-        _pair_moments_intrinsic(values, n_blocks, theta, total, variables)
-
-    return pairs
-
-
-@intrinsic
-def _pair_moments_intrinsic(typingctx, values, n_blocks, theta, total, variables):
-    def build(context, builder, signature, arguments):
-        _align_stack(builder)
-        _emit_pair_moments(builder, arguments[:4], len(variables))
-        return context.get_dummy_value()
-
-    return types.void(values, n_blocks, theta, total, variables), build
 
 
 @intrinsic
@@ -582,116 +491,6 @@ def block_moments(typingctx, kind, values, position, sizes, theta, side, block, 
     return types.void(
         kind, values, types.int64, both, theta, side, types.int64, scratch, total
     ), build
-
-
-@intrinsic
-def pair_moments(typingctx, address, values, position, n_blocks, theta, total):
-    """Compute the moments of blocks of eight choices between two options, all of weight 1.
-
-    Parameters (in compiled code)
-    ----------
-    address : see `pair_moments_kernel`
-    values : packed variables, flat; `position` the flat position of the first block
-    n_blocks : at most MAX_PAIR_BLOCKS
-    theta : weights
-    total : (2 + d + d(d+1)/2,), filled: log-likelihood, minus the gradient, information; and a
-        product whose logarithm is still to be taken from the log-likelihood. A padding
-        lane with variables of 0 adds a factor of 2 to it, and nothing else.
-    """
-
-    def build(context, builder, signature, arguments):
-        data = _array_data(context, builder, signature, arguments)
-        origin = builder.gep(data(1), [arguments[2]])
-        call_address(builder, arguments[0], [origin, arguments[3], data(4), data(5)])
-        return context.get_dummy_value()
-
-    return types.void(types.int64, values, types.int64, types.int64, theta, total), build
-
-
-@intrinsic
-def pair_slopes(typingctx, address, columns, n_blocks, theta, k, sums):
-    """Sum over choices between two options what derivatives in shape parameters are made of.
-
-    Parameters (in compiled code)
-    ----------
-    address : see `pair_slopes_kernel`
-    columns : (d + n_shape d, n): the other option less the one chosen, of each variable and then
-        of their slopes, shape parameter after shape parameter; 0 beyond the last choice
-    n_blocks : of eight choices
-    theta : (n_pairs, d), of which row k are the weights
-    sums : filled, see `_slope_sum_indices`
-    """
-
-    def build(context, builder, signature, arguments):
-        arrays = [
-            context.make_array(signature.args[i])(context, builder, arguments[i]) for i in (1, 3, 5)
-        ]
-        stride, d = (builder.extract_value(array.shape, 1) for array in arrays[:2])
-        weights = builder.gep(arrays[1].data, [builder.mul(arguments[4], d)])
-        given = [arrays[0].data, stride, arguments[2], weights, arrays[2].data]
-        call_address(builder, arguments[0], given)
-        return context.get_dummy_value()
-
-    number = types.int64
-    return types.void(number, columns, number, theta, number, sums), build
-
-
-@intrinsic
-def set_slopes(typingctx, address, values, plane, n_rows, n_blocks, theta, k, scratch, sums):
-    """Compute the sums of `pair_slopes` over choices among more than two options.
-
-    Parameters (in compiled code)
-    ----------
-    address : see `set_slopes_kernel`
-    values : variables of blocks as `lay_out_sets` writes them, and so many numbers further on, a
-        plane for each shape parameter, their slopes
-    n_rows : options but the one chosen
-    n_blocks : of eight choices; variables beyond the last choice are 0
-    theta : (n_pairs, d), of which row k are the weights
-    scratch : 8 n_rows (1 + n_shape) numbers
-    sums : filled, see `_slope_sum_indices`
-    """
-
-    def build(context, builder, signature, arguments):
-        data = _array_data(context, builder, signature, arguments)
-        d = builder.extract_value(
-            context.make_array(signature.args[5])(context, builder, arguments[5]).shape, 1
-        )
-        weights = builder.gep(data(5), [builder.mul(arguments[6], d)])
-        given = [data(1), *arguments[2:5], weights, data(7), data(8)]
-        call_address(builder, arguments[0], given)
-        return context.get_dummy_value()
-
-    number = types.int64
-    return types.void(number, values, number, number, number, theta, number, scratch, sums), build
-
-
-@intrinsic
-def lay_out_sets(typingctx, address, table, row, chosen, event, n_blocks, values, position):
-    """Write blocks of eight choices in a row, options less the one chosen, which is left out.
-
-    Parameters (in compiled code)
-    ----------
-    address : see `set_layout_kernel`
-    table : variables (rows, n_options, d), flat; `row` the flat position of the first
-    chosen : options taken; `event` the first of them
-    n_blocks : of eight choices
-    values : (n_blocks, n_options - 1, d, 8), flat; `position` the flat position of the first block
-    """
-
-    def build(context, builder, signature, arguments):
-        data = _array_data(context, builder, signature, arguments)
-        given = [
-            builder.gep(data(1), [arguments[2]]),
-            builder.gep(data(3), [arguments[4]]),
-            arguments[5],
-            builder.gep(data(6), [arguments[7]]),
-        ]
-        call_address(builder, arguments[0], given)
-        return context.get_dummy_value()
-
-    number = types.int64
-    return types.void(number, table, number, chosen, number, number, values, number), build
 
 
 @intrinsic
@@ -850,14 +649,6 @@ N_REGISTERS, REGISTER_LANES = _vector_registers()
 # Lanes per exponential: with registers of two, several chains side by side hide latency (measured).
 EXP_LANES = LANES if REGISTER_LANES == 2 else REGISTER_LANES
 TILE_HEIGHT = _variable_strips(N_REGISTERS)[0][1]
-# Variables up to which `pair_moments` beats `block_moments` (measured), by the lanes of a register.
-MAX_PAIR_VARIABLES = {8: 3, 4: 2}.get(REGISTER_LANES, 0)
-# Options times variables: the code of an unrolled layout, and compiling it, grow with them.
-MAX_LAYOUT_COLUMNS = 24
-# Registers that an exponential occupies for its polynomial. Sums that need more than the rest would
-# be written to memory and read back at every exponential.
-EXP_REGISTERS = 12
-MAX_PAIR_BLOCKS = 120  # a product of 8 * 120 factors up to 2 stays below 2^1024 and is finite
 
 
 def _prefetch_schedule(d, n_columns, of_pairs):
@@ -919,265 +710,6 @@ def _emit_blocks(builder, pointers, sizes, d, n_columns, unit_weights=False):
     )
     blocks.add_log_likelihoods()
     blocks.loop_parts(REGISTER_LANES, _BlockMoments.add_products)
-
-
-def _broadcast_weights(builder, emit, theta, d):
-    """theta / log 2 in every lane, so that exponentials are powers of 2."""
-    in_units = ir.Constant(DOUBLE, 1.0 / _LN2)
-    given = [builder.load(builder.gep(theta, [i64(a)])) for a in range(d)]
-    return [emit.broadcast(builder.fmul(weight, in_units)) for weight in given]
-
-
-def _emit_pair_probabilities(emit, weights, x):
-    """Utility q, probability p and p (1 - p) of the option not chosen; and 1 + exp(-|q|)."""
-    builder, zero, one = emit.builder, emit.splat(0.0), emit.splat(1.0)
-    q = emit.mul(weights[0], x[0])
-    for weight, variable in zip(weights[1:], x[1:], strict=True):
-        q = emit.fma(weight, variable, q)
-    lowest = emit.splat(_MIN_EXP_ARGUMENT / _LN2)
-    e = emit.power_of_two(emit.max(emit.sub(zero, emit.absolute(q)), lowest))
-    mass = emit.add(one, e)
-    # p of the likelier option is 1 / mass, of the other e / mass: neither cancels
-    inverse_mass = builder.fdiv(one, mass)
-    rest = emit.mul(e, inverse_mass)
-    p = builder.select(builder.fcmp_ordered(">", q, zero), inverse_mass, rest)
-    return q, p, emit.mul(rest, inverse_mass), mass
-
-
-def _lower_triangle_indices(n):
-    return [(a, c) for a in range(n) for c in range(a + 1)]
-
-
-def _emit_pair_moments(builder, arguments, d):
-    """Emit `pair_moments` for d variables: one loop, whose sums stay in registers."""
-    values, n_blocks, theta, total = arguments
-    emit, pairs = VectorBuilder(builder, REGISTER_LANES), _lower_triangle_indices(d)
-    zero, one = emit.splat(0.0), emit.splat(1.0)
-    weights = _broadcast_weights(builder, emit, theta, d)
-
-    def some_lanes(position, sums):
-        x = [emit.load(values, builder.add(position, i64(a * LANES))) for a in range(d)]
-        q, p, variance, mass = _emit_pair_probabilities(emit, weights, x)
-        top = builder.select(builder.fcmp_unordered(">", q, zero), q, zero)  # NaN stays
-        part = [emit.mul(variance, x[a]) for a in range(d)]
-        first, product, *others = sums
-        return [
-            emit.sub(first, top),
-            emit.mul(product, mass),
-            *(emit.fma(p, x[a], others[a]) for a in range(d)),
-            *(emit.fma(part[a], x[c], others[d + i]) for i, (a, c) in enumerate(pairs)),
-        ]
-
-    def of_block(k, sums):
-        first = builder.mul(k, i64(d * LANES))
-        for lane in range(0, LANES, REGISTER_LANES):  # unrolled: the parts of a block overlap
-            sums = some_lanes(builder.add(first, i64(lane)), sums)
-        return sums
-
-    starts = [zero, one, *[zero] * (d + len(pairs))]
-    top, product, *others = emit.loop_rows(n_blocks, of_block, starts)
-    value = builder.fmul(emit.reduce_lanes(top, emit.add), ir.Constant(DOUBLE, _LN2))
-    numbers = [value, *(emit.reduce_lanes(sums, emit.add) for sums in others)]
-    for j, number in enumerate([*numbers, emit.reduce_lanes(product, emit.mul)]):
-        builder.store(number, builder.gep(total, [i64(j)]))
-
-
-def _slope_sum_indices(d, n_shape):
-    """Indices of the factors of each sum of `pair_slopes`, in five groups.
-
-    Let z_a be the difference of variable a between the option not chosen and the chosen one, dz_qa
-    its slope in shape parameter q, and s_q = sum_a theta_a dz_qa. The groups are the sums of p s_q,
-    of p dz_qa, and with v = p (1 - p) of v z_a z_c, of v z_a s_q, and of v s_q s_o.
-    """
-    both = [(a, q) for a in range(d) for q in range(n_shape)]
-    of_variables, of_shape = _lower_triangle_indices(d), _lower_triangle_indices(n_shape)
-    return [(q, q) for q in range(n_shape)], both, of_variables, both, of_shape
-
-
-def _emit_pair_slopes(builder, arguments, d, n_shape):
-    """Emit `pair_slopes` for d variables and n_shape slopes of each."""
-    columns, stride, n_blocks, theta, sums = arguments
-    emit = VectorBuilder(builder, REGISTER_LANES)
-    weights = _broadcast_weights(builder, emit, theta, d)
-    theta_lanes = [emit.mul(weight, emit.splat(_LN2)) for weight in weights]
-    of_s, of_changes, of_away, of_both, of_slopes = _slope_sum_indices(d, n_shape)
-    rows = [builder.gep(columns, [builder.mul(stride, i64(i))]) for i in range(d * (1 + n_shape))]
-
-    def some_lanes(position, carried):
-        z = [emit.load(row, position) for row in rows]
-        away, changes = z[:d], z[d:]
-        _, p, variance, _ = _emit_pair_probabilities(emit, weights, away)
-        s = []
-        for q in range(n_shape):
-            s.append(emit.mul(theta_lanes[0], changes[q * d]))
-            for a in range(1, d):
-                s[q] = emit.fma(theta_lanes[a], changes[q * d + a], s[q])
-        part = [emit.mul(variance, variable) for variable in away]
-        bent = [emit.mul(variance, slope) for slope in s]
-        added = [(p, s[q]) for q, _ in of_s]
-        added += [(p, changes[q * d + a]) for a, q in of_changes]
-        added += [(part[a], away[c]) for a, c in of_away]
-        added += [(part[a], s[q]) for a, q in of_both]
-        added += [(bent[q], s[o]) for q, o in of_slopes]
-        return [emit.fma(*both, total) for both, total in zip(added, carried, strict=True)]
-
-    n_sums = n_slope_sums(d, n_shape)
-    n_vectors = builder.mul(n_blocks, i64(LANES // REGISTER_LANES))
-
-    def of_vector(k, carried):
-        return some_lanes(builder.mul(k, i64(REGISTER_LANES)), carried)
-
-    ends = emit.loop_rows(n_vectors, of_vector, [emit.splat(0.0)] * n_sums)
-    for j, end in enumerate(ends):
-        builder.store(emit.reduce_lanes(end, emit.add), builder.gep(sums, [i64(j)]))
-
-
-def _emit_set_slopes(builder, arguments, d, n_shape):
-    """Emit `set_slopes` for d variables and n_shape slopes of each."""
-    values, plane, n_rows, n_blocks, theta, scratch, sums = arguments
-    emit, n_parts = VectorBuilder(builder, REGISTER_LANES), LANES // REGISTER_LANES
-    zero, lowest = emit.splat(0.0), emit.splat(_MIN_EXP_ARGUMENT / _LN2)
-    weights = _broadcast_weights(builder, emit, theta, d)
-    theta_lanes = [emit.mul(weight, emit.splat(_LN2)) for weight in weights]
-    of_s, of_changes, of_away, of_both, of_slopes = _slope_sum_indices(d, n_shape)
-    n_first = len(of_s) + len(of_changes)
-    planes = [builder.gep(values, [builder.mul(plane, i64(q))]) for q in range(1 + n_shape)]
-
-    def of_vector(v, carried):
-        block, part = builder.udiv(v, i64(n_parts)), builder.urem(v, i64(n_parts))
-        begin = builder.add(
-            builder.mul(builder.mul(block, n_rows), i64(d * LANES)),
-            builder.mul(part, i64(REGISTER_LANES)),
-        )
-
-        def variables(row, q):
-            first = builder.add(begin, builder.mul(row, i64(d * LANES)))
-            return [emit.load(planes[q], builder.add(first, i64(a * LANES))) for a in range(d)]
-
-        def scratch_slot(row, what=0):
-            position = builder.add(builder.mul(row, i64(1 + n_shape)), i64(what))
-            return scratch, builder.mul(position, i64(REGISTER_LANES))
-
-        def utility(row, tops):
-            q = zero
-            for weight, variable in zip(weights, variables(row, 0), strict=True):
-                q = emit.fma(weight, variable, q)
-            emit.store(q, *scratch_slot(row))
-            return [emit.max(q, tops[0])]
-
-        (top,) = emit.loop_rows(n_rows, utility, [zero])
-
-        def exponential(row, totals):
-            e = emit.power_of_two(emit.max(emit.sub(emit.load(*scratch_slot(row)), top), lowest))
-            emit.store(e, *scratch_slot(row))
-            return [emit.add(totals[0], e)]
-
-        chosen = emit.power_of_two(emit.max(emit.sub(zero, top), lowest))
-        (mass,) = emit.loop_rows(n_rows, exponential, [chosen])
-        inverse_mass = builder.fdiv(emit.splat(1.0), mass)
-
-        def means(row, before):
-            p, away = emit.mul(emit.load(*scratch_slot(row)), inverse_mass), variables(row, 0)
-            emit.store(p, *scratch_slot(row))
-            changes = [variables(row, 1 + q) for q in range(n_shape)]
-            added = []
-            for q in range(n_shape):
-                slope = emit.mul(theta_lanes[0], changes[q][0])
-                for a in range(1, d):
-                    slope = emit.fma(theta_lanes[a], changes[q][a], slope)
-                emit.store(slope, *scratch_slot(row, 1 + q))
-                added.append(slope)
-            added += [changes[q][a] for a, q in of_changes] + away
-            return [emit.fma(p, value, total) for value, total in zip(added, before, strict=True)]
-
-        found = emit.loop_rows(n_rows, means, [zero] * (n_first + d))
-        of_s_here, of_away_here = found[:n_shape], found[n_first:]
-        first = [emit.add(*both) for both in zip(found, carried[:n_first], strict=False)]
-
-        def with_products(p, away, s, before):
-            part, bent = [emit.mul(p, z) for z in away], [emit.mul(p, z) for z in s]
-            added = [(part[a], away[c]) for a, c in of_away]
-            added += [(part[a], s[q]) for a, q in of_both]
-            added += [(bent[q], s[o]) for q, o in of_slopes]
-            return [emit.fma(*both, total) for both, total in zip(added, before, strict=True)]
-
-        def products(row, before):
-            # centred before they are multiplied: no cancellation of large numbers
-            away = [emit.sub(*both) for both in zip(variables(row, 0), of_away_here, strict=True)]
-            slopes = [emit.load(*scratch_slot(row, 1 + q)) for q in range(n_shape)]
-            s = [emit.sub(*both) for both in zip(slopes, of_s_here, strict=True)]
-            return with_products(emit.load(*scratch_slot(row)), away, s, before)
-
-        second = emit.loop_rows(n_rows, products, carried[n_first:])
-        own = emit.mul(chosen, inverse_mass)  # no row: the chosen option differs from itself by 0
-        return [*first, *with_products(own, of_away_here, of_s_here, second)]
-
-    n_sums = n_slope_sums(d, n_shape)
-    n_vectors = builder.mul(n_blocks, i64(n_parts))
-    ends = emit.loop_rows(n_vectors, of_vector, [zero] * n_sums)
-    for j, end in enumerate(ends):
-        builder.store(emit.reduce_lanes(end, emit.add), builder.gep(sums, [i64(j)]))
-
-
-def _emit_set_layout(builder, arguments, m, d):
-    """Emit `lay_out_sets` for m options of d variables."""
-    table, chosen, n_blocks, values = arguments
-    emit, width = VectorBuilder(builder), m * d
-
-    def of_block(b, carried):
-        first = builder.mul(b, i64(LANES * width))
-        rows = [
-            builder.gep(table, [builder.add(first, i64(lane * width))]) for lane in range(LANES)
-        ]
-        position = builder.bitcast(
-            builder.gep(chosen, [builder.mul(b, i64(LANES))]), emit.ints.as_pointer()
-        )
-        chosen_option = builder.load(position)
-        chosen_option.align = 8
-        columns = _load_columns(emit, rows, width)
-        to = builder.mul(b, i64((m - 1) * d * LANES))
-        for a in range(d):
-            x = columns[a::d]
-            own = x[0]
-            for i in range(1, m):
-                own = builder.select(
-                    builder.icmp_signed("==", chosen_option, emit.splat_ints(i)), x[i], own
-                )
-            for i in range(m - 1):
-                after = builder.icmp_signed("<=", chosen_option, emit.splat_ints(i))
-                difference = builder.fsub(builder.select(after, x[i + 1], x[i]), own)
-                emit.store(difference, values, builder.add(to, i64((i * d + a) * LANES)))
-        return []
-
-    emit.loop_rows(n_blocks, of_block, [])
-
-
-def _load_columns(emit, rows, width):
-    """Load eight rows of `width` numbers and transpose them to one vector per column."""
-    found = []
-    while width - len(found) >= LANES:
-        loaded = [emit.load(row, i64(len(found))) for row in rows]
-        found += transpose_lanes(emit, loaded)
-    rest = width - len(found)
-    if found and rest >= 3:  # overlapping loads; one or two columns are gathered faster
-        found += transpose_lanes(emit, [emit.load(row, i64(width - LANES)) for row in rows])[-rest:]
-    for j in range(len(found), width):
-        found += _gather_columns(emit.builder, [emit.builder.gep(row, [i64(j)]) for row in rows], 1)
-    return found
-
-
-def transpose_lanes(emit, rows):
-    """Transpose an 8 x 8 matrix of eight vectors by swapping halves, quarters and neighbours."""
-    index = ir.VectorType(_INT32, LANES)
-    for step in (4, 2, 1):
-        low = [j if not j & step else LANES + j - step for j in range(LANES)]
-        high = [j + step if not j & step else LANES + j for j in range(LANES)]
-        masks = [ir.Constant(index, numbers) for numbers in (low, high)]
-        for k in range(LANES):
-            if not k & step:
-                both = rows[k], rows[k + step]
-                rows[k], rows[k + step] = (emit.builder.shuffle_vector(*both, m) for m in masks)
-    return rows
 
 
 class _BlockMoments:

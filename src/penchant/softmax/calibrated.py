@@ -374,18 +374,24 @@ def checked_seed(rng: np.random.Generator | None, n_drawn: int, has_prior: bool)
     """Seed from the generator, after checks that choices can be drawn from the estimate."""
     if has_prior:
         raise DataError(
-            f"{interval_kind_argument('calibrated')} must have plain maximum likelihood; got a "
-            "prior, a "
-            f"penalty or constraints. Fit without them, or use {interval_kind_argument('profile')}."
+            interval_kind_argument("calibrated"),
+            "must have plain maximum likelihood",
+            got="a prior, a penalty or constraints",
+            fix=f"Fit without them, or use {interval_kind_argument('profile')}.",
         )
     if not isinstance(rng, np.random.Generator):
         raise DataError(
-            f"rng must be a numpy.random.Generator with {interval_kind_argument('calibrated')}; "
-            f"got {rng!r}. Pass numpy.random.default_rng(1)."
+            "rng",
+            f"must be a numpy.random.Generator with {interval_kind_argument('calibrated')}",
+            got=repr(rng),
+            fix="Pass numpy.random.default_rng(1).",
         )
     if n_drawn < CALIBRATION.min_draws:
         raise DataError(
-            f"n_drawn must be at least {CALIBRATION.min_draws}; got {n_drawn}. {N_DRAWN} is usual."
+            "n_drawn",
+            f"must be at least {CALIBRATION.min_draws}",
+            got=n_drawn,
+            fix=f"{N_DRAWN} is usual.",
         )
     return int(rng.integers(2**63))
 
@@ -452,9 +458,10 @@ class LinearCalibration:
         choices = self.choices
         if choices.weights is not None:
             raise DataError(
-                f"choices must count once each with {interval_kind_argument('calibrated')}; got "
-                "weights. "
-                f"Repeat the decisions instead, or use {interval_kind_argument('profile')}."
+                "choices",
+                f"must count once each with {interval_kind_argument('calibrated')}",
+                got="weights",
+                fix=f"Repeat the decisions instead, or use {interval_kind_argument('profile')}.",
             )
         sizes = np.diff(choices.first_row)
         n, m = len(sizes), int(sizes.max())

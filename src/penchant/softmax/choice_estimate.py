@@ -16,7 +16,7 @@ from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices, NaturalParameters
 from penchant.choices.scan_protocols import Chunks
-from penchant.errors import DataError, argument, either, interval_kind_argument, weak_prior_argument
+from penchant.errors import DataError, argument, interval_kind_argument, weak_prior_argument
 from penchant.softmax.calibrated import (
     N_DRAWN,
     LinearCalibration,
@@ -35,7 +35,7 @@ from penchant.softmax.estimate_source import (
 from penchant.softmax.hypotheses import (
     Hypothesis,
     LinearProfile,
-    Parameter,
+    ParameterEstimate,
     Profile,
     TestResult,
     clustered_covariance,
@@ -62,8 +62,10 @@ def predict_probabilities(theta: Vector, names: Sequence[str], choices: Any, ava
     if not np.isfinite(theta).all():
         missing = [n for n, t in zip(names, theta, strict=True) if not np.isfinite(t)]
         raise DataError(
-            f"predict must have a finite estimate; got none for {', '.join(missing)}. Fit with "
-            f"{weak_prior_argument()} to predict."
+            "predict",
+            "must have a finite estimate",
+            got=f"none for {', '.join(missing)}",
+            fix=f"Fit with {weak_prior_argument()} to predict.",
         )
     if isinstance(choices, Chunks):
         return choices.map_chunks(ProbabilitiesAt(theta, tuple(names)), "Predicting")
@@ -73,8 +75,10 @@ def predict_probabilities(theta: Vector, names: Sequence[str], choices: Any, ava
     unknown = [name for name in names if name not in choices.names]
     if unknown:
         raise DataError(
-            f"choices must have the variables of the estimate; got none named {', '.join(unknown)} "
-            f"among {', '.join(choices.names)}. Add or rename them."
+            "choices",
+            "must have the variables of the estimate",
+            got=f"none named {', '.join(unknown)} among {', '.join(choices.names)}",
+            fix="Add or rename them.",
         )
     p = np.exp(log_probabilities(theta, choices.select(names)))
     sizes = np.diff(choices.first_row)
@@ -176,7 +180,7 @@ class ChoiceSource(EstimateSource):
 
     def parameters(
         self, estimates: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
-    ) -> list[tuple[Parameter, ...]]:
+    ) -> list[tuple[ParameterEstimate, ...]]:
         """Natural parameters with intervals; from standard errors only, where there is a map."""
         return [
             estimate.source._with_intervals(estimate, level, kind, rng) for estimate in estimates
@@ -184,7 +188,7 @@ class ChoiceSource(EstimateSource):
 
     def _with_intervals(
         self, estimate: EstimateFields, level: float, kind: IntervalKind, rng: Rng
-    ) -> tuple[Parameter, ...]:
+    ) -> tuple[ParameterEstimate, ...]:
         if isinstance(self.map, DetachedSource):
             return self.map.at(level, kind)
         names, values, covariance = self.natural(estimate)
@@ -228,8 +232,10 @@ class ChoiceSource(EstimateSource):
         if space == "parameters" and self.map is not None:
             if kind != "wald":
                 raise DataError(
-                    f"kind must be 'wald' for natural parameters of choices; got {kind!r}. "
-                    "Ask for theta, or fit the model itself."
+                    "kind",
+                    "must be 'wald' for natural parameters of choices",
+                    got=repr(kind),
+                    fix="Ask for theta, or fit the model itself.",
                 )
             known = {p.name: p for p in self._with_intervals(estimate, level, "wald", None)}
             return np.array([(known[name].low, known[name].high) for name in names])
@@ -332,9 +338,10 @@ class ChoiceSource(EstimateSource):
         labels = choices.subject if cluster is None else cluster
         if labels is None:
             raise DataError(
-                f"{either('cluster', '--subject')} must be given where the choices have no "
-                "subject; got None. "
-                + either("Pass one label per decision.", "Name its column with --subject.")
+                "cluster",
+                "must be given where the choices have no subject",
+                got="None",
+                fix=f"{argument('Pass one label per decision')}.",
             )
         theta = _finite_theta(estimate, "clustered()")
         return clustered_covariance(theta, estimate.inverse_information, choices, labels)
@@ -344,8 +351,10 @@ class ChoiceSource(EstimateSource):
         choices = self._require_choices("likelihood_ratio_test()")
         if estimate.method != "maximum likelihood" or self.constraints is not None:
             raise DataError(
-                "likelihood_ratio_test() must have plain maximum likelihood; got a prior, a "
-                "penalty or constraints. Fit without them, or use the Wald test."
+                "likelihood_ratio_test()",
+                "must have plain maximum likelihood",
+                got="a prior, a penalty or constraints",
+                fix="Fit without them, or use the Wald test.",
             )
         asked = Hypothesis.of(hypothesis, estimate.names)
         free = self._unidentified_directions(estimate)
@@ -361,8 +370,10 @@ class ChoiceSource(EstimateSource):
         """Choice probabilities, Eq. (3)."""
         if average:
             raise DataError(
-                "average must be left out for choices; got True. It averages over the shape "
-                "parameters of a model."
+                "average",
+                "must be left out for choices",
+                got="True",
+                fix="It averages over the shape parameters of a model.",
             )
         if data is None and self.chunked is not None:
             return predict_probabilities(estimate.theta, estimate.names, self.chunked.chunks, None)
@@ -390,8 +401,10 @@ class ChoiceSource(EstimateSource):
         # a cheap check; other choices of the same number cannot be told apart
         if choices.n_decisions != estimate.n_decisions:
             raise DataError(
-                f"choices must be those of the fit ({estimate.n_decisions} decisions); "
-                f"got {choices.n_decisions}. Attach the data that the estimate was made from."
+                "choices",
+                f"must be those of the fit ({estimate.n_decisions} decisions)",
+                got=choices.n_decisions,
+                fix="Attach the data that the estimate was made from.",
             )
         return dataclasses.replace(self, data=choices)
 
@@ -402,12 +415,17 @@ class ChoiceSource(EstimateSource):
     def _require_choices(self, what: str) -> Choices:
         if self.chunked is not None:
             raise DataError(
-                f"{what} must have choices in memory; got a scan. Pass some of them, or fit them."
+                what,
+                "must have choices in memory",
+                got="a scan",
+                fix="Pass some of them, or fit them.",
             )
         if self.data is None:
             raise DataError(
-                f"{what} must have the choices, which are not stored with an estimate; "
-                "got none. Call estimate.attach(choices) first."
+                what,
+                "must have the choices, which are not stored with an estimate",
+                got="none",
+                fix="Call estimate.attach(choices) first.",
             )
         return self.data
 
@@ -416,6 +434,8 @@ def _finite_theta(estimate: EstimateFields, what: str) -> Vector:
     if np.isfinite(estimate.theta).all():
         return estimate.theta
     raise DataError(
-        f"{what} must have a finite estimate; got status {estimate.status!r}. Use "
-        f"{argument('method', 'firth')} or {either('a parameter_prior', '--prior weak')}."
+        what,
+        "must have a finite estimate",
+        got=f"status {estimate.status!r}",
+        fix=f"Use {argument('method', 'firth')} or {argument('a parameter_prior')}.",
     )

@@ -9,23 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, TypeVar
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import ChoiceColumns, Chunks
 from penchant.output import format_count
 from penchant.softmax import _kernels as kernels
 from penchant.softmax._simd import LANES, moment_kernel
-from penchant.softmax.identification import (
-    padded_triangle,
-    total_rows,
-    triangle_of_centred_rows,
-    whole_numbers,
-)
+from penchant.softmax.identification import total_rows, whole_numbers
 from penchant.softmax.likelihood import (
     MAX_PACKED_VARIABLES,
     Moments,
@@ -39,9 +34,8 @@ from penchant.softmax.likelihood import (
     workspace_for,
 )
 from penchant.softmax.newton import maximise
-from penchant.softmax.separation import small_difference_bound
 from penchant.softmax.solution import scaled_inverse
-from penchant.softmax.solve import StableChoiceLikelihood, StableMoments
+from penchant.softmax.stable_newton import StableChoiceLikelihood, StableMoments
 
 T = TypeVar("T")
 Transform = Callable[[Choices], Choices]
@@ -97,19 +91,6 @@ class ChunkReducer:
     def with_transform(self, transform: Transform) -> ChunkReducer:
         """Reducer with one more transform."""
         return replace(self, transforms=(*self.transforms, transform))
-
-
-@dataclass(frozen=True)
-class RescaledWeights:
-    """Weights divided by a unit."""
-
-    unit: float
-
-    def __call__(self, choices: Choices) -> Choices:
-        """Choices with weights in that unit."""
-        if choices.weights is None:
-            return choices
-        return replace(choices, weights=choices.weights / self.unit)
 
 
 @dataclass(frozen=True)
@@ -219,77 +200,53 @@ def merge_moments(one: Moments, other: Moments) -> Moments:
     )
 
 
-@dataclass(frozen=True)
-class ChunkSummarizer:
-    """Work of the first pass: summarize a chunk, with its own maximum if it has a good one."""
-
-    with_start: bool = True
-
-    def __call__(self, choices: Choices) -> ChunkSummary:
-        """Summarize these choices."""
-        likelihood = likelihood_of(choices, 1)  # one thread: engines run chunks side by side
-        d, sizes, weights = choices.n_parameters, choices.n_options, choices.weights
-        pull, information = np.zeros(d), np.zeros((d, d))
-        if self.with_start:
-            found = maximise(likelihood, max_steps=MAX_CHUNK_STEPS)
-            if (
-                found.ending == "converged"
-                and scaled_inverse(found.information)[1] < MAX_CHUNK_CONDITION
-            ):
-                pull, information = found.information @ found.theta, found.information
-        largest = 1.0 if weights is None else float(weights.max())
-        furthest = None
-        if choices.offset is not None:
-            furthest = StableChoiceLikelihood.of(
-                choices, likelihood.largest_values_and_differences[1]
-            ).largest_offset
-        labels = choices.subject_labels
-        return ChunkSummary(
-            n_decisions=choices.n_decisions,
-            n_rows=choices.n_rows,
-            n_options=(int(sizes.min()), int(sizes.max())),
-            n_single=int((sizes == 1).sum()),
-            n_without_weight=0 if weights is None else int((weights == 0).sum()),
-            total_weight=choices.total_weight,
-            largest_weight=largest,
-            relative_weight=choices.n_decisions
-            if weights is None
-            else float((weights / largest).sum())
-            if largest > 0
-            else 0.0,
-            sizes=np.bincount(sizes, weights).astype(np.float64),
-            largest=likelihood.largest_values_and_differences,
-            whole=whole_numbers(choices),
-            spread=likelihood.spread(),
-            total_rows=total_rows(choices),
-            at_zero=likelihood.moments(np.zeros(d)),
-            pull=pull,
-            information=information,
-            largest_offset=furthest,
-            subjects=frozenset() if labels is None else frozenset(labels),
-            weighted=weights is not None,
-        )
+def summarize_choices(choices: Choices, with_start: bool = True) -> ChunkSummary:
+    """Summarize choices; `with_start`: with a maximum of their own if they have a good one."""
+    likelihood = likelihood_of(choices, 1)  # one thread: engines run chunks side by side
+    d, sizes, weights = choices.n_parameters, choices.n_options, choices.weights
+    pull, information = np.zeros(d), np.zeros((d, d))
+    if with_start:
+        found = maximise(likelihood, max_steps=MAX_CHUNK_STEPS)
+        if (
+            found.ending == "converged"
+            and scaled_inverse(found.information)[1] < MAX_CHUNK_CONDITION
+        ):
+            pull, information = found.information @ found.theta, found.information
+    largest = 1.0 if weights is None else float(weights.max())
+    relative = 0.0
+    if weights is None:
+        relative = float(choices.n_decisions)
+    elif largest > 0:
+        relative = float((weights / largest).sum())
+    differences = likelihood.largest_values_and_differences[1]
+    labels = choices.subject_labels
+    return ChunkSummary(
+        n_decisions=choices.n_decisions,
+        n_rows=choices.n_rows,
+        n_options=(int(sizes.min()), int(sizes.max())),
+        n_single=int((sizes == 1).sum()),
+        n_without_weight=0 if weights is None else int((weights == 0).sum()),
+        total_weight=choices.total_weight,
+        largest_weight=largest,
+        relative_weight=relative,
+        sizes=np.bincount(sizes, weights).astype(np.float64),
+        largest=likelihood.largest_values_and_differences,
+        whole=whole_numbers(choices),
+        spread=likelihood.spread(),
+        total_rows=total_rows(choices),
+        at_zero=likelihood.moments(np.zeros(d)),
+        pull=pull,
+        information=information,
+        largest_offset=StableChoiceLikelihood.of(choices, differences).largest_offset,
+        subjects=frozenset() if labels is None else frozenset(labels),
+        weighted=weights is not None,
+    )
 
 
 def summarize_chunks(reducer: ChunkReducer, with_start: bool = True) -> ChunkSummary:
     """Summarize all choices in one pass."""
-    parts = reducer.map_chunks(ChunkSummarizer(with_start), "first look")
-    found = next(parts)
-    for part in parts:
-        found = found + part
-    return found
-
-
-@dataclass(frozen=True)
-class NegligibleDifferences:
-    """Argument `negligible` of `separation.may_depend_on_small` at a theta."""
-
-    theta: Vector
-    largest: Vector
-
-    def __call__(self, choices: Choices) -> Vector:
-        """Bound for these choices, (1,); the sum over chunks bounds that of all choices."""
-        return small_difference_bound(choices, self.theta, self.largest)
+    work = partial(summarize_choices, with_start=with_start)
+    return reduce(ChunkSummary.__add__, reducer.map_chunks(work, "first look"))
 
 
 @dataclass(frozen=True)
@@ -340,66 +297,16 @@ class ChunkedLikelihood:
         parts = self.reducer.map_chunks(MomentsAt(theta.copy()), "likelihood")
         return reduce(merge_moments, parts)
 
-    def small_difference_bound(self, theta: Vector) -> Vector:
-        """Argument `negligible` of `separation.may_depend_on_small`, summed over chunks: (1,)."""
-        work = NegligibleDifferences(theta, self.largest_values_and_differences[1])
-        return reduce(np.add, self.reducer.map_chunks(work, "small differences"))
-
     def spread(self) -> Matrix:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
         return self.summary.spread
 
 
-@dataclass(frozen=True)
-class CentredTriangle:
-    """R of the QR factorisation of centred rows."""
-
-    columns: IntVector
-    unit: Vector
-
-    def __call__(self, choices: Choices) -> Matrix:
-        """R of these choices."""
-        return triangle_of_centred_rows(choices, self.columns, self.unit)
-
-
-@dataclass(frozen=True)
-class ChunkedScatter:
-    """The scatter of all chunks."""
-
-    reducer: ChunkReducer
-    summary: ChunkSummary
-
-    def whole_numbers(self) -> BoolVector:
-        """Variables that hold nothing but whole numbers."""
-        return self.summary.whole
-
-    def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
-        """R of the QR factorisation of all rows: that of the triangles of chunks, in order."""
-        triangle: Matrix = np.zeros((0, len(columns)))
-        for part in self.reducer.map_chunks(CentredTriangle(columns, unit), "identification"):
-            triangle = np.asarray(np.linalg.qr(np.vstack([triangle, part]), mode="r"))
-        return padded_triangle(triangle)
-
-    def total_rows(self) -> float:
-        """Number of rows on offer, each counted as often as its decision."""
-        return self.summary.total_rows
-
-
-@dataclass(frozen=True)
-class StableMomentsAt:
-    """Stable moments of choices at a theta."""
-
-    theta: Vector
-    largest_differences: Vector
-    share: float
-
-    def __call__(self, choices: Choices) -> StableMoments:
-        """Stable moments of these choices."""
-        return (
-            StableChoiceLikelihood.of(choices, self.largest_differences)
-            .with_share(self.share)
-            .moments(self.theta)
-        )
+def _stable_moments(
+    choices: Choices, theta: Vector, largest_differences: Vector, share: float
+) -> StableMoments:
+    likelihood = StableChoiceLikelihood.of(choices, largest_differences)
+    return likelihood.with_share(share).moments(theta)
 
 
 @dataclass(frozen=True)
@@ -417,7 +324,12 @@ class ChunkedStableLikelihood:
 
     def moments(self, theta: Vector) -> StableMoments:
         """Sums over chunks, rescaled from the unit of each to the largest unit."""
-        work = StableMomentsAt(theta.copy(), self.largest_differences, self.share)
+        work = partial(
+            _stable_moments,
+            theta=theta.copy(),
+            largest_differences=self.largest_differences,
+            share=self.share,
+        )
         parts = list(self.reducer.map_chunks(work, "careful steps"))
         unit = max(part.log_unit for part in parts)  # shares are at most 1: none overflows
         shares = [float(np.exp(part.log_unit - unit)) for part in parts]

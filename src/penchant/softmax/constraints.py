@@ -19,20 +19,18 @@ import numpy as np
 import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.choices import Choices
-from penchant.errors import DataError, closest_match_hint, either
-from penchant.softmax import separation as separating
+from penchant.errors import DataError, closest_match_hint
+from penchant.softmax.decisions import Decisions
 from penchant.softmax.identification import Identification
-from penchant.softmax.likelihood import Likelihood, likelihood_of
+from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import UNDECIDED, Maximum, Quadratic, RestrictedLikelihood, maximise
-from penchant.softmax.separation import UnsolvedProgramError, clean_direction
-from penchant.softmax.solution import (
-    Solution,
-    blank,
-    choices_in_coordinates,
-    penalised_solution,
-    scaled_inverse,
+from penchant.softmax.separation import (
+    Recession,
+    UnsolvedProgramError,
+    clean_direction,
+    recession,
 )
+from penchant.softmax.solution import Solution, blank, penalised_solution, scaled_inverse
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +87,21 @@ class Constraints:
         bound = np.atleast_1d(np.array(self.bound, dtype=np.float64))
         if matrix.ndim != 2 or bound.shape != (len(matrix),) or not np.isfinite(matrix).all():
             raise DataError(
-                f"{either('constraints', '--constraint')} must be a matrix (n_constraints, "
-                f"n_parameters) with one bound per row; got shapes {matrix.shape} and "
-                f"{bound.shape}. Match them."
+                "constraints",
+                "must be a matrix (n_constraints, n_parameters) with one bound per row",
+                got=f"shapes {matrix.shape} and {bound.shape}",
+                fix="Match them.",
             )
         if not np.abs(matrix).max(axis=1, initial=0.0).all():
             raise DataError(
-                f"{either('constraints', '--constraint')} must each name a parameter; got a row of "
-                "zeros. Leave it out."
+                "constraints",
+                "must each name a parameter",
+                got="a row of zeros",
+                fix="Leave it out.",
             )
         if not np.isfinite(bound).all():
             raise DataError(
-                f"{either('bound', 'The bound of --constraint')} must be finite; got "
-                f"{bound.tolist()}. Leave that row out."
+                "bound", "must be finite", got=bound.tolist(), fix="Leave that row out."
             )
         object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "bound", bound)
@@ -126,9 +126,10 @@ class Constraints:
         for name in bounds:
             if name not in known:
                 raise DataError(
-                    f"{either('constraints', '--constraint')} must name variables; got {name!r}, "
-                    "but they are "
-                    f"{', '.join(known)}.{closest_match_hint(name, known) or ' Correct it.'}"
+                    "constraints",
+                    "must name variables",
+                    got=f"{name!r}, but they are {', '.join(known)}",
+                    fix=closest_match_hint(name, known) or "Correct it.",
                 )
         matrix = np.zeros((len(bounds), len(known)))
         for i, name in enumerate(bounds):
@@ -184,8 +185,10 @@ class Constraints:
         open_ = np.abs(matrix).max(axis=1, initial=0.0) > 1e-12 * np.abs(self.matrix).max(axis=1)
         if (bound[~open_] > 1e-12 * size[~open_]).any():
             raise InfeasibleError(
-                f"{either('constraints', '--constraint')} must hold on the plane asked for; got "
-                "one that nowhere does. Choose another value."
+                "constraints",
+                "must hold on the plane asked for",
+                got="one that nowhere does",
+                fix="Choose another value.",
             )
         if not open_.any():
             return None
@@ -208,8 +211,10 @@ def _feasible_point_nearest_zero(matrix: Matrix, bound: Vector) -> Vector:
     residual = system @ multipliers - goal
     if abs(residual[-1]) < 1e-12:  # the dual fits exactly: no feasible point (Farkas' lemma)
         raise InfeasibleError(
-            f"{either('constraints', '--constraint')} must leave some theta; got inequalities that "
-            "contradict each other. Remove one."
+            "constraints",
+            "must leave some theta",
+            got="inequalities that contradict each other",
+            fix="Remove one.",
         )
     return np.asarray(-residual[:-1] / residual[-1] * unit)
 
@@ -375,8 +380,7 @@ def null_basis(rows: Matrix, n: int, scale: Vector | None = None) -> Matrix:
 
 
 def constrained(
-    choices: Choices,
-    likelihood: Likelihood,
+    decisions: Decisions,
     known: Identification,
     constraints: Constraints,
     applied: Constraints,
@@ -389,26 +393,23 @@ def constrained(
     constraints, if it was computed.
     """
     basis = np.diag(1.0 / known.scale) if known.basis is None else known.basis
-    work = likelihood
+    work: Likelihood = RestrictedLikelihood(decisions.likelihood, np.zeros(len(basis)), basis)
     if known.basis is not None:
-        work = likelihood_of(choices_in_coordinates(choices, basis))
-        inside = applied.restricted_to(np.zeros(len(basis)), basis)
-    else:
-        work = RestrictedLikelihood(likelihood, np.zeros(len(basis)), basis)
-        inside = applied.restricted_to(np.zeros(len(basis)), basis)
+        work = decisions.in_coordinates(basis).likelihood
+    inside = applied.restricted_to(np.zeros(len(basis)), basis)
     assert inside is not None  # the caller left out constraints on unidentified directions
     none = Quadratic.none(basis.shape[1])
     begin = None if near is None else np.asarray(np.linalg.solve(basis, near), np.float64)
     maximum, active = maximise_constrained(work, inside, none, max_steps, begin)
     if known.complete:  # else a recession direction may be an unidentified one
         try:
-            found = separating.recession(choices, known.scale, cone=constraints.matrix)
+            found = recession(decisions.cone(known.scale, allowed=constraints.matrix))
         except UnsolvedProgramError:
             found, maximum = None, replace(maximum, ending=UNDECIDED)
         if found is not None:
             point = _snap_to_bounds(basis @ maximum.theta, inside, active, basis)
             return _separated_solution(known, found, maximum, point)
-    solution = constrained_maximum(choices, known, maximum, inside, active, basis)
+    solution = constrained_maximum(known, maximum, inside, active, basis)
     if len(active) == len(constraints.bound):
         return solution
     reached = np.array(inside.labels)[active]
@@ -416,7 +417,6 @@ def constrained(
 
 
 def constrained_maximum(
-    choices: Choices,
     known: Identification,
     maximum: Maximum,
     inside: Constraints,
@@ -465,7 +465,7 @@ def _snap_to_bounds(
 
 
 def _separated_solution(
-    known: Identification, found: separating.Recession, maximum: Maximum, point: Vector
+    known: Identification, found: Recession, maximum: Maximum, point: Vector
 ) -> Solution:
     """Solution without a maximum inside the constraints; the last value is the supremum to 1e-8."""
     d = len(known.scale)

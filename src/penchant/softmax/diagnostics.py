@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
 from penchant._typing import Vector
 from penchant.errors import (
+    Code,
     argument,
-    either,
     linearisation_advice,
     prior_advice,
     profile_interval_advice,
     weak_prior_argument,
 )
+from penchant.records import AtLeast
 
+Direction: TypeAlias = Mapping[str, float]  # entries of a direction of theta, by parameter
+Count: TypeAlias = Annotated[int, AtLeast(0)]
+Certificate = Literal["newton", "linear program", "prior", "penalty"]
 LARGEST_RATIO = 1.0  # beyond, a deviation exceeds the nominal value and linearising is no guide
 OUTSIDE: Literal["outside the model"] = "outside the model"
 
@@ -122,7 +126,7 @@ Status = Literal[
 class Combination:
     """A combination of parameters that can be estimated although its parts cannot."""
 
-    weights: Mapping[str, float]
+    weights: Direction
     estimate: float
     standard_error: float
 
@@ -148,9 +152,9 @@ class Separation:
     """
 
     kind: Literal["complete", "quasi-complete"]
-    direction: Mapping[str, float]
+    direction: Direction
     supremum: float
-    n_resolved: int
+    n_resolved: Count
 
 
 @dataclass(frozen=True)
@@ -179,16 +183,16 @@ class Diagnostics:
         Constraints that hold with equality.
     """
 
-    rank: int
-    null_directions: tuple[Mapping[str, float], ...]
+    rank: Count
+    null_directions: tuple[Direction, ...]
     combinations: tuple[Combination, ...]
-    decisions_needed: int
+    decisions_needed: Count
     separation: Separation | None
-    near_separation: Mapping[str, float] | None
+    near_separation: Direction | None
     condition: float
-    iterations: int
+    iterations: Count
     decrement: float
-    certificate: str | None
+    certificate: Certificate | None
     bounds: tuple[str, ...]
 
 
@@ -209,7 +213,7 @@ def describe_combination(weights: Mapping[str, float], digits: int = 3) -> str:
 
 
 def _interaction_advice(name: str) -> str:
-    return either(f"interact {name} with the options", f"use --interact {name}")
+    return argument("interact {} with the options", Code(name))
 
 
 def not_identified_sentence(

@@ -15,11 +15,11 @@ from penchant.choices import Choices
 from penchant.errors import DataError, closest_match_hint, interval_kind_argument
 from penchant.output import (
     Backend,
+    Columns,
     FrameExport,
     Table,
     format_number,
     format_p_value,
-    frame_backend,
     make_frame,
 )
 from penchant.softmax import serialization
@@ -34,7 +34,7 @@ from penchant.softmax.estimate_source import (
 )
 from penchant.softmax.hypotheses import (
     Hypothesis,
-    Parameter,
+    ParameterEstimate,
     RatioInterval,
     TestResult,
     delta_method,
@@ -136,8 +136,10 @@ class Estimate(EstimateFields, FrameExport):
         """Number of linear weights; the shape parameters follow them."""
         if self.source.n_weights is None:
             raise DataError(
-                "n_weights must be told by the model, which is not kept with an estimate; got "
-                "none. Fit again with fit(data, model)."
+                "n_weights",
+                "must be told by the model, which is not kept with an estimate",
+                got="none",
+                fix="Fit again with fit(data, model).",
             )
         return self.source.n_weights
 
@@ -210,7 +212,10 @@ class Estimate(EstimateFields, FrameExport):
         check_level(level)
         if kind not in KINDS:
             raise DataError(
-                f"kind must be 'wald', 'profile' or 'calibrated'; got {kind!r}. Choose one."
+                "kind",
+                "must be 'wald', 'profile' or 'calibrated'",
+                got=repr(kind),
+                fix="Choose one.",
             )
         space, names = self._requested_parameters(of)
         found: Matrix = self.source.intervals([self], names, space, level, kind, rng, n_drawn)[0]
@@ -234,8 +239,10 @@ class Estimate(EstimateFields, FrameExport):
         every = tuple(dict.fromkeys((*known[self.source.space], *self.natural_names, *self.names)))
         wrong = next((name for name in asked if name not in every), asked[0])
         raise DataError(
-            f"parameters must be among {', '.join(every)}; got {wrong!r}."
-            f"{closest_match_hint(wrong, every) or ' Correct it.'}"
+            "parameters",
+            f"must be among {', '.join(every)}",
+            got=repr(wrong),
+            fix=closest_match_hint(wrong, every) or "Correct it.",
         )
 
     def _space_of(self, names: Iterable[Any]) -> Space | None:
@@ -261,7 +268,7 @@ class Estimate(EstimateFields, FrameExport):
         return self.source.natural(self)[2]
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[ParameterEstimate, ...]:
         """Natural parameters (theta itself if there are none), with 95 % intervals.
 
         Those of an estimate that was read from a file have the intervals that were written.
@@ -270,7 +277,7 @@ class Estimate(EstimateFields, FrameExport):
 
     def parameters_at(
         self, level: float, kind: IntervalKind = "wald", rng: Rng = None
-    ) -> tuple[Parameter, ...]:
+    ) -> tuple[ParameterEstimate, ...]:
         """Natural parameters with intervals at this level; "calibrated" ones need an rng.
 
         Those of a linearised fit that rest on a deviation which is not small keep what the paper's
@@ -287,20 +294,23 @@ class Estimate(EstimateFields, FrameExport):
         return found
 
     @cached_property
-    def _parameters_by_interval(self) -> dict[tuple[float, IntervalKind], tuple[Parameter, ...]]:
+    def _parameters_by_interval(
+        self,
+    ) -> dict[tuple[float, IntervalKind], tuple[ParameterEstimate, ...]]:
         """Parameters that were asked for: intervals of separated choices take a second to find."""
         return {}
 
-    def meaningful(self, found: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    def meaningful(self, found: tuple[ParameterEstimate, ...]) -> tuple[ParameterEstimate, ...]:
         """Parameters with standard errors and intervals only where these mean something."""
         if self.validity is None:
             return found
         lost, nan = self.validity.without_meaning, float("nan")
         return tuple(
-            Parameter(p.name, p.estimate, nan, nan, nan) if p.name in lost else p for p in found
+            ParameterEstimate(p.name, p.estimate, nan, nan, nan) if p.name in lost else p
+            for p in found
         )
 
-    def __getitem__(self, name: str) -> Parameter:
+    def __getitem__(self, name: str) -> ParameterEstimate:
         """The parameter of this name: a natural one, or else an entry of theta."""
         for p in (
             *self.parameters,
@@ -310,13 +320,15 @@ class Estimate(EstimateFields, FrameExport):
                 return p
         known = dict.fromkeys((*self.natural_names, *self.names))
         raise DataError(
-            f"name must be one of {', '.join(known)}; got {name!r}."
-            f"{closest_match_hint(str(name), known) or ' Choose one.'}"
+            "name",
+            f"must be one of {', '.join(known)}",
+            got=repr(name),
+            fix=closest_match_hint(str(name), known) or "Choose one.",
         )
 
     def transform(
         self, function: Callable[[Vector], Any], names: Sequence[str] = (), level: float = 0.95
-    ) -> tuple[Parameter, ...]:
+    ) -> tuple[ParameterEstimate, ...]:
         """Functions of theta with delta-method standard errors."""
         values = np.atleast_1d(np.asarray(function(self.theta), dtype=np.float64))
         labels = tuple(names) or tuple(f"f{i + 1}" for i in range(len(values)))
@@ -339,8 +351,10 @@ class Estimate(EstimateFields, FrameExport):
     def _index(self, name: str) -> int:
         if name not in self.names:
             raise DataError(
-                f"parameters must be among {', '.join(self.names)}; got {name!r}."
-                f"{closest_match_hint(name, self.names) or ' Correct it.'}"
+                "parameters",
+                f"must be among {', '.join(self.names)}",
+                got=repr(name),
+                fix=closest_match_hint(name, self.names) or "Correct it.",
             )
         return self.names.index(name)
 
@@ -440,7 +454,9 @@ class Estimate(EstimateFields, FrameExport):
         """Estimate with its data, after it was read from a file."""
         return dataclasses.replace(self, source=self.source.attached(self, data))
 
-    def detached(self, found: tuple[Parameter, ...], level: float, kind: IntervalKind) -> Estimate:
+    def detached(
+        self, found: tuple[ParameterEstimate, ...], level: float, kind: IntervalKind
+    ) -> Estimate:
         """Estimate without data and model, with these natural parameters."""
         words, n = self.source.model_words, self.source.n_weights
         ratios = self.source.has_ratios(self)
@@ -540,7 +556,7 @@ class Estimate(EstimateFields, FrameExport):
             notes += [self._parameter_note(p, level) for p in self.parameters_at(level)]
         return (*notes, *self.notes)
 
-    def _parameter_note(self, p: Parameter, level: float) -> str:
+    def _parameter_note(self, p: ParameterEstimate, level: float) -> str:
         """A natural parameter in words; of one without meaning, why it has none."""
         if self.validity is not None and p.name in self.validity.without_meaning:
             return (
@@ -580,7 +596,7 @@ class Estimate(EstimateFields, FrameExport):
     def to_frame(
         self,
         level: float = 0.95,
-        backend: Backend | None = None,
+        backend: Backend = "pandas",
         kind: IntervalKind = "wald",
         rng: Rng = None,
     ) -> Any:
@@ -589,9 +605,15 @@ class Estimate(EstimateFields, FrameExport):
         The parameters are theta of choices, and else the natural ones; those of a linearised fit
         with the ratio that says how far to trust them.
         """
+        return make_frame(self.frame_columns(level, kind, rng), backend)
+
+    def frame_columns(
+        self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None
+    ) -> Columns:
+        """Columns of the data frame."""
         if self.source.space == "theta" and self.validity is None:
             low_high = self.interval(level, kind, "theta", rng=rng)
-            columns: dict[str, Any] = {
+            return {
                 "name": self.names,
                 "estimate": self.theta.tolist(),
                 "standard_error": self.standard_errors.tolist(),
@@ -600,16 +622,15 @@ class Estimate(EstimateFields, FrameExport):
                 "low": low_high[:, 0].tolist(),
                 "high": low_high[:, 1].tolist(),
             }
-            return make_frame(columns, backend or frame_backend(self))
         found = self.parameters_at(level, kind, rng)
-        columns = {
+        columns: dict[str, list[Any]] = {
             word: [getattr(p, word) for p in found]
             for word in ("name", "estimate", "standard_error", "low", "high")
         }
         if self.validity is not None:
             columns["ratio"] = [self.validity.ratio] * len(found)
             columns["valid"] = [self.validity.valid] * len(found)
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def to_dict(
         self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None
@@ -624,4 +645,4 @@ class Estimate(EstimateFields, FrameExport):
         Choices are attached again with `attach`. The natural parameters of a model come back with
         the intervals that were written; for others, fit again.
         """
-        return cls(**serialization.fields(content))
+        return cls(**serialization.estimate_fields(content))

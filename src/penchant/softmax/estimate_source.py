@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
-from penchant.errors import DataError
+from penchant._typing import Label, Matrix, Vector
+from penchant.errors import DataError, Text
 from penchant.softmax.diagnostics import Diagnostics, Status, Validity
-from penchant.softmax.hypotheses import Parameter, TestResult
+from penchant.softmax.hypotheses import ParameterEstimate, TestResult
 
 IntervalKind = Literal["wald", "profile", "calibrated"]
 Space = Literal["theta", "parameters"]
@@ -100,7 +100,7 @@ class EstimateSource:
 
     def parameters(
         self, estimates: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
-    ) -> list[tuple[Parameter, ...]]:
+    ) -> list[tuple[ParameterEstimate, ...]]:
         """Natural parameters of each estimate, with intervals."""
         raise NotImplementedError
 
@@ -169,10 +169,15 @@ class EstimateFields:
     method: Method = "maximum likelihood"
     prior: str | None = None
     covariance_kind: str = "model"
-    subject: Any = None
+    subject: Label = None
     notes: tuple[str, ...] = ()
     n_subjects: int = 1
     validity: Validity | None = None
+
+    def __post_init__(self) -> None:
+        """Word the sentences for Python; other front ends find what they name marked in them."""
+        object.__setattr__(self, "message", Text(self.message))
+        object.__setattr__(self, "notes", tuple(map(Text, self.notes)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +200,7 @@ class DetachedSource(EstimateSource):
         Whether some are ratios, whose intervals are Fieller's.
     """
 
-    stored_parameters: tuple[Parameter, ...]
+    stored_parameters: tuple[ParameterEstimate, ...]
     level: float
     kind: IntervalKind
     model_words: str = ""
@@ -227,16 +232,18 @@ class DetachedSource(EstimateSource):
 
     def parameters(
         self, estimates: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
-    ) -> list[tuple[Parameter, ...]]:
+    ) -> list[tuple[ParameterEstimate, ...]]:
         """Parameters as stored."""
         return [estimate.source.at(level, kind) for estimate in estimates]
 
-    def at(self, level: float, kind: IntervalKind) -> tuple[Parameter, ...]:
+    def at(self, level: float, kind: IntervalKind) -> tuple[ParameterEstimate, ...]:
         """The parameters, if these are their level and kind."""
         if (level, kind) != (self.level, self.kind):
             raise DataError(
-                f"level and kind must be those that were kept ({self.level:g}, {self.kind!r}); "
-                f"got {level:g}, {kind!r}. Fit again for others."
+                "level and kind",
+                f"must be those that were kept ({self.level:g}, {self.kind!r})",
+                got=f"{level:g}, {kind!r}",
+                fix="Fit again for others.",
             )
         return self.stored_parameters
 

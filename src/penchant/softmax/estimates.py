@@ -12,23 +12,22 @@ from typing import Any, overload
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.arguments import check_level
-from penchant.errors import DataError, closest_match_hint, either
+from penchant.errors import DataError, Text, argument, closest_match_hint
 from penchant.output import (
     Backend,
+    Columns,
     FrameExport,
     Table,
     format_number,
-    frame_backend,
     make_frame,
-    with_frame_backend,
 )
 from penchant.softmax.calibrated import N_DRAWN
 from penchant.softmax.diagnostics import describe_nominal_point
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
 from penchant.softmax.estimate_source import IntervalKind, Rng
-from penchant.softmax.hypotheses import Parameter, wald_interval
+from penchant.softmax.hypotheses import ParameterEstimate, wald_interval
 
 FORMAT, ESTIMATES_VERSION = "penchant-estimates", 1
 MAX_NOTEBOOK_ROWS = 20  # a longer table would push the rest of the notebook off the screen
@@ -39,8 +38,10 @@ def check_estimates(given: Any) -> None:
     several = isinstance(given, (list, tuple)) and all(isinstance(e, Estimate) for e in given)
     if not isinstance(given, (Estimate, Estimates)) and not (several and given):
         raise DataError(
-            f"estimates must be what fit or fit_each returns; got {type(given).__name__}. Fit "
-            "first."
+            "estimates",
+            "must be what fit or fit_each returns",
+            got=type(given).__name__,
+            fix="Fit first.",
         )
 
 
@@ -63,7 +64,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         Of all subjects, one row or entry each.
     """
 
-    subjects: tuple[Any, ...]
+    subjects: tuple[Label, ...]
     names: tuple[str, ...]
     theta: Matrix
     covariance: Matrix
@@ -77,10 +78,14 @@ class Estimates(Sequence[Estimate], FrameExport):
     without_decisions: tuple[Any, ...] = ()
     people: Callable[[str], Mapping[Any, Any]] | None = None
 
+    def __post_init__(self) -> None:
+        """Word the sentences for Python; other front ends find what they name marked in them."""
+        object.__setattr__(self, "messages", tuple(map(Text, self.messages)))
+
     @classmethod
     def of_each(
         cls,
-        subjects: Sequence[Any],
+        subjects: Sequence[Label],
         estimates: Sequence[Estimate],
         without_decisions: Sequence[Any] = (),
     ) -> Estimates:
@@ -104,11 +109,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         return len(self.subjects)
 
     def __iter__(self) -> Iterator[Estimate]:
-        return (self._estimate_at(i) for i in range(len(self)))
-
-    def _estimate_at(self, i: int) -> Estimate:
-        """The estimate at a place, which comes as the same kind of frame."""
-        return with_frame_backend(self.estimate(i), frame_backend(self))
+        return (self.estimate(i) for i in range(len(self)))
 
     @overload
     def __getitem__(self, index: int | str) -> Estimate: ...
@@ -118,13 +119,12 @@ class Estimates(Sequence[Estimate], FrameExport):
         if isinstance(index, slice):
             kept = range(len(self))[index]
             made = [self.estimate(i) for i in kept]
-            some = Estimates.of_each([self.subjects[i] for i in kept], made)
-            return with_frame_backend(some, frame_backend(self))
+            return Estimates.of_each([self.subjects[i] for i in kept], made)
         if isinstance(index, (int, np.integer)):
             # labels are often numbers: whoever gives one as a position is told of `of`
             if not -len(self) <= index < len(self):
                 raise IndexError(self._position_message(index))
-            return self._estimate_at(range(len(self))[index])
+            return self.estimate(range(len(self))[index])
         return self.of(index)
 
     def _position_message(self, index: int) -> str:
@@ -133,18 +133,20 @@ class Estimates(Sequence[Estimate], FrameExport):
         known = index in self.subjects or str(index) in map(str, self.subjects)
         return f"{said} It is the label of a subject: use of({index})." if known else said
 
-    def of(self, subject: Any) -> Estimate:
+    def of(self, subject: Label) -> Estimate:
         """The estimate of one subject, by label; also by how one label alone is written."""
         if subject not in self.subjects:
             known = [str(s) for s in self.subjects]
             # labels read from files are text: accept "7" for 7 unless ambiguous
             if known.count(str(subject)) == 1:
-                return self._estimate_at(known.index(str(subject)))
+                return self.estimate(known.index(str(subject)))
             raise DataError(
-                f"subject must be one of the {len(self)} fitted; got {subject!r}."
-                f"{closest_match_hint(str(subject), known) or ' See `estimates.subjects`.'}"
+                "subject",
+                f"must be one of the {len(self)} fitted",
+                got=repr(subject),
+                fix=closest_match_hint(str(subject), known) or "See `estimates.subjects`.",
             )
-        return self._estimate_at(self.subjects.index(subject))
+        return self.estimate(self.subjects.index(subject))
 
     @property
     def standard_errors(self) -> Matrix:
@@ -162,7 +164,7 @@ class Estimates(Sequence[Estimate], FrameExport):
 
     def parameters_at(
         self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None
-    ) -> list[tuple[Parameter, ...]]:
+    ) -> list[tuple[ParameterEstimate, ...]]:
         """Natural parameters of each subject, with intervals at this level.
 
         "calibrated" ones need an rng; those of a subject do not depend on who else is fitted.
@@ -208,11 +210,17 @@ class Estimates(Sequence[Estimate], FrameExport):
     def to_frame(
         self,
         level: float = 0.95,
-        backend: Backend | None = None,
+        backend: Backend = "pandas",
         kind: IntervalKind = "wald",
         rng: Rng = None,
     ) -> Any:
         """Table with a row per subject: status, parameters, errors, intervals, diagnostics."""
+        return make_frame(self.frame_columns(level, kind, rng), backend)
+
+    def frame_columns(
+        self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None
+    ) -> Columns:
+        """Columns of the data frame."""
         columns: dict[str, Sequence[Any]] = {
             "subject": list(self.subjects),
             "status": list(self.status),
@@ -239,7 +247,7 @@ class Estimates(Sequence[Estimate], FrameExport):
             columns["intervals"] = [kind] * len(self)
         if not linear:
             columns["message"] = list(self.messages)
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def table(
         self,
@@ -298,7 +306,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         """Notes on rows that are not shown, and an example of every status but converged."""
         notes = []
         if len(self) > most:
-            more = either("`to_frame()` has", "--output FILE.csv keeps")
+            more = argument("`to_frame()` has")
             notes.append(f"{most} of {len(self)} subjects shown; {more} all.")
         for status in sorted(set(self.status) - {"converged"}):
             i = self.status.index(status)
@@ -323,10 +331,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         return (
             f"Delta / nominal is not small, or the parameters lie outside the model, for {far} of "
             f"{len(self)} subjects ({bounds}): their shape parameters mean nothing. "
-            + either(
-                "Linearise about another prior, or use the exact fit.",
-                "Linearise about another prior, or leave --linearized out for the exact fit.",
-            )
+            "Linearise about another prior, or use the exact fit."
         )
 
     def summary(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> str:
@@ -372,8 +377,10 @@ class Estimates(Sequence[Estimate], FrameExport):
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             got = content.get("format") if isinstance(content, dict) else type(content).__name__
             raise DataError(
-                f"format must be {FORMAT!r}; got {got!r}. These are not estimates written by "
-                "Penchant."
+                "format",
+                f"must be {FORMAT!r}",
+                got=repr(got),
+                fix="These are not estimates written by Penchant.",
             )
         found = [Estimate.from_dict(one) for one in content.get("estimates", ())]
         left = content.get("without_decisions", ())

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import (
     DataError,
@@ -17,137 +17,23 @@ from penchant.errors import (
     NotIdentifiedError,
     SeparationError,
     argument,
-    either,
     quoted_argument,
 )
 from penchant.output import pooled_notes
 from penchant.softmax import diagnostics as words
 from penchant.softmax.choice_estimate import ChoiceSource
-from penchant.softmax.constraints import Constraints, constrained_maximum, maximise_constrained
+from penchant.softmax.constraints import Constraints
+from penchant.softmax.decisions import ChoiceDecisions, Decisions
 from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_source import Method
 from penchant.softmax.identification import Identification, reduced_echelon
-from penchant.softmax.likelihood import Likelihood, likelihood_of
-from penchant.softmax.newton import (
-    SLOW_DECREMENT_TOL,
-    UNDECIDED,
-    Quadratic,
-    RestrictedLikelihood,
-    maximise,
-)
-from penchant.softmax.prior import ParameterPrior, maximise_firth
+from penchant.softmax.newton import SLOW_DECREMENT_TOL, UNDECIDED
+from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import log_probabilities
-from penchant.softmax.solution import (
-    Solution,
-    blank,
-    choices_in_coordinates,
-    nothing_identified,
-    penalised_solution,
-    prepared,
-    quadratic_in_unit,
-    scaled_inverse,
-    solution_in_given_weights,
-    unit_weights,
-)
-from penchant.softmax.solve import maximum_likelihood
+from penchant.softmax.solution import Solution, unit_weights
+from penchant.softmax.solve import Penalty, solve
 
-
-def bias_reduced(choices: Choices, max_steps: int = 200, threads: int | None = None) -> Solution:
-    """Firth's estimate: finite whenever theta is identified."""
-    likelihood, known = prepared(choices, threads)
-    if known.rank == 0:
-        return nothing_identified(likelihood, known)
-    if known.basis is None:  # well conditioned: new coordinates would only cost a copy of the data
-        begin = _firth_start(choices, likelihood, threads)
-        maximum = maximise_firth(choices, likelihood, begin, max_steps=max_steps)
-        at_maximum = likelihood.moments(maximum.theta).log_likelihood
-        return penalised_solution(at_maximum, known, maximum, "penalty")
-    work = choices_in_coordinates(choices, known.basis)
-    inner = likelihood_of(work, threads)
-    begin = _firth_start(work, inner, threads)
-    maximum = maximise_firth(work, inner, begin, max_steps=max_steps)
-    at_maximum = inner.moments(maximum.theta).log_likelihood
-    solution = penalised_solution(at_maximum, known, maximum, "penalty")
-    point = known.basis @ solution.point
-    certainty = known.basis @ solution.certainty @ known.basis.T
-    theta, covariance = blank(point, certainty, known.identified)
-    # det I changes by a constant with the coordinates, which moves no maximum.
-    shift = float(np.linalg.slogdet(known.basis)[1]) if known.complete else 0.0
-    posterior = None if solution.log_posterior is None else solution.log_posterior - shift
-    return replace(
-        solution,
-        theta=theta,
-        covariance=covariance,
-        point=point,
-        certainty=certainty,
-        log_posterior=posterior,
-    )
-
-
-def _firth_start(choices: Choices, likelihood: Likelihood, threads: int | None) -> Vector | None:
-    """Start of Firth's search: None for 0, or the ML estimate if offsets leave 0 no information."""
-    if choices.offset is None:
-        return None
-    at_zero = likelihood.moments(np.zeros(likelihood.n_parameters)).information
-    if np.isfinite(scaled_inverse(at_zero)[0]).all():
-        return None
-    found = maximum_likelihood(choices, threads=threads).theta
-    return found if np.isfinite(found).all() else None
-
-
-def maximum_a_posteriori(
-    choices: Choices,
-    prior: ParameterPrior,
-    constraints: Constraints | None = None,
-    start: Vector | None = None,
-    max_steps: int = 100,
-    threads: int | None = None,
-    unit: float = 1.0,
-) -> Solution:
-    """MAP estimate with a Gaussian prior, Eq. (6): it always exists.
-
-    The weights of the choices are in units of `unit`; the prior is not.
-    """
-    likelihood, known = prepared(choices, threads)
-    d = choices.n_parameters
-    quadratic = quadratic_in_unit(prior.quadratic(d, known.scale), unit)
-    basis = basis_with_prior_directions(known, quadratic)
-    work: Likelihood = RestrictedLikelihood(likelihood, np.zeros(d), basis)
-    if known.basis is not None:
-        work = likelihood_of(choices_in_coordinates(choices, basis, known.rank), threads)
-    within = quadratic.restricted_to(np.zeros(d), basis)
-    if constraints is not None:
-        inside = constraints.restricted_to(np.zeros(d), basis)
-        assert inside is not None  # a basis of the whole space leaves no constraint out
-        maximum, active = maximise_constrained(work, inside, within, max_steps)
-        return replace(
-            constrained_maximum(choices, known, maximum, inside, active, basis),
-            log_likelihood=maximum.value - within(maximum.theta),
-            log_posterior=maximum.value,
-            certificate="prior",
-        )
-    begin = None if start is None else np.asarray(np.linalg.solve(basis, start), np.float64)
-    maximum = maximise(work, within, begin, max_steps, patient=True)
-    solution = penalised_solution(maximum.value - within(maximum.theta), known, maximum, "prior")
-    theta = basis @ maximum.theta
-    covariance = basis @ solution.covariance @ basis.T
-    return replace(solution, theta=theta, covariance=covariance, point=theta, certainty=covariance)
-
-
-def basis_with_prior_directions(known: Identification, quadratic: Quadratic) -> Matrix:
-    """Coordinates for all of theta: identified directions, then those the prior decides."""
-    d = len(known.scale)
-    if known.basis is None:
-        return np.eye(d)
-    null = known.null_directions
-    # scaled to prior standard deviations, so that the whole problem is well conditioned
-    size = np.sqrt(np.einsum("na,ac,nc->n", null, quadratic.precision, null))
-    return np.hstack([known.basis, (null / size[:, None]).T])
-
-
-MAX_NEWTON_STEPS = 100  # ordinary fits take 5 to 20; large offsets and weights begin far out
-MAX_FIRTH_STEPS = 2000  # scoring converges linearly where choices are nearly separated
 # Condition number of the scaled information. Beyond, half the digits of the standard errors are
 # rounding, and users are told that the weights are weakly identified.
 WEAK_CONDITION = 1e8
@@ -187,18 +73,8 @@ def fit_choices(
     _check_arguments(choices, method, parameter_prior, constraints, max_steps)
     check_covariance(covariance)
     begin = checked_start(start, choices.n_parameters)
-    steps = max_steps or (MAX_FIRTH_STEPS if method == "firth" else MAX_NEWTON_STEPS)
-    work, unit = unit_weights(choices)
-    if parameter_prior is not None:
-        solution = maximum_a_posteriori(
-            work, parameter_prior, constraints, begin, steps, threads, unit
-        )
-    elif method == "firth":
-        solution = bias_reduced(choices, steps, threads)
-        unit = 1.0  # rescaled weights would change the balance of likelihood and Firth's penalty
-    else:
-        solution = maximum_likelihood(work, constraints, begin, steps, threads)
-    solution = solution_in_given_weights(solution, unit)
+    penalty: Penalty | None = "firth" if method == "firth" else parameter_prior
+    solution = solve(ChoiceDecisions(choices, threads), penalty, constraints, begin, max_steps)
     estimate = estimate_from(solution, choices, parameter_prior, method, constraints)
     if strict:
         raise_if_wrong(estimate)
@@ -209,8 +85,10 @@ def check_covariance(kind: str) -> None:
     """Whether there is such a covariance."""
     if kind not in ("model", "robust", "clustered"):
         raise DataError(
-            f"{argument('covariance')} must be 'model', 'robust' or 'clustered'; got "
-            f"{kind!r}. Choose one."
+            "covariance",
+            "must be 'model', 'robust' or 'clustered'",
+            got=repr(kind),
+            fix="Choose one.",
         )
 
 
@@ -238,25 +116,29 @@ def _check_arguments(
         )
     if not choices.observed:
         raise DataError(
-            f"choices must say what was chosen; got sets without. Pass {quoted_argument('chosen')}."
+            "choices",
+            "must say what was chosen",
+            got="sets without",
+            fix=f"Pass {quoted_argument('chosen')}.",
         )
     if method not in ("ml", "firth"):
-        raise DataError(f"method must be 'ml' or 'firth'; got {method!r}. Choose one.")
+        raise DataError("method", "must be 'ml' or 'firth'", got=repr(method), fix="Choose one.")
     if method == "firth" and (prior is not None or constraints is not None):
         raise DataError(
-            f"{argument('method', 'firth')} must stand alone; got "
-            f"{either('a parameter_prior or constraints', '--prior or --constraint')} besides. "
-            "Drop one."
+            argument("method", "firth"),
+            "must stand alone",
+            got="a parameter_prior or constraints besides",
+            fix="Drop one.",
         )
     if constraints is not None and constraints.matrix.shape[1] != choices.n_parameters:
         raise DataError(
-            f"{either('constraints', '--constraint')} must have {choices.n_parameters} columns; "
-            f"got {constraints.matrix.shape[1]}. Match the variables."
+            "constraints",
+            f"must have {choices.n_parameters} columns",
+            got=constraints.matrix.shape[1],
+            fix="Match the variables.",
         )
     if max_steps is not None and max_steps < 1:
-        raise DataError(
-            f"{argument('max_steps')} must be at least 1; got {max_steps}. 100 is the default."
-        )
+        raise DataError("max_steps", "must be at least 1", got=f"{max_steps}. 100 is the default")
 
 
 def checked_start(start: Any, n_parameters: int) -> Vector | None:
@@ -266,8 +148,10 @@ def checked_start(start: Any, n_parameters: int) -> Vector | None:
     begin = np.asarray(start, dtype=np.float64)
     if begin.shape != (n_parameters,) or not np.isfinite(begin).all():
         raise DataError(
-            f"start must hold {n_parameters} finite numbers; got {start!r}. "
-            "Leave it out: the answer does not depend on it."
+            "start",
+            f"must hold {n_parameters} finite numbers",
+            got=repr(start),
+            fix="Leave it out: the answer does not depend on it.",
         )
     return begin
 
@@ -278,7 +162,7 @@ def estimate_from(
     prior: ParameterPrior | None = None,
     method: str = "ml",
     constraints: Constraints | None = None,
-    subject: Any = None,
+    subject: Label = None,
 ) -> Estimate:
     """Build the user's estimate from a solution and its choices."""
     sizes, people = choices.n_options, choices.subject
@@ -295,7 +179,7 @@ def estimate_from(
     if prior is not None:
         quadratic = prior.quadratic(choices.n_parameters, solution.known.scale)
     source = ChoiceSource(choices, solution.known.scale, quadratic, constraints, choices.natural)
-    separation = _separation_diagnosis(solution, choices)
+    separation = separation_of(solution, ChoiceDecisions(choices))
     found = build_estimate(solution, summary, separation, source, prior, method, constraints)
     return found if subject is None else replace(found, subject=subject)
 
@@ -377,7 +261,7 @@ def diagnostics_of(
 ) -> Diagnostics:
     """Diagnostics with the names of the variables."""
     most = int(choices.n_options.max())
-    separation = _separation_diagnosis(solution, choices)
+    separation = separation_of(solution, ChoiceDecisions(choices))
     return _diagnostics(solution, choices.names, most, separation, constraints, has_prior)
 
 
@@ -440,16 +324,16 @@ def _combinations_unchanged_by_null(known: Identification) -> Matrix:
     return reduced_echelon(right[len(null) :])
 
 
-def _separation_diagnosis(solution: Solution, choices: Choices) -> Separation | None:
+def separation_of(solution: Solution, decisions: Decisions) -> Separation | None:
+    """How the decisions are separated, if they are."""
     if solution.recession is None or solution.resolved is None:
         return None
-    touched = np.logical_or.reduceat(solution.resolved, choices.first_row[:-1])
-    complete = int(solution.resolved.sum()) == int((choices.n_options - 1).sum())
+    n_resolved, n_possible, n_touched = decisions.count_resolved(solution.resolved)
     return Separation(
-        kind="complete" if complete else "quasi-complete",
-        direction=named(solution.recession, choices.names),
+        kind="complete" if n_resolved == n_possible else "quasi-complete",
+        direction=named(solution.recession, decisions.names),
         supremum=solution.log_likelihood,
-        n_resolved=int(touched.sum()),
+        n_resolved=n_touched,
     )
 
 

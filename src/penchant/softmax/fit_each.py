@@ -25,13 +25,12 @@ from penchant.softmax._simd import LANES, MomentKernel, moment_kernel
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import (
-    MAX_NEWTON_STEPS,
     WEAK_CONDITION,
     EachOptions,
     estimate_from,
     fit_choices,
 )
-from penchant.softmax.identification import EPSILON, MIN_SAFE_EIGENVALUE, Identification
+from penchant.softmax.identification import Identification, surely_identified, varying
 from penchant.softmax.likelihood import (
     MAX_PACKED_VARIABLES,
     aligned_vectors,
@@ -50,7 +49,8 @@ from penchant.softmax.separation import (
     may_depend_on_small,
     small_difference_bounds,
 )
-from penchant.softmax.solution import Solution, check_units, weight_unit
+from penchant.softmax.solution import Solution, check_units, scaled_inverses, weight_unit
+from penchant.softmax.solve import MAX_NEWTON_STEPS
 
 SUBJECTS_PER_TASK = 64  # more work than a thread's overhead, and few enough for even loads
 
@@ -104,32 +104,11 @@ class Batch:
     @property
     def surely_identified(self) -> BoolVector:
         """Whether all variables vary inside sets, and no combination of them is near constant."""
-        # the tests of `identification_from_spread`, vectorised, as calls per subject are slow
-        varies = np.all(self.largest[:, 1] > 64 * EPSILON * self.largest[:, 0], axis=-1)
-        varies &= np.isfinite(self.spread).all(axis=(1, 2))
-        scale = np.sqrt(np.where(varies[:, None], self.spread.diagonal(0, 1, 2), 1.0))
-        scaled = self.spread / scale[:, :, None] / scale[:, None, :]
-        eye = np.eye(self.theta.shape[1])
-        smallest = np.linalg.eigvalsh(np.where(varies[:, None, None], scaled, eye))[:, 0]
-        return np.asarray(varies & (smallest > MIN_SAFE_EIGENVALUE))
+        return surely_identified(self.spread, varying(self.largest))
 
     def covariances(self) -> tuple[Matrix, Vector]:
         """Inverse informations and their condition numbers; NaN and infinity where singular."""
-        diagonal = self.information.diagonal(0, 1, 2)
-        fine = np.isfinite(self.information).all(axis=(1, 2)) & np.all(diagonal > 0, axis=-1)
-        scale = np.sqrt(np.where(fine[:, None], diagonal, 1.0))
-        scaled = self.information / scale[:, :, None] / scale[:, None, :]
-        eye = np.eye(self.theta.shape[1])
-        values, vectors = np.linalg.eigh(np.where(fine[:, None, None], scaled, eye))
-        fine &= values[:, 0] > 0
-        values = np.where(fine[:, None], values, np.nan)
-        inverse = (vectors / values[:, None, :]) @ vectors.transpose(0, 2, 1)
-        with np.errstate(over="ignore"):  # variances are infinite where all choices are certain
-            inverse = inverse / scale[:, :, None] / scale[:, None, :]
-        inverse = inverse / 2 + inverse.transpose(0, 2, 1) / 2  # halved first: no overflow
-        fine &= np.isfinite(inverse).all(axis=(1, 2))
-        inverse[~fine] = np.nan
-        return inverse, np.where(fine, values[:, -1] / values[:, 0], np.inf)
+        return scaled_inverses(self.information)
 
 
 @dataclass(frozen=True)
@@ -324,8 +303,7 @@ def proven_maxima(
         doubtful = doubtful[may_depend_on_small(bound(doubtful), *bounds)]
     good[doubtful] = False
     known = batch.largest[good, 1], covariances[good], batch.decrement[good]
-    exact = separation.max_utility_change(*known) <= separation.SEPARATION.max_utility_change
-    good[good] = exact & separation.certified_maxima(*known, totals[good])
+    good[good] = separation.exact_maxima(*known, totals[good])
     return np.asarray(good)
 
 
@@ -333,8 +311,10 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
     """Fit every subject by itself: the numbers of `fit`, for thousands in one call."""
     if choices.subject is None or choices.subject_labels is None:
         raise DataError(
-            "choices must say whose they are; got none with a subject. Pass "
-            f"{quoted_argument('subject')}, or use fit."
+            "choices",
+            "must say whose they are",
+            got="none with a subject",
+            fix=f"Pass {quoted_argument('subject')}, or use fit.",
         )
     groups = Grouping.of(choices)
     prior, threads = given.get("parameter_prior"), given.get("threads")

@@ -16,7 +16,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices
-from penchant.errors import DataError, closest_match_hint, either
+from penchant.errors import DataError, argument, closest_match_hint
 from penchant.softmax.constraints import (
     Constraints,
     InfeasibleError,
@@ -291,18 +291,18 @@ def _cluster_codes(cluster: Any, n: int) -> tuple[Any, int]:
     labels = np.asarray(cluster)
     if labels.shape != (n,):
         raise DataError(
-            f"{either('cluster', '--subject')} must have one label per decision ({n}); got shape "
-            f"{labels.shape}. "
-            + either(
-                "Give an array of labels, or choices with a subject.",
-                "Name its column with --subject.",
-            )
+            "cluster",
+            f"must have one label per decision ({n})",
+            got=f"shape {labels.shape}",
+            fix="Give an array of labels, or choices with a subject.",
         )
     missing = [label is None or label != label for label in labels.tolist()]
     if any(missing):
         raise DataError(
-            f"{either('cluster', '--subject')} must not be missing; got {sum(missing)} missing, "
-            f"first at decision {missing.index(True)}. Fill or drop these decisions."
+            "cluster",
+            "must not be missing",
+            got=f"{sum(missing)} missing, first at decision {missing.index(True)}",
+            fix="Fill or drop these decisions.",
         )
     known, codes = np.unique(labels, return_inverse=True)
     check_clusters(known.tolist())
@@ -313,9 +313,10 @@ def check_clusters(known: list[Any]) -> None:
     """Raise `DataError` unless there are several clusters."""
     if len(known) < 2:
         raise DataError(
-            f"{either('cluster', '--subject')} must name at least two clusters; got only "
-            f"{known[0]!r}. Use {either('robust()', '--covariance robust')} where "
-            "decisions are independent."
+            "cluster",
+            "must name at least two clusters",
+            got=f"only {known[0]!r}",
+            fix=f"Use {argument('robust()')} where decisions are independent.",
         )
 
 
@@ -329,7 +330,7 @@ def sandwich(bread: Matrix, meat: Matrix) -> Matrix:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class ParameterEstimate:
     """Parameter with its standard error and interval."""
 
     name: str
@@ -392,13 +393,13 @@ def delta_method(covariance: Matrix, jacobian: Matrix) -> Matrix:
 
 def delta_method_parameters(
     values: Vector, covariance: Matrix, names: tuple[str, ...], level: float
-) -> tuple[Parameter, ...]:
+) -> tuple[ParameterEstimate, ...]:
     """Estimates with delta-method standard errors and Wald intervals."""
     check_level(level)
     z = float(normal_isf((1 - level) / 2))
     errors = np.sqrt(np.diag(covariance))
     return tuple(
-        Parameter(name, float(v), float(e), float(v - z * e), float(v + z * e))
+        ParameterEstimate(name, float(v), float(e), float(v - z * e), float(v + z * e))
         for name, v, e in zip(names, values, errors, strict=True)
     )
 
@@ -484,7 +485,9 @@ class Hypothesis:
         if isinstance(hypothesis, str):
             hypothesis = [hypothesis]
         if hasattr(hypothesis, "__len__") and len(hypothesis) == 0:
-            raise DataError("hypothesis must name at least one parameter; got none. Name one.")
+            raise DataError(
+                "hypothesis", "must name at least one parameter", got="none", fix="Name one."
+            )
         if isinstance(hypothesis, Mapping):
             return cls._of_names(dict(hypothesis), names)
         if isinstance(hypothesis, (list, tuple)) and all(isinstance(h, str) for h in hypothesis):
@@ -499,8 +502,10 @@ class Hypothesis:
         for i, name in enumerate(values):
             if name not in names:
                 raise DataError(
-                    f"hypothesis must name parameters; got {name!r}, but they are "
-                    f"{', '.join(names)}.{closest_match_hint(name, names) or ' Correct it.'}"
+                    "hypothesis",
+                    "must name parameters",
+                    got=f"{name!r}, but they are {', '.join(names)}",
+                    fix=closest_match_hint(name, names) or "Correct it.",
                 )
             matrix[i, list(names).index(name)] = 1.0
         return cls(matrix, np.array(list(values.values()), dtype=np.float64))
@@ -511,11 +516,15 @@ class Hypothesis:
         right = np.zeros(len(rows)) if values is None else np.atleast_1d(values).astype(np.float64)
         if rows.shape[1] != n_parameters or right.shape != (len(rows),):
             raise DataError(
-                f"hypothesis must have {n_parameters} columns and one value per row; got shapes "
-                f"{rows.shape} and {right.shape}. Match the parameters."
+                "hypothesis",
+                f"must have {n_parameters} columns and one value per row",
+                got=f"shapes {rows.shape} and {right.shape}",
+                fix="Match the parameters.",
             )
         if np.linalg.matrix_rank(rows) < len(rows):
-            raise DataError("hypothesis must have independent rows; got dependent ones. Drop one.")
+            raise DataError(
+                "hypothesis", "must have independent rows", got="dependent ones", fix="Drop one."
+            )
         return cls(rows, right)
 
     def point(self) -> Vector:
@@ -536,8 +545,10 @@ def wald_test(theta: Vector, covariance: Matrix, hypothesis: Hypothesis) -> Test
     spread = rows @ covariance[np.ix_(involved, involved)] @ rows.T
     if not (np.isfinite(spread).all() and np.isfinite(gap).all()):
         raise DataError(
-            "hypothesis must concern parameters with a standard error; got one without. "
-            "Use the likelihood-ratio test."
+            "hypothesis",
+            "must concern parameters with a standard error",
+            got="one without",
+            fix="Use the likelihood-ratio test.",
         )
     statistic = float(gap @ np.linalg.solve(spread, gap))
     return _chi_square_result("wald", statistic, len(hypothesis.values))

@@ -21,7 +21,6 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.softmax.likelihood import Likelihood
 
 EPSILON = float(np.finfo(np.float64).eps)
 # Of the scatter scaled to unit diagonal. Above, every weight is surely identified, as rounding
@@ -75,53 +74,40 @@ class Scatter(Protocol):
         """Number of rows on offer, each counted as often as its decision."""
 
 
-@dataclass(frozen=True)
-class ChoiceScatter:
-    """The scatter of choices in memory."""
-
-    choices: Choices
-
-    def whole_numbers(self) -> BoolVector:
-        """Variables that hold nothing but whole numbers."""
-        return whole_numbers(self.choices)
-
-    def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
-        """R of the QR factorisation of all rows, centred in their sets and scaled."""
-        return triangle_of_centred_rows(self.choices, columns, unit)
-
-    def total_rows(self) -> float:
-        """Number of rows on offer, each counted as often as its decision."""
-        return total_rows(self.choices)
-
-
-def identification(choices: Choices, likelihood: Likelihood) -> Identification:
-    """Rank and coordinates of the identified part of theta."""
-    return identification_from_spread(
-        ChoiceScatter(choices), likelihood.spread(), likelihood.largest_values_and_differences
-    )
-
-
-def identification_from_spread(rows: Scatter, spread: Matrix, largest: Matrix) -> Identification:
+def identification(rows: Scatter, spread: Matrix, largest: Matrix) -> Identification:
     """Identification from the within-set mean square and the largest values of each variable."""
     d = len(spread)
     scale = np.sqrt(np.diag(spread))
-    varies = largest[1] > 64 * EPSILON * largest[0]  # else differences are rounding errors
-    exact = np.zeros(d, dtype=bool)
-    certain = varies.all() and _is_well_conditioned(spread)
+    varies, exact = varying(largest), np.zeros(d, dtype=bool)
+    certain = surely_identified(spread[None], varies[None])[0]
     if not certain:
         exact = rows.whole_numbers()  # whose differences carry no rounding, however small
         more = exact & (largest[1] > 0) & ~varies
         varies |= more
-        certain = more.any() and varies.all() and _is_well_conditioned(spread)
+        certain = more.any() and surely_identified(spread[None], varies[None])[0]
     if certain:
         return Identification(scale, d, np.empty((0, d)), None)
     rounded = np.where(exact, largest[1], largest[0])
     return _identification_by_singular_values(rows, np.where(varies, scale, 0.0), rounded)
 
 
-def _is_well_conditioned(spread: Matrix) -> bool:
-    scale = np.sqrt(np.diag(spread))
-    return bool(np.linalg.eigvalsh(spread / np.outer(scale, scale))[0] > MIN_SAFE_EIGENVALUE)
+def varying(largest: Matrix) -> BoolVector:
+    """Whether each variable varies inside sets; `largest` is (2, d), of one subject or of many."""
+    # else differences are rounding errors
+    return np.asarray(largest[..., 1, :] > 64 * EPSILON * largest[..., 0, :])
+
+
+def surely_identified(spread: Matrix, varies: BoolVector) -> BoolVector:
+    """Whether all variables of each subject vary, and no combination of them is near constant.
+
+    spread : (n, d, d), varies : (n, d)
+    """
+    fine = np.asarray(varies.all(axis=-1) & np.isfinite(spread).all(axis=(1, 2)))
+    scale = np.sqrt(np.where(fine[:, None], spread.diagonal(0, 1, 2), 1.0))
+    scaled = spread / scale[:, :, None] / scale[:, None, :]
+    eye = np.eye(spread.shape[1])
+    smallest = np.linalg.eigvalsh(np.where(fine[:, None, None], scaled, eye))[:, 0]
+    return fine & (smallest > MIN_SAFE_EIGENVALUE)
 
 
 def whole_numbers(choices: Choices) -> BoolVector:

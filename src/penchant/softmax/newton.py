@@ -12,15 +12,8 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.softmax import _kernels as kernels
-from penchant.softmax.likelihood import (
-    Likelihood,
-    Moments,
-    PackedLikelihood,
-    lower_triangle,
-    n_moments,
-)
+from penchant.softmax.likelihood import Likelihood, Moments, lower_triangle
 
-MAX_COMPILED_BLOCKS = 1024  # 8 decisions each; above, threads gain more than one compiled loop does
 # Standard errors. Where rounding slows the last steps, shorter ones change no reported digit, and
 # the search counts as converged.
 SLOW_DECREMENT_TOL = 1e-7
@@ -105,16 +98,10 @@ def maximise(
     # preallocated: the kernels overwrite them, as they cannot allocate
     state = (best, step, information, gradient)
     code = kernels.MOVED
-    if isinstance(likelihood, PackedLikelihood) and likelihood.n_blocks <= MAX_COMPILED_BLOCKS:
-        code = _maximise_compiled(likelihood, added, theta, state, progress, max_steps)
-    if isinstance(likelihood, RestrictedLikelihood):
-        ends = max_steps, SLOW_DECREMENT_TOL if patient else np.inf
-        code = _maximise_on_plane(likelihood, added, theta, state, progress, ends)
+    prior, workspace = (added.precision, added.linear), np.empty((d + 2, d))
     while _should_continue(code, progress, max_steps, patient):
         sums = _flat_moments(likelihood.moments(theta))
-        code = kernels.advance(
-            sums, added.precision, added.linear, theta, *state, progress, np.empty((d + 2, d))
-        )
+        code = kernels.advance(sums, *prior, theta, *state, progress, workspace)
     # the caller knows that there is a maximum: slowness is no sign of separation
     if patient and code == kernels.SLOW:
         code = kernels.CONVERGED
@@ -141,57 +128,6 @@ def _should_continue(code: int, progress: Vector, max_steps: int, patient: bool)
             and progress[kernels.N_STEPS] < max_steps
         )
     return bool(code == kernels.MOVED and progress[kernels.N_STEPS] < max_steps)
-
-
-def _maximise_compiled(
-    likelihood: PackedLikelihood,
-    added: Quadratic,
-    theta: Vector,
-    state: tuple[Vector, Vector, Matrix, Vector],
-    progress: Vector,
-    max_steps: int,
-) -> int:
-    """Take all steps of a small problem in one compiled call: the same bits in less time."""
-    ready = not theta.any()  # the moments at 0 are cached: the first evaluation is free
-    moments = _flat_moments(likelihood.moments(theta)) if ready else np.empty(n_moments(len(theta)))
-    given = likelihood.problem, (added.precision, added.linear), theta, state, progress, max_steps
-    return int(kernels.maximise(*given, moments, ready, likelihood.workspace()))
-
-
-def _maximise_on_plane(
-    plane: RestrictedLikelihood,
-    added: Quadratic,
-    phi: Vector,
-    state: tuple[Vector, Vector, Matrix, Vector],
-    progress: Vector,
-    ends: tuple[int, float],
-) -> int:
-    """Take all steps on an affine subspace in one compiled call; MOVED if the problem is large."""
-    # one product with the composed basis instead of one per level
-    while isinstance(plane.likelihood, RestrictedLikelihood):
-        outer = plane.likelihood
-        origin = outer.origin + outer.basis @ plane.origin
-        plane = RestrictedLikelihood(outer.likelihood, origin, outer.basis @ plane.basis)
-    whole = plane.likelihood
-    if not isinstance(whole, PackedLikelihood) or whole.n_blocks > MAX_COMPILED_BLOCKS:
-        return kernels.MOVED
-    d, n = plane.basis.shape
-    basis = np.ascontiguousarray(plane.basis)
-    workspace = (
-        np.empty(n_moments(d)),
-        np.empty((d, n)),
-        np.empty(n_moments(n)),
-        np.empty((n + 2, n)),
-    )
-    given = (
-        whole.problem,
-        (plane.origin, basis),
-        (added.precision, added.linear),
-        phi,
-        state,
-        progress,
-    )
-    return int(kernels.maximise_on_plane(*given, ends, (whole.workspace(), *workspace)))
 
 
 def _flat_moments(moments: Moments) -> Vector:

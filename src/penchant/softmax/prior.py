@@ -13,7 +13,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, either
+from penchant.errors import DataError, argument
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import Maximum, Quadratic
 from penchant.softmax.probabilities import expected_rows, log_probabilities
@@ -49,8 +49,10 @@ class GaussianPrior:
         covariance = np.array(self.covariance, dtype=np.float64)
         if not np.isfinite(mean).all() or mean.ndim > 1:
             raise DataError(
-                f"mean must hold finite numbers, one per parameter; got {self.mean!r}. "
-                "Give a vector or one number."
+                "mean",
+                "must hold finite numbers, one per parameter",
+                got=repr(self.mean),
+                fix="Give a vector or one number.",
             )
         _check_covariance(covariance)
         object.__setattr__(self, "mean", mean)
@@ -66,13 +68,15 @@ class GaussianPrior:
         """Inverse of the covariance."""
         if self.covariance.ndim < 2:
             variances = _broadcast_to_parameters(
-                self.covariance, n_parameters, _covariance_argument()
+                self.covariance, n_parameters, argument("covariance")
             )
             return np.diag(1.0 / variances)
         if self.covariance.shape != (n_parameters, n_parameters):
             raise DataError(
-                f"{_covariance_argument()} must have shape ({n_parameters}, {n_parameters}); got "
-                f"{self.covariance.shape}. Give one row and column per parameter."
+                "covariance",
+                f"must have shape ({n_parameters}, {n_parameters})",
+                got=self.covariance.shape,
+                fix="Give one row and column per parameter.",
             )
         sd = np.sqrt(np.diag(self.covariance))
         inverse = np.linalg.inv(self.covariance / np.outer(sd, sd)) / np.outer(sd, sd)
@@ -122,10 +126,7 @@ class ScaledPrior:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.c) and self.c > 0):
-            raise DataError(
-                f"{either('c', '--prior weak:C')} must be positive; got {self.c}. 1 to 3 suit most "
-                "predictions."
-            )
+            raise DataError("c", "must be positive", got=f"{self.c}. 1 to 3 suit most predictions")
 
     def quadratic(self, n_parameters: int, scale: Vector | None) -> Quadratic:
         """Log-density as a quadratic in theta."""
@@ -151,24 +152,22 @@ def with_density(quadratic: Quadratic) -> Quadratic:
 ParameterPrior = GaussianPrior | ScaledPrior
 
 
-def _covariance_argument() -> str:
-    return either("covariance", "The variance of --prior normal:MEAN,SD")
-
-
 def _check_covariance(covariance: Matrix) -> None:
     if covariance.ndim < 2:
         if not (np.isfinite(covariance).all() and (covariance > 0).all()):
             raise DataError(
-                f"{_covariance_argument()} must hold positive variances; "
-                f"got {covariance.tolist()}. Give a "
-                "finite variance above 0 for every parameter."
+                "covariance",
+                "must hold positive variances",
+                got=covariance.tolist(),
+                fix="Give a finite variance above 0 for every parameter.",
             )
         return
     if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1]:
         raise DataError(
-            f"{_covariance_argument()} must be a square matrix or a vector; "
-            f"got shape {covariance.shape}. "
-            "Give one row and column per parameter."
+            "covariance",
+            "must be a square matrix or a vector",
+            got=f"shape {covariance.shape}",
+            fix="Give one row and column per parameter.",
         )
     size = np.sqrt(np.outer(np.abs(np.diag(covariance)), np.abs(np.diag(covariance))))
     if (
@@ -176,15 +175,15 @@ def _check_covariance(covariance: Matrix) -> None:
         or (np.abs(covariance - covariance.T) > 1e-10 * size).any()
     ):
         raise DataError(
-            f"{_covariance_argument()} must be finite and symmetric; "
-            "got one that is not. Correct it."
+            "covariance", "must be finite and symmetric", got="one that is not", fix="Correct it."
         )
     smallest = np.linalg.eigvalsh(covariance / np.where(size > 0, size, 1.0))[0]
     if not (np.diag(covariance) > 0).all() or smallest <= 0:
         raise DataError(
-            f"{_covariance_argument()} must be positive definite; "
-            "got a smallest scaled eigenvalue of "
-            f"{smallest:.3g}. Remove the direction without variance, or give it some."
+            "covariance",
+            "must be positive definite",
+            got=f"a smallest scaled eigenvalue of {smallest:.3g}",
+            fix="Remove the direction without variance, or give it some.",
         )
 
 
@@ -193,8 +192,10 @@ def _broadcast_to_parameters(values: Vector, n_parameters: int, name: str) -> Ve
         return np.full(n_parameters, float(values))
     if values.shape != (n_parameters,):
         raise DataError(
-            f"{name} must hold {n_parameters} numbers, one per parameter; got {len(values)}. "
-            "Give one per parameter, or a single number for all."
+            name,
+            f"must hold {n_parameters} numbers, one per parameter",
+            got=len(values),
+            fix="Give one per parameter, or a single number for all.",
         )
     return np.asarray(values)
 

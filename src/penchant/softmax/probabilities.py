@@ -70,8 +70,10 @@ def drawn_choices(choices: Choices, theta: Any, rng: np.random.Generator) -> Cho
     weights = np.asarray(theta, dtype=np.float64)
     if weights.shape != (choices.n_parameters,) or not np.isfinite(weights).all():
         raise DataError(
-            f"theta must hold {choices.n_parameters} finite numbers; got {theta!r}. "
-            "Give one per variable."
+            "theta",
+            f"must hold {choices.n_parameters} finite numbers",
+            got=repr(theta),
+            fix="Give one per variable.",
         )
     # The largest of Q plus Gumbel noise falls on each option with its softmax probability.
     noisy = log_probabilities(weights, choices) + rng.gumbel(size=choices.n_rows)

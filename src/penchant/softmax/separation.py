@@ -11,8 +11,9 @@ Paper: Theorem 1 needs the absence of separation and does not say so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 import scipy
@@ -21,9 +22,9 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
 from penchant.softmax.identification import EPSILON, Identification, whole_numbers
-from penchant.softmax.likelihood import Likelihood, kernel_table, likelihood_of
-from penchant.softmax.newton import Maximum, maximise
-from penchant.softmax.solution import Solution, blank, scaled_inverse
+from penchant.softmax.likelihood import Likelihood, kernel_table
+from penchant.softmax.newton import Maximum
+from penchant.softmax.solution import Solution, blank
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,52 +51,33 @@ SEPARATION = SeparationOptions()
 # Share of a variable's typical difference. A maximum that exists only because of smaller
 # differences hangs on noise of measurement, and users are warned.
 NEGLIGIBLE_DIFFERENCE = 1e-3
+# Parts of a second direction that are tried in turn; a smaller one would be lost in rounding.
+PARTS = 0.5 ** np.arange(40)
 
 
 class UnsolvedProgramError(RuntimeError):
     """A linear program was given up: whether there is a recession direction is not known."""
 
 
-@dataclass(frozen=True)
-class Recession:
-    """A direction of theta along which the likelihood never falls.
-
-    Attributes
-    ----------
-    direction
-        In the units of theta, largest entry of the scaled direction 1.
-    resolved
-        Rows whose probability falls to 0 along it.
-    proven
-        No difference falls along it, to the last digits; else to the linear program's tolerance.
-    differences
-        Differences of the choices in which it was found.
-    """
-
-    direction: Vector
-    resolved: BoolVector
-    proven: bool
-    differences: Differences
-
-
-def certificate(largest: Vector, covariance: Matrix, decrement: float, n: float) -> bool:
-    """Whether a Newton iterate proves that the maximum exists.
-
-    With D the largest distance of two options of a set in the metric of the covariance, and the
-    decrement lambda, D lambda < 1 suffices. D is bounded by the largest differences from the
-    chosen option; rounding of the gradient is allowed for.
-    """
-    one = certified_maxima(largest[None], covariance[None], np.array([decrement]), np.array([n]))
-    return bool(one[0])
-
-
 def certified_maxima(
     largest: Matrix, covariance: Matrix, decrement: Vector, n: Vector
 ) -> BoolVector:
-    """Whether the iterates of many subjects prove that their maxima exist; one row for each."""
+    """Whether Newton iterates of many subjects prove that their maxima exist; one row for each.
+
+    With D the largest distance of two options of a set in the metric of the covariance, and the
+    decrement lambda, D lambda < 1 suffices. D is bounded by the largest differences from the
+    chosen option; rounding of the gradient is allowed for. `n` are the weights of all decisions.
+    """
     distance = max_utility_change(largest, covariance, 1.0)
     noise = np.finfo(np.float64).eps * np.sqrt(n) * distance
     return np.asarray(distance * (decrement + noise) < 0.5)
+
+
+def exact_maxima(largest: Matrix, covariance: Matrix, decrement: Vector, n: Vector) -> BoolVector:
+    """Whether the iterates prove that maxima exist, and are these to the last digit."""
+    known = largest, covariance, decrement
+    exact = max_utility_change(*known) <= SEPARATION.max_utility_change
+    return np.asarray(exact & certified_maxima(*known, n))
 
 
 def max_utility_change(largest: Matrix, covariance: Matrix, decrement: Vector | float) -> Vector:
@@ -108,54 +90,94 @@ def max_utility_change(largest: Matrix, covariance: Matrix, decrement: Vector | 
     return np.asarray(2.0 * np.sqrt(squared) * decrement)
 
 
-def recession(
-    choices: Choices,
-    scale: Vector,
-    ignored: float = 0.0,
-    cone: Matrix | None = None,
-    basis: Matrix | None = None,
-) -> Recession | None:
+class Cone(Protocol):
+    """Directions of theta that lower no difference x_chosen - x_j of the decisions.
+
+    A direction is given in `unit`, in which differences are about of size 1, inside the unit box.
+    """
+
+    @property
+    def unit(self) -> Vector:
+        """Size of each variable's differences."""
+
+    @property
+    def n_differences(self) -> int:
+        """Number of differences that are not 0."""
+
+    @property
+    def total(self) -> Vector:
+        """Sum of the differences, each scaled to largest entry 1."""
+
+    def nnls_bounds(self, goals: Sequence[Vector]) -> list[NnlsBound]:
+        """Bounds by non-negative least squares, where these cost less than a linear program."""
+
+    def furthest(self, goal: Vector) -> tuple[Vector, float, bool]:
+        """Direction furthest along the goal, or 0; largest rise of a row; whether it is proven.
+
+        Proven means that no difference falls, to the last digits; else to the tolerance of the
+        linear program. Raises `UnsolvedProgramError` where that is given up.
+        """
+
+    def feasible_parts(self, first: Vector, second: Vector) -> BoolVector:
+        """Whether first + part * second lowers no difference, for each part of `PARTS`."""
+
+    def resolved(self, direction: Vector) -> Any:
+        """Options whose probability falls to 0 along a direction, as `Solution.resolved`."""
+
+
+@dataclass(frozen=True)
+class Recession:
+    """A direction of theta along which the likelihood never falls.
+
+    Attributes
+    ----------
+    direction
+        In the units of theta, largest entry of the scaled direction 1.
+    resolved
+        Options whose probability falls to 0 along it.
+    proven
+        No difference falls along it, to the last digits; else to the linear program's tolerance.
+    cone
+        The cone in which it was found.
+    """
+
+    direction: Vector
+    resolved: Any
+    proven: bool
+    cone: Cone
+
+
+def recession(cone: Cone | None) -> Recession | None:
     """A recession direction by linear programming, or None: then the maximum exists.
 
-    Raises `UnsolvedProgramError` where the linear program is given up.
-
-    Parameters
-    ----------
-    choices
-        Decisions; those of weight 0 do not count.
-    scale
-        Within-set root mean square of each variable.
-    ignored
-        Differences below this, in units of `scale`, count as none; so do rounding errors.
-    cone
-        Rows c with c'v >= 0 required besides (directions allowed by linear constraints).
-    basis
-        Coordinates in which to look for the direction, which is then given in them.
+    `cone` is None where no option differs from the one chosen. Raises `UnsolvedProgramError` where
+    the linear program is given up.
     """
-    found = differences_of(choices, scale, ignored, basis)
-    if not len(found.rows):
+    if cone is None or cone.nnls_bounds([cone.total])[0].rules_out(cone.n_differences):
         return None
-    allowed = np.empty((0, found.values.shape[1])) if cone is None else cone / found.unit
-    if _nnls_bound(found.values.sum(axis=0), found.values, allowed).rules_out(len(found.rows)):
+    direction, rise, proven = cone.furthest(cone.total / cone.n_differences)
+    if not rise > SEPARATION.min_rise:
         return None
-    direction = furthest_direction(found.values.mean(axis=0), found.values, allowed, found.rounding)
-    along = found.values @ direction
-    if not along.max() > SEPARATION.min_rise:
-        return None
-    resolved = np.zeros(choices.n_rows, dtype=bool)
-    resolved[found.rows] = along > SEPARATION.resolved_tol
-    proven = bool((along >= -found.rounding).all())
-    return Recession(direction / found.unit, resolved, proven, found)
+    return Recession(direction / cone.unit, cone.resolved(direction), proven, cone)
 
 
-def is_separated(choices: Choices, scale: Vector, cone: Matrix | None = None) -> bool:
+def is_separated(cone: Cone | None) -> bool:
     """Whether there is a recession direction; cheaper than finding it."""
-    found = differences_of(choices, scale)
-    if not len(found.rows):
+    if cone is None:
         return False
-    allowed = np.empty((0, found.values.shape[1])) if cone is None else cone / found.unit
-    shown = _nnls_bound(found.values.sum(axis=0), found.values, allowed).decides(len(found.rows))
-    return recession(choices, scale, cone=cone) is not None if shown is None else shown
+    shown = cone.nnls_bounds([cone.total])[0].decides(cone.n_differences)
+    return recession(cone) is not None if shown is None else shown
+
+
+def combine_directions(cone: Cone, first: Vector, second: Vector) -> Vector:
+    """Recession direction first + part * second, with the largest feasible part of `PARTS`.
+
+    The second lowers no difference that the first leaves undecided, so a small part of it is safe.
+    """
+    one, two = (v * cone.unit / np.abs(v * cone.unit).max() for v in (first, second))
+    feasible = cone.feasible_parts(one, two)
+    both = one + (PARTS[np.argmax(feasible)] if feasible.any() else PARTS[-1] / 2) * two
+    return np.where(np.abs(both) > SEPARATION.rounding * np.abs(both).max(), both, 0.0) / cone.unit
 
 
 def typical_difference(choices: Choices, scale: Vector) -> Vector:
@@ -179,34 +201,12 @@ def sizes_of_differences(choices: Choices) -> Matrix:
     return sizes[:, :n]
 
 
-def zero_small_differences(choices: Choices, scale: Vector, ignored: float) -> Choices | None:
-    """Choices with differences below `ignored` typical ones set to 0; None if there are none."""
-    return zero_differences(choices, ignored * typical_difference(choices, scale))
-
-
 def zero_differences(choices: Choices, limit: Vector) -> Choices | None:
     """Choices with differences from the chosen option up to `limit` set to 0; None if none is."""
     levelled = np.empty_like(choices.explanatory, order="C")
     if not kernels.zero_small_differences(kernel_table(choices), limit, levelled):
         return None
     return replace(choices, explanatory=levelled)
-
-
-def combine_directions(choices: Choices, scale: Vector, first: Vector, second: Vector) -> Vector:
-    """Recession direction first + part * second, with the largest part of 1, 1/2, 1/4 ...
-
-    The second lowers no difference that the first leaves undecided, so a small part of it is safe.
-    """
-    found = differences_of(choices, scale)
-    one, two = (v * found.unit / np.abs(v * found.unit).max() for v in (first, second))
-    part = 1.0
-    while (
-        part > 1e-12
-        and (found.values @ (one + part * two) < -found.rounding - SEPARATION.lp_tol).any()
-    ):
-        part /= 2
-    both = one + part * two
-    return np.where(np.abs(both) > SEPARATION.rounding * np.abs(both).max(), both, 0.0) / found.unit
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class Differences:
     rows
         Their rows in the choices.
     values
-        In units of `unit`, each row scaled to largest entry 1.
+        In some unit, each row scaled to largest entry 1.
     rounding
         Bound on the rounding error of a scaled row.
     """
@@ -226,29 +226,90 @@ class Differences:
     rows: IntVector
     values: Matrix
     rounding: Vector
+
+    def feasible_parts(self, first: Vector, second: Vector) -> BoolVector:
+        """Whether first + part * second lowers none of them, for each part of `PARTS`."""
+        one, two = self.values @ first, self.values @ second
+        least = -self.rounding - SEPARATION.lp_tol
+        return np.array([bool((one + part * two >= least).all()) for part in PARTS])
+
+
+@dataclass(frozen=True)
+class ChoiceCone:
+    """The cone of choices in memory; `allowed` are rows c with c'v >= 0 required besides."""
+
+    n_rows: int
+    found: Differences
     unit: Vector
+    allowed: Matrix
+
+    @property
+    def n_differences(self) -> int:
+        """Number of differences that are not 0."""
+        return len(self.found.values)
+
+    @property
+    def total(self) -> Vector:
+        """Sum of the differences."""
+        return np.asarray(self.found.values.sum(axis=0))
+
+    def nnls_bounds(self, goals: Sequence[Vector]) -> list[NnlsBound]:
+        """Bounds by non-negative least squares."""
+        return nnls_bounds(goals, self.found.values, self.allowed)
+
+    def furthest(self, goal: Vector) -> tuple[Vector, float, bool]:
+        """Direction furthest along the goal, or 0; largest rise of a row; whether it is proven."""
+        found = self.found
+        direction = furthest_direction(goal, found.values, self.allowed, found.rounding)
+        along = found.values @ direction
+        return direction, float(along.max()), bool((along >= -found.rounding).all())
+
+    def feasible_parts(self, first: Vector, second: Vector) -> BoolVector:
+        """Whether first + part * second lowers no difference, for each part of `PARTS`."""
+        return self.found.feasible_parts(first, second)
+
+    def resolved(self, direction: Vector) -> BoolVector:
+        """Rows whose probability falls to 0 along a direction."""
+        resolved = np.zeros(self.n_rows, dtype=bool)
+        along = self.found.values @ direction
+        resolved[self.found.rows] = along > SEPARATION.resolved_tol
+        return resolved
 
 
-def differences_of(
-    choices: Choices, scale: Vector, ignored: float = 0.0, basis: Matrix | None = None
-) -> Differences:
-    """Differences larger than rounding, and than `ignored` typical ones.
+def choice_cone(
+    choices: Choices, scale: Vector, basis: Matrix | None = None, allowed: Matrix | None = None
+) -> ChoiceCone | None:
+    """The cone of choices in memory; None where no option differs from the one chosen.
 
-    Rounding is judged by the size of the numbers subtracted, and by the size of the variable's
-    differences elsewhere: small numbers may themselves be rounded differences of larger ones.
+    Parameters
+    ----------
+    choices
+        Decisions; those of weight 0 do not count.
+    scale
+        Within-set root mean square of each variable.
+    basis
+        Coordinates in which to look for directions, which are then given in them.
+    allowed
+        Rows c with c'v >= 0 required besides (directions allowed by linear constraints).
     """
     unit = typical_difference(choices, scale)
-    return differences_in(choices, unit, whole_numbers(choices), ignored, basis)
+    found = differences_in(choices, unit, whole_numbers(choices), basis)
+    if not len(found.rows):
+        return None
+    unit = unit if basis is None else np.ones(basis.shape[1])
+    rows = np.empty((0, len(unit))) if allowed is None else allowed / unit
+    return ChoiceCone(choices.n_rows, found, unit, rows)
 
 
 def differences_in(
-    choices: Choices,
-    unit: Vector,
-    whole: BoolVector,
-    ignored: float = 0.0,
-    basis: Matrix | None = None,
+    choices: Choices, unit: Vector, whole: BoolVector, basis: Matrix | None = None
 ) -> Differences:
-    """Differences in given units, with the variables of whole numbers given."""
+    """Differences larger than rounding, in given units.
+
+    Rounding is judged by the size of the numbers subtracted, and by the size of the variable's
+    differences elsewhere: small numbers may themselves be rounded differences of larger ones.
+    Those of variables of `whole` numbers are exact. With a basis, of the variables x @ basis.
+    """
     rows, taken, others = _rejected_rows(choices)
     values = (taken - others) / unit
     size = np.maximum(np.maximum(np.abs(taken), np.abs(others)) / unit, 1.0)
@@ -259,12 +320,11 @@ def differences_in(
         inner = basis * unit[:, None]
         values, noise = values @ inner, noise @ np.abs(inner)
         values[np.abs(values) <= noise] = 0.0
-        unit = np.ones(basis.shape[1])
     largest = np.abs(values).max(axis=1)
-    differs = largest > ignored
+    differs = largest > 0
     kept = values[differs] / largest[differs, None]
     rounding = noise[differs].sum(axis=1) / largest[differs] + 8 * EPSILON
-    return Differences(rows[differs], kept, rounding, unit)
+    return Differences(rows[differs], kept, rounding)
 
 
 def _rejected_rows(choices: Choices) -> tuple[IntVector, Matrix, Matrix]:
@@ -317,7 +377,7 @@ def furthest_direction(
 
 
 @dataclass(frozen=True)
-class _NnlsBound:
+class NnlsBound:
     """Bounds on goal'v by non-negative least squares of -goal on the rows.
 
     With r = goal + rows'lambda and no v'row below 0, goal'v <= r'v: where r is 0 no direction leads
@@ -346,36 +406,31 @@ class _NnlsBound:
         return True if self.gain > 2 * n * SEPARATION.min_rise else None
 
 
-def _nnls_bound(goal: Vector, differences: Matrix, allowed: Matrix) -> _NnlsBound:
-    """Bounds by non-negative least squares, where these cost less than a linear program."""
-    return _nnls_bounds([goal], differences, allowed)[0]
-
-
-def _nnls_bounds(goals: Sequence[Vector], differences: Matrix, allowed: Matrix) -> list[_NnlsBound]:
+def nnls_bounds(goals: Sequence[Vector], differences: Matrix, allowed: Matrix) -> list[NnlsBound]:
     """Bounds by non-negative least squares for several goals."""
     largest = np.abs(allowed).max(axis=1, keepdims=True, initial=1.0)
     rows = np.vstack([differences, allowed / largest])
     d = rows.shape[1]
     if d < 3 or len(rows) > SEPARATION.initial_rows or not np.isfinite(rows).all():
-        return [_NnlsBound(np.inf, np.nan)] * len(goals)
+        return [NnlsBound(np.inf, np.nan)] * len(goals)
     size = np.abs(rows)
     return [_solve_nnls(goal, rows, size) for goal in goals]
 
 
-def _solve_nnls(goal: Vector, rows: Matrix, sizes: Matrix) -> _NnlsBound:
+def _solve_nnls(goal: Vector, rows: Matrix, sizes: Matrix) -> NnlsBound:
     try:
         multipliers, _ = scipy.optimize.nnls(rows.T, -goal)
     except RuntimeError:  # it cycles on degenerate rows
-        return _NnlsBound(np.inf, np.nan)
+        return NnlsBound(np.inf, np.nan)
     rest = goal + rows.T @ multipliers
     noise = EPSILON * (sizes.T @ multipliers + np.abs(goal)).sum()
     upper_bound = np.abs(rest).sum() + len(rows) * noise + SEPARATION.lp_tol * multipliers.sum()
     size = np.abs(rest).max()
     if not size > 0:
-        return _NnlsBound(float(upper_bound), np.nan)
+        return NnlsBound(float(upper_bound), np.nan)
     direction = rest / size
     falls = bool((rows @ direction < -SEPARATION.zero_tol).any())
-    return _NnlsBound(float(upper_bound), np.nan if falls else float(goal @ direction))
+    return NnlsBound(float(upper_bound), np.nan if falls else float(goal @ direction))
 
 
 def _furthest_in_plane(goal: Vector, rows: Matrix, rounding: Vector | None = None) -> Vector:
@@ -492,49 +547,41 @@ def _solve_linear_program(total: Vector, rows: Matrix) -> Vector:
     raise UnsolvedProgramError(f"the linear program for separation failed: {solution.message}")
 
 
-def parameter_limits(found: Differences, direction: Vector) -> Vector:
+def parameter_limits(cone: Cone, direction: Vector) -> Vector:
     """Limit of each parameter along the recession directions: +inf, -inf, or 0 if it stays finite.
 
     NaN where some directions let it rise and others fall, or where that could not be decided.
     """
-    free = np.empty((0, len(direction)))
     result = np.zeros(len(direction))
     going = np.flatnonzero(direction)
     goals = [-np.sign(direction[a]) * np.eye(len(direction))[a] for a in going]
-    bounds_by_nnls = _nnls_bounds(goals, found.values, free)
-    for a, goal, balance in zip(going, goals, bounds_by_nnls, strict=True):
-        opposite = balance.decides()
+    for a, goal, bound in zip(going, goals, cone.nnls_bounds(goals), strict=True):
+        opposite = bound.decides()
         if opposite is None:
             try:
-                opposite = (
-                    goal @ furthest_direction(goal, found.values, free, found.rounding)
-                    > SEPARATION.min_rise
-                )
-            except UnsolvedProgramError:
+                opposite = goal @ cone.furthest(goal)[0] > SEPARATION.min_rise
+            except UnsolvedProgramError:  # undecided: report NaN rather than a wrong infinity
                 opposite = True
         result[a] = np.nan if opposite else np.sign(direction[a]) * np.inf
     return result
 
 
 def limit_along(
-    choices: Choices,
-    known: Identification,
-    direction: Vector,
-    rest: Solution,
-    found: Differences | None = None,
+    cone: Callable[[], Cone], known: Identification, direction: Vector, rest: Solution
 ) -> tuple[Vector, Matrix]:
     """Parameters in the limit: infinite along the direction, finite where the rest identifies.
 
-    `found` are the differences of the choices, if they were computed before.
+    `cone` is called if it is needed. `rest` is the solution of the decisions without the options
+    that the direction resolves.
     """
     where = np.zeros(len(direction))
     if known.complete and _is_unique_recession(direction * known.scale, rest, known.scale):
         where[direction != 0] = np.copysign(np.inf, direction[direction != 0])
     elif known.complete:
-        where = parameter_limits(
-            differences_of(choices, known.scale) if found is None else found, direction
-        )
-    return limit_estimate(where, known, rest)
+        where = parameter_limits(cone(), direction)
+    finite = rest.known.identified & (where == 0) & known.identified & np.isfinite(rest.theta)
+    theta, covariance = blank(rest.theta, rest.covariance, finite)
+    return np.where(np.isinf(where), where, theta), covariance
 
 
 def _is_unique_recession(direction: Vector, rest: Solution, unit: Vector) -> bool:
@@ -549,14 +596,6 @@ def _is_unique_recession(direction: Vector, rest: Solution, unit: Vector) -> boo
     other = null[0] * unit
     along = np.abs(other @ direction) / np.linalg.norm(other) / np.linalg.norm(direction)
     return bool(along > 1.0 - SEPARATION.lp_tol)
-
-
-def limit_estimate(where: Vector, known: Identification, rest: Solution) -> tuple[Vector, Matrix]:
-    """Estimate in the limit: infinite where `where` is, else that of the rest if identified."""
-    finite = rest.known.identified & (where == 0) & known.identified & np.isfinite(rest.theta)
-    theta, covariance = blank(rest.theta, rest.covariance, finite)
-    theta = np.where(np.isinf(where), where, theta)
-    return theta, covariance
 
 
 def clean_direction(direction: Vector, known: Identification) -> Vector:
@@ -593,37 +632,6 @@ def may_depend_on_small(negligible: Vector, largest: Matrix, information: Matrix
     return np.asarray(lowest <= 2 * d * negligible)
 
 
-def near_separation(
-    choices: Choices, known: Identification, likelihood: Likelihood, maximum: Maximum
-) -> Vector | None:
-    """Direction that separates all but negligible differences, by which alone a maximum exists.
-
-    None also where the linear program fails. Bounds from cheap to sharp come first.
-    """
-    if not known.complete:
-        return None
-    if known.basis is None:  # else the variables of the likelihood are not those of the choices
-        largest = likelihood.largest_values_and_differences[1]
-        bounds = largest[None], maximum.information[None]
-        if not may_depend_on_small(
-            NEGLIGIBLE_DIFFERENCE * np.array([choices.total_weight]), *bounds
-        )[0]:
-            return None
-        if not may_depend_on_small(
-            small_difference_bound(choices, maximum.theta, largest), *bounds
-        )[0]:
-            return None
-    plain = zero_small_differences(choices, known.scale, NEGLIGIBLE_DIFFERENCE)
-    if plain is None or (known.basis is None and _has_maximum(plain, maximum.theta)):
-        return None
-    try:
-        found = recession(plain, known.scale)
-    # the maximum is proven; only the warning of near separation is lost
-    except UnsolvedProgramError:
-        return None
-    return None if found is None else found.direction
-
-
 def small_difference_bound(choices: Choices, theta: Vector, largest: Vector) -> Vector:
     """Argument `negligible` of `may_depend_on_small` for choices at theta: (1,).
 
@@ -656,25 +664,12 @@ def small_difference_bounds(
     return np.asarray((found / np.where(largest > 0, largest, 1.0)).max(axis=1))
 
 
-def _has_maximum(choices: Choices, start: Vector) -> bool:
-    """Whether Newton's method proves by itself that the maximum exists."""
-    likelihood = likelihood_of(choices, 1)
-    maximum = maximise(likelihood, start=start)
-    covariance, _ = scaled_inverse(maximum.information)
-    return certified(maximum, likelihood, covariance, choices.total_weight)
-
-
 def certified(
     maximum: Maximum, likelihood: Likelihood, covariance: Matrix, total_weight: float
 ) -> bool:
     """Whether the last iterate of Newton's method proves that the maximum exists."""
     if not np.isfinite(covariance).all() or maximum.ending == "slow":
         return False
-    distance = max_utility_change(
-        likelihood.largest_values_and_differences[1][None], covariance[None], maximum.decrement
-    )
-    if distance[0] > SEPARATION.max_utility_change:
-        return False
-    return certificate(
-        likelihood.largest_values_and_differences[1], covariance, maximum.decrement, total_weight
-    )
+    largest = likelihood.largest_values_and_differences[1]
+    known = largest[None], covariance[None], np.array([maximum.decrement])
+    return bool(exact_maxima(*known, np.array([total_weight]))[0])

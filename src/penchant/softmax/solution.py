@@ -7,14 +7,16 @@ Also the changes of units that keep the problem inside the range of float64: of 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
-from penchant.softmax.identification import Identification, identification
-from penchant.softmax.likelihood import Likelihood, likelihood_of
+from penchant.softmax.diagnostics import Certificate
+from penchant.softmax.identification import Identification
+from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import Maximum, Quadratic
 
 
@@ -54,13 +56,6 @@ def without_underflow(choices: Choices) -> Choices:
     return replace(choices, explanatory=np.where(underflows, 0.0, choices.explanatory))
 
 
-def prepared(choices: Choices, threads: int | None) -> tuple[Likelihood, Identification]:
-    """Packed likelihood and identification of the choices."""
-    likelihood = likelihood_of(choices, threads)
-    check_units(likelihood.largest_values_and_differences, choices.names)
-    return likelihood, identification(choices, likelihood)
-
-
 def check_units(largest: Matrix, names: tuple[str, ...]) -> None:
     """Raise `DataError` if squares of a variable leave the range of float64."""
     outside = (largest[0] > MAX_VARIABLE_SIZE) | (
@@ -71,8 +66,10 @@ def check_units(largest: Matrix, names: tuple[str, ...]) -> None:
             f"{names[a]} of size {largest[0, a]:.3g}" for a in np.flatnonzero(outside)
         )
         raise DataError(
-            f"explanatory must lie between 1e-100 and 1e100 in size; got {found}. "
-            "Choose other units for it."
+            "explanatory",
+            "must lie between 1e-100 and 1e100 in size",
+            got=found,
+            fix="Choose other units for it.",
         )
 
 
@@ -90,6 +87,8 @@ class Solution:
         Of the choices alone, at theta or its supremum.
     recession
         Direction of separation in the user's units, or None.
+    resolved
+        Options that it resolves: rows of choices in memory, or what chunks take off.
     certainty
         Covariance before parameters were blanked: usable for identified combinations.
     point
@@ -107,28 +106,41 @@ class Solution:
     point: Vector
     certainty: Matrix
     log_posterior: float | None = None
-    certificate: str | None = None
+    certificate: Certificate | None = None
     recession: Vector | None = None
-    resolved: BoolVector | None = None
+    resolved: Any = None
     near: Vector | None = None
     active: BoolVector | None = None
 
 
 def scaled_inverse(information: Matrix) -> tuple[Matrix, float]:
-    """Inverse of the information, and its condition number, both by way of a unit diagonal."""
+    """Inverse of the information, and its condition number: see `scaled_inverses`."""
     if not len(information):
         return information.copy(), 1.0
-    if not (np.isfinite(information).all() and (np.diag(information) > 0).all()):
-        return np.full_like(information, np.nan), np.inf
-    scale = np.sqrt(np.diag(information))
-    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
-    if not values[0] > 0:
-        return np.full_like(information, np.nan), np.inf
+    inverse, condition = scaled_inverses(information[None])
+    return inverse[0], float(condition[0])
+
+
+def scaled_inverses(information: Matrix) -> tuple[Matrix, Vector]:
+    """Inverses of informations (n, d, d), and their condition numbers, by way of a unit diagonal.
+
+    NaN and infinity where an information is singular.
+    """
+    diagonal = information.diagonal(0, 1, 2)
+    fine = np.isfinite(information).all(axis=(1, 2)) & np.all(diagonal > 0, axis=-1)
+    scale = np.sqrt(np.where(fine[:, None], diagonal, 1.0))
+    scaled = information / scale[:, :, None] / scale[:, None, :]
+    eye = np.eye(information.shape[1])
+    values, vectors = np.linalg.eigh(np.where(fine[:, None, None], scaled, eye))
+    fine &= values[:, 0] > 0
+    values = np.where(fine[:, None], values, np.nan)
+    inverse = (vectors / values[:, None, :]) @ vectors.transpose(0, 2, 1)
     with np.errstate(over="ignore"):  # far out choices are certain, and variances infinite
-        inverse = (vectors / values) @ vectors.T / scale[:, None] / scale[None, :]
-    if not np.isfinite(inverse).all():
-        return np.full_like(information, np.nan), np.inf
-    return np.asarray(inverse / 2 + inverse.T / 2), float(values[-1] / values[0])
+        inverse = inverse / scale[:, :, None] / scale[:, None, :]
+    inverse = inverse / 2 + inverse.transpose(0, 2, 1) / 2  # halved first: no overflow
+    fine &= np.isfinite(inverse).all(axis=(1, 2))
+    inverse[~fine] = np.nan
+    return inverse, np.where(fine, values[:, -1] / values[:, 0], np.inf)
 
 
 def blank(theta: Vector, covariance: Matrix, keep: BoolVector) -> tuple[Vector, Matrix]:
@@ -157,7 +169,7 @@ def nothing_identified(likelihood: Likelihood, known: Identification) -> Solutio
 
 
 def penalised_solution(
-    log_likelihood: float, known: Identification, maximum: Maximum, proof: str
+    log_likelihood: float, known: Identification, maximum: Maximum, proof: Certificate
 ) -> Solution:
     """Solution of a maximum that exists by a prior or penalty, in the coordinates of the search."""
     covariance, condition = scaled_inverse(maximum.information)

@@ -1,126 +1,188 @@
-"""Maximum-likelihood estimate of choices, with proof that the maximum exists or does not, Eq. (4).
+"""Estimate of theta from decisions, or proof that there is none: Eqs. (4) and (6), Firth's penalty.
 
-The plan: identification, Newton's method, a proof of existence from its last iterate, and only
-where that fails a linear program for separation and a slower, numerically stable Newton's method.
-The compiled sums take each set relative to the option chosen and stop at a length of the step in
-standard errors. Where nearly all choices are nearly certain that is not enough: if another option
-is all but certain the variance is a difference of equal numbers, and if standard errors are huge a
-short step still moves theta. The stable method takes each set relative to its most likely option,
-and ends with a step that changes no utility.
+The plan of maximum likelihood: identification, Newton's method, a proof of existence from its last
+iterate, and only where that fails a linear program for separation and the slower method of
+`stable_newton`. A prior or a penalty makes sure of a maximum. Decisions may be in memory or in
+chunks: see `decisions`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import pairwise
-from typing import Protocol
+from dataclasses import replace
+from functools import cache
+from typing import Literal
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.choices import Choices
-from penchant.softmax import separation as separating
-from penchant.softmax.constraints import Constraints, constrained
-from penchant.softmax.identification import EPSILON, Identification
-from penchant.softmax.likelihood import (
-    MAX_TEMPORARY_ROWS,
-    Likelihood,
-    PackedLikelihood,
-    likelihood_of,
+from penchant._typing import Matrix, Vector
+from penchant.softmax.constraints import (
+    Constraints,
+    constrained,
+    constrained_maximum,
+    maximise_constrained,
 )
-from penchant.softmax.newton import UNDECIDED, Maximum, maximise
+from penchant.softmax.decisions import ChoiceDecisions, Decisions
+from penchant.softmax.diagnostics import Certificate
+from penchant.softmax.identification import Identification, identification
+from penchant.softmax.likelihood import Likelihood
+from penchant.softmax.newton import UNDECIDED, Maximum, Quadratic, RestrictedLikelihood, maximise
+from penchant.softmax.prior import ParameterPrior, maximise_firth
 from penchant.softmax.separation import (
+    NEGLIGIBLE_DIFFERENCE,
+    Cone,
+    Recession,
     UnsolvedProgramError,
     certified,
     clean_direction,
+    combine_directions,
+    is_separated,
     limit_along,
-    near_separation,
+    may_depend_on_small,
+    recession,
 )
 from penchant.softmax.solution import (
     Solution,
     blank,
-    choices_in_coordinates,
+    check_units,
     nothing_identified,
-    prepared,
+    penalised_solution,
+    quadratic_in_unit,
     scaled_inverse,
-    without_underflow,
+    solution_in_given_weights,
 )
+from penchant.softmax.stable_newton import stable_newton
 
-MIN_BLOCKS_FOR_PART = 4096  # 8 decisions each; below, starting from a part's fit saves nothing
+Penalty = ParameterPrior | Literal["firth"]
+MAX_NEWTON_STEPS = 100  # ordinary fits take 5 to 20; large offsets and weights begin far out
+MAX_FIRTH_STEPS = 2000  # scoring converges linearly where choices are nearly separated
 
 
-def maximum_likelihood(
-    choices: Choices,
+def solve(
+    decisions: Decisions,
+    penalty: Penalty | None = None,
     constraints: Constraints | None = None,
     start: Vector | None = None,
-    max_steps: int = 100,
-    threads: int | None = None,
+    max_steps: int | None = None,
+) -> Solution:
+    """Solve for theta: maximum likelihood, or with a penalty the maximum of the two together.
+
+    Parameters
+    ----------
+    penalty
+        A prior, or "firth" for the penalty that removes the first-order bias, which stands alone.
+    constraints
+        Inequalities that theta satisfies.
+    start
+        Where Newton's method begins; the answer does not depend on it.
+    max_steps
+        Newton steps; 100 if not given, and 2000 for Firth's penalty.
+    """
+    if penalty == "firth":
+        assert isinstance(decisions, ChoiceDecisions) and constraints is None
+        # not in units of weights: these would change the balance of likelihood and penalty
+        return _bias_reduced(decisions, max_steps or MAX_FIRTH_STEPS)
+    work, unit = decisions.in_unit_weights
+    steps = max_steps or MAX_NEWTON_STEPS
+    if penalty is None:
+        found = _maximum_likelihood(work, constraints, start, steps)
+    else:
+        found = _maximum_a_posteriori(work, penalty, constraints, start, steps, unit)
+    return solution_in_given_weights(found, unit)
+
+
+def identify(decisions: Decisions) -> Identification:
+    """Rank and coordinates of the identified part of theta."""
+    likelihood = decisions.likelihood
+    largest = likelihood.largest_values_and_differences
+    check_units(largest, decisions.names)
+    return identification(decisions, likelihood.spread(), largest)
+
+
+def _maximum_likelihood(
+    decisions: Decisions,
+    constraints: Constraints | None = None,
+    start: Vector | None = None,
+    max_steps: int = MAX_NEWTON_STEPS,
 ) -> Solution:
     """Maximum-likelihood estimate, Eq. (4), or proof that there is none."""
-    likelihood, known = prepared(choices, threads)
+    known = identify(decisions)
     if known.rank == 0:
-        return nothing_identified(likelihood, known)
+        return nothing_identified(decisions.likelihood, known)
     applied = None if constraints is None else constraints.on(known.null_directions)
     if constraints is not None and applied is not None:
-        free = None
-        # with offsets the search inside constraints may start where every choice is certain: the
-        # free maximum is the answer or a better start
-        if choices.offset is not None and known.basis is None:
-            free = maximum_likelihood(choices, None, start, max_steps, threads)
-            if _is_strictly_inside(free, constraints):
-                return replace(free, active=np.zeros(len(constraints.bound), dtype=bool))
-        near = None if free is None or not np.isfinite(free.theta).all() else free.theta
-        return constrained(choices, likelihood, known, constraints, applied, max_steps, near)
+        return _inside_constraints(decisions, known, (constraints, applied), start, max_steps)
     basis = known.basis
-    work = choices if basis is None else choices_in_coordinates(choices, basis)
-    inner = likelihood if basis is None else likelihood_of(work, threads)
-    begin = start_in_basis(basis, start)
-    if begin is None:
-        begin = _start_from_part(inner)
-    maximum = maximise(inner, start=begin, max_steps=max_steps)
-    if maximum.ending != "slow":  # slow steps lead to a supremum at infinity
-        inverse = scaled_inverse(maximum.information)
-        if certified(maximum, inner, inverse[0], choices.total_weight):
-            near = near_separation(choices, known, inner, maximum)
-            return finite_solution(known, maximum, inverse, "newton", near)
+    inner = decisions if basis is None else decisions.in_coordinates(basis)
+    begin = inner.start() if start is None else start_in_basis(basis, start)
+    maximum = maximise(inner.likelihood, start=begin, max_steps=max_steps)
+    inverse = scaled_inverse(maximum.information)
+    if certified(maximum, inner.likelihood, inverse[0], decisions.total_weight):
+        near = near_separation(decisions, known, inner.likelihood, maximum)
+        return finite_solution(known, maximum, inverse, "newton", near)
+    return _without_newton_certificate(decisions, known, inner, maximum, max_steps)
+
+
+def _without_newton_certificate(
+    decisions: Decisions,
+    known: Identification,
+    inner: Decisions,
+    maximum: Maximum,
+    max_steps: int,
+) -> Solution:
+    """Maximum-likelihood estimate where Newton's method does not prove that there is one."""
     try:
-        found, decided = separating.recession(choices, known.scale, basis=basis), True
+        found, decided = recession(decisions.cone(known.scale, known.basis)), True
     except UnsolvedProgramError:
         found, decided = None, False
     if found is not None and found.proven:
-        return _separated_solution(choices, known, found, threads)
+        return _separated_solution(decisions, known, found)
     # separated only within the linear program's tolerance, or no maximum proven: look closer
-    stable = stable_maximum(
-        work, inner.largest_values_and_differences[1], maximum.theta, max_steps, maximum.n_steps
-    )
+    stable = stable_newton(inner.stable_likelihood, maximum.theta, max_steps, maximum.n_steps)
     if found is not None and not stable.proof:
-        return _separated_solution(choices, known, found, threads)
+        return _separated_solution(decisions, known, found)
     if stable.settled or maximum.ending != "converged":
         maximum = stable.maximum()
     if not decided and not stable.proof:
         maximum = replace(maximum, ending=UNDECIDED)
-    near = near_separation(choices, known, inner, maximum)
+    near = near_separation(decisions, known, inner.likelihood, maximum)
     inverse = scaled_inverse(maximum.information)
-    proof = "linear program" if decided else "newton"
+    proof: Certificate = "linear program" if decided else "newton"
     return finite_solution(known, maximum, inverse, proof, near)
 
 
-def proven_separation(
-    choices: Choices, known: Identification, threads: int | None = None
-) -> Solution | None:
-    """Solution of `maximum_likelihood` if a direction separates to the last digits; else None.
+def _inside_constraints(
+    decisions: Decisions,
+    known: Identification,
+    both: tuple[Constraints, Constraints],
+    start: Vector | None,
+    max_steps: int,
+) -> Solution:
+    """Maximum inside constraints; `both` are all of these, and those on identified parameters."""
+    constraints, applied = both
+    near = None
+    # with offsets the search inside constraints may start where every choice is certain: the free
+    # maximum is the answer or a better start
+    if decisions.has_offset and known.basis is None:
+        free = _maximum_likelihood(decisions, None, start, max_steps)
+        if _is_strictly_inside(free, constraints):
+            return replace(free, active=np.zeros(len(constraints.bound), dtype=bool))
+        near = free.theta if np.isfinite(free.theta).all() else None
+    return constrained(decisions, known, constraints, applied, max_steps, near)
 
-    Quicker than `maximum_likelihood` for data on which Newton's method is known to diverge. `known`
-    is the identification of the choices.
+
+def proven_separation(decisions: Decisions, known: Identification) -> Solution | None:
+    """Maximum-likelihood solution if a direction separates to the last digits; else None.
+
+    Quicker than `solve` for data on which Newton's method is known to diverge. `known` is the
+    identification of the decisions.
     """
     try:
-        found = separating.recession(choices, known.scale, basis=known.basis)
+        found = recession(decisions.cone(known.scale, known.basis))
     except UnsolvedProgramError:
         return None
     if found is None or not found.proven:
         return None
-    return _separated_solution(choices, known, found, threads)
+    return _separated_solution(decisions, known, found)
 
 
 def _is_strictly_inside(free: Solution, constraints: Constraints) -> bool:
@@ -134,40 +196,68 @@ def _is_strictly_inside(free: Solution, constraints: Constraints) -> bool:
 
 
 def has_maximum(
-    choices: Choices, constraints: Constraints | None = None, known: Identification | None = None
+    decisions: Decisions,
+    constraints: Constraints | None = None,
+    known: Identification | None = None,
 ) -> bool:
     """Whether the likelihood has one maximum: all weights are identified, and none diverges.
 
-    `known` is the identification of the choices, if it was computed before.
+    `known` is the identification of the decisions, if it was computed before.
     """
-    known = prepared(choices, 1)[1] if known is None else known
+    known = identify(decisions) if known is None else known
     if not known.complete:
         return False
-    cone = None if constraints is None else constraints.matrix
-    return not separating.is_separated(choices, known.scale, cone)
+    allowed = None if constraints is None else constraints.matrix
+    return not is_separated(decisions.cone(known.scale, allowed=allowed))
 
 
-def _start_from_part(likelihood: Likelihood) -> Vector | None:
-    """Estimate from the first decisions of large data: near enough to save whole passes."""
-    if not isinstance(likelihood, PackedLikelihood) or likelihood.n_blocks < MIN_BLOCKS_FOR_PART:
+def near_separation(
+    decisions: Decisions, known: Identification, likelihood: Likelihood, maximum: Maximum
+) -> Vector | None:
+    """Direction that separates all but negligible differences, by which alone a maximum exists.
+
+    `likelihood` is that of the maximum, perhaps in other coordinates than the decisions. None also
+    where the linear program fails. Bounds from cheap to sharp come first.
+    """
+    if not known.complete:
         return None
-    # 1/32 of the data costs little; 12 steps are enough unless that part is separated
-    found = maximise(likelihood.part(likelihood.n_blocks // 32), max_steps=12)
-    return found.theta if found.ending == "converged" else None
+    if known.basis is None:  # else the variables of the likelihood are not those of the decisions
+        largest = likelihood.largest_values_and_differences[1]
+        bounds = largest[None], maximum.information[None]
+        most = NEGLIGIBLE_DIFFERENCE * np.array([decisions.total_weight])
+        if not may_depend_on_small(most, *bounds)[0]:
+            return None
+        if not may_depend_on_small(decisions.small_difference_bound(maximum.theta), *bounds)[0]:
+            return None
+    limit = NEGLIGIBLE_DIFFERENCE * decisions.typical_difference(known.scale)
+    plain = decisions.with_zeros_within(limit)
+    if plain is None or (known.basis is None and _has_certified_maximum(plain, maximum.theta)):
+        return None
+    try:
+        found = recession(plain.cone(known.scale))
+    # the maximum is proven; only the warning of near separation is lost
+    except UnsolvedProgramError:
+        return None
+    return None if found is None else found.direction
 
 
-def start_in_basis(basis: Matrix | None, start: Vector | None) -> Vector | None:
+def _has_certified_maximum(decisions: Decisions, start: Vector) -> bool:
+    """Whether Newton's method proves by itself that the maximum exists."""
+    maximum = maximise(decisions.likelihood, start=start)
+    covariance, _ = scaled_inverse(maximum.information)
+    return certified(maximum, decisions.likelihood, covariance, decisions.total_weight)
+
+
+def start_in_basis(basis: Matrix | None, start: Vector) -> Vector:
     """Start in coordinates of the basis."""
-    if start is None or basis is None:
-        return start
-    return np.asarray(np.linalg.lstsq(basis, start, rcond=None)[0])
+    return start if basis is None else np.asarray(np.linalg.lstsq(basis, start, rcond=None)[0])
 
 
 def finite_solution(
     known: Identification,
     maximum: Maximum,
     inverse: tuple[Matrix, float],
-    proof: str,
+    proof: Certificate,
     near: Vector | None,
 ) -> Solution:
     """Solution of a finite maximum, in the user's coordinates; `inverse` of its information."""
@@ -205,23 +295,24 @@ def _user_condition(covariance: Matrix, known: Identification) -> float:
     return float(singular[0] / singular[-1]) if singular[-1] > 0 else np.inf
 
 
-def _separated_solution(
-    choices: Choices, known: Identification, found: separating.Recession, threads: int | None
-) -> Solution:
+def _separated_solution(decisions: Decisions, known: Identification, found: Recession) -> Solution:
     """Limit along the recession direction: the fit to the options that it does not resolve."""
+
+    @cache
+    def cone() -> Cone:  # in theta, computed where it is needed
+        in_theta = found.cone if known.basis is None else decisions.cone(known.scale)
+        assert in_theta is not None  # some option differs, or no direction would have been found
+        return in_theta
+
     direction = found.direction if known.basis is None else known.basis @ found.direction
     direction = clean_direction(direction, known)
-    on_offer = ~found.resolved
-    if choices.available is not None:
-        on_offer = on_offer & choices.available
-    left = without_underflow(replace(choices, available=on_offer))
-    rest = maximum_likelihood(left, threads=threads)
+    # what is left may be separated again
+    rest = _maximum_likelihood(decisions.without(found.resolved))
     resolved = found.resolved
     if rest.recession is not None and rest.resolved is not None:
         resolved = resolved | rest.resolved
-        direction = separating.combine_directions(choices, known.scale, direction, rest.recession)
-    differences = found.differences if known.basis is None else None
-    theta, covariance = limit_along(choices, known, direction, rest, differences)
+        direction = combine_directions(cone(), direction, rest.recession)
+    theta, covariance = limit_along(cone, known, direction, rest)
     return replace(
         rest,
         theta=theta,
@@ -235,343 +326,92 @@ def _separated_solution(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class StableNewtonOptions:
-    """Tolerances of the stable Newton's method, in units of utility unless said otherwise."""
-
-    utility_tol: float = 1e-9  # change by the last step: the next would be its square, 1e-18
-    continuation_tol: float = 0.1  # at reduced offsets: their maximum is only a start
-    overshoot: float = 0.5  # slope that a step may reverse: more, and it went too far
-    fast_region: float = 0.1  # below, steps at least square, or rounding holds them up
-    max_slow_steps: int = 4  # in a row in the fast region: then rounding is all that is left
-    # p of the likeliest rejected option: below, log(1 + p) is p to the last digit, and sums are
-    # taken in units of p, as p squared would underflow
-    certain_log_probability: float = -40.0
-    max_start_offset: float = 8.0  # offsets that differ by more leave no curvature at theta = 0
-    max_utility_change: float = 1e16  # per step: more would leave no digit of the theta before
-
-
-STABLE = StableNewtonOptions()
-
-
-@dataclass(frozen=True)
-class StableMoments:
-    """Log-likelihood, gradient and information, all divided by exp(log_unit).
-
-    `noise` bounds the rounding of the gradient.
-    """
-
-    log_likelihood: float
-    gradient: Vector
-    information: Matrix
-    noise: Vector
-    log_unit: float
-
-
-class StableLikelihood(Protocol):
-    """Log-likelihood without cancellation or overflow, with a share of the choices' offsets."""
-
-    @property
-    def largest_differences(self) -> Vector:
-        """Largest |x_i - x_chosen| of each variable."""
-
-    @property
-    def largest_offset(self) -> float | None:
-        """Largest difference of an offset from that of the option chosen; None without offsets."""
-
-    def moments(self, theta: Vector) -> StableMoments:
-        """Sums over decisions, each relative to its most likely option."""
-
-    def with_share(self, share: float) -> StableLikelihood:
-        """Likelihood with another share of the offsets."""
-
-
-@dataclass(frozen=True)
-class StableChoiceLikelihood:
-    """Stable log-likelihood of choices in memory, with a share of their offsets.
-
-    `largest_differences` holds the largest |x_i - x_chosen| of each variable; `offsets` those of
-    every row, relative to the option chosen.
-    """
-
-    choices: Choices
-    largest_differences: Vector
-    offsets: Vector | None
-    share: float = 1.0
-
-    @classmethod
-    def of(cls, choices: Choices, largest: Vector) -> StableChoiceLikelihood:
-        """Likelihood with all of the offsets."""
-        if choices.offset is None:
-            return cls(choices, largest, None)
-        sizes = np.diff(choices.first_row)
-        offsets = choices.offset - np.repeat(choices.offset[choices.chosen_row], sizes)
-        if choices.available is not None:
-            offsets[~choices.available] = 0.0
-        return cls(choices, largest, offsets)
-
-    @property
-    def largest_offset(self) -> float | None:
-        """Largest difference of an offset from that of the option chosen; None without offsets."""
-        return None if self.offsets is None else float(np.abs(self.offsets).max())
-
-    def with_share(self, share: float) -> StableChoiceLikelihood:
-        """Likelihood with another share of the offsets."""
-        return replace(self, share=share)
-
-    @cached_property
-    def _sizes(self) -> IntVector:
-        """Rows of each set."""
-        return np.diff(self.choices.first_row)
-
-    @cached_property
-    def _repeats(self) -> int | IntVector:
-        """Rows of each set as one number, if all have as many: `np.repeat` is quicker then."""
-        sizes = self._sizes
-        return int(sizes[0]) if (sizes == sizes[0]).all() else sizes
-
-    @cached_property
-    def _chosen_row_of_rows(self) -> IntVector:
-        """Chosen row of the set of every row."""
-        return np.repeat(self.choices.chosen_row, self._sizes)
-
-    @cached_property
-    def _rejected(self) -> BoolVector:
-        """Rows that were not chosen, of sets that count."""
-        c = self.choices
-        missed = np.ones(c.n_rows, dtype=bool)
-        if c.weights is not None:
-            missed = np.repeat(c.weights > 0, self._sizes)
-        missed[c.chosen_row] = False
-        return missed
-
-    def _relative(self, rows: slice) -> tuple[Matrix, Matrix]:
-        """Variables relative to the option chosen, and their sizes; 0 where not on offer."""
-        return self._all_relative if self._is_small else self._compute_relative(rows)
-
-    @property
-    def _is_small(self) -> bool:
-        return self.choices.n_rows <= MAX_TEMPORARY_ROWS
-
-    @cached_property
-    def _all_relative(self) -> tuple[Matrix, Matrix]:
-        return self._compute_relative(slice(None))
-
-    def _compute_relative(self, rows: slice) -> tuple[Matrix, Matrix]:
-        c = self.choices
-        z = c.explanatory[rows] - c.explanatory[self._chosen_row_of_rows[rows]]
-        if c.available is not None:
-            z[~c.available[rows]] = 0.0
-        return z, np.abs(z)
-
-    def objectives(self, theta: Vector) -> tuple[Vector, Vector]:
-        """theta'x relative to the chosen option of each set, and a bound of its rounding."""
-        c = self.choices
-        q, size = np.empty(c.n_rows), np.empty(c.n_rows)
-        for begin in range(0, c.n_rows, MAX_TEMPORARY_ROWS):
-            rows = slice(begin, begin + MAX_TEMPORARY_ROWS)
-            z, of_z = self._relative(rows)
-            q[rows], size[rows] = z @ theta, of_z @ np.abs(theta)
-        if self.offsets is not None:
-            q += self.share * self.offsets
-            size += np.abs(self.share * self.offsets)
-        if c.available is not None:
-            q[~c.available] = -np.inf
-        return q, EPSILON * (4.0 + size)
-
-    def moments(self, theta: Vector) -> StableMoments:
-        """Sums over decisions, each relative to its most likely option."""
-        c = self.choices
-        q, error = self.objectives(theta)
-        starts, sizes, missed = c.first_row[:-1], self._repeats, self._rejected
-        weights = np.ones(c.n_decisions) if c.weights is None else c.weights
-        top = np.maximum.reduceat(q, starts)
-        at_top = np.flatnonzero(q == np.repeat(top, sizes))
-        first = at_top[np.searchsorted(at_top, starts)]
-        e = np.exp(q - np.repeat(top, sizes))
-        # the likeliest option adds exactly 1: log1p of the others keeps their digits
-        e[first] = 0.0
-        others = np.add.reduceat(e, starts)
-        log_p = q - np.repeat(top + np.log1p(others), sizes)
-        unit = float(log_p[missed].max(initial=-np.inf))
-        unit = unit if np.isfinite(unit) and unit < STABLE.certain_log_probability else 0.0
-        if unit:  # every choice is all but certain: scale, as squares of p would underflow
-            log_p[missed] -= unit
-        p = np.exp(np.where(missed, log_p, np.minimum(log_p, 0.0)))
-        if unit:
-            value = -float(weights @ np.add.reduceat(np.where(missed, p, 0.0), starts))
-        else:
-            value = -float(weights @ (top + np.log1p(others)))
-        if c.weights is not None:
-            p *= np.repeat(weights, sizes)
-        return self._summed(value, p, unit, first, error)
-
-    @cached_property
-    def _part_bounds(self) -> list[int]:
-        """Decisions at which to cut, so that each part has a bounded number of rows."""
-        c = self.choices
-        if self._is_small:
-            return [0, c.n_decisions]
-        inner = np.searchsorted(c.first_row, np.arange(0, c.n_rows, MAX_TEMPORARY_ROWS))
-        return [int(k) for k in np.union1d(inner, [0, c.n_decisions])]
-
-    def _summed(
-        self, value: float, p: Vector, unit: float, first: IntVector, error: Vector
-    ) -> StableMoments:
-        """Gradient and information for probabilities p, times the weights and less the unit."""
-        c = self.choices
-        d = c.n_parameters
-        gradient, noise, information = np.zeros(d), np.zeros(d), np.zeros((d, d))
-        for begin, end in pairwise(self._part_bounds):
-            edges = c.first_row[begin : end + 1]
-            rows = slice(int(edges[0]), int(edges[-1]))
-            sizes = self._repeats if self._is_small else self._sizes[begin:end]
-            z, of_z = self._relative(rows)
-            y = c.explanatory[rows] - c.explanatory[np.repeat(first[begin:end], sizes)]
-            if c.available is not None:
-                y[~c.available[rows]] = 0.0
-            mine = p[rows]
-            gradient -= mine @ z
-            noise += (mine * error[rows]) @ of_z
-            total = np.add.reduceat(mine, edges[:-1] - edges[0])
-            if unit:  # the chosen option is certain: its share is not in units of the others
-                information += (y.T * mine) @ y
-                continue
-            share = mine / np.repeat(np.where(total > 0, total, 1.0), sizes)
-            mean = np.add.reduceat(share[:, None] * y, edges[:-1] - edges[0])
-            centred = y - np.repeat(mean, sizes, axis=0)
-            information += (centred.T * mine) @ centred
-        return StableMoments(value, gradient, information, noise, unit)
-
-
-@dataclass(frozen=True)
-class StableMaximum:
-    """Last iterate of the stable Newton's method; whether it settled, and proves a maximum."""
-
-    theta: Vector
-    moments: StableMoments
-    decrement: float
-    n_steps: int
-    settled: bool
-    proof: bool
-
-    def maximum(self) -> Maximum:
-        """Convert to the record of the fast Newton's method, in natural units."""
-        unit = np.exp(self.moments.log_unit)
-        return Maximum(
-            self.theta,
-            self.moments.log_likelihood * unit,
-            self.moments.gradient * unit,
-            self.moments.information * unit,
-            self.decrement,
-            self.n_steps,
-            "converged" if self.settled else "slow",
-        )
-
-
-def stable_maximum(
-    choices: Choices, largest: Vector, start: Vector, max_steps: int, taken: int = 0
-) -> StableMaximum:
-    """Maximise the likelihood of choices in memory by `stable_newton`.
-
-    `largest` bounds |x_i - x_chosen| of each variable; `taken` are steps taken before.
-    """
-    return stable_newton(StableChoiceLikelihood.of(choices, largest), start, max_steps, taken)
-
-
-def stable_newton(
-    likelihood: StableLikelihood, start: Vector, max_steps: int, taken: int = 0
-) -> StableMaximum:
-    """Maximise by `damped_newton`; if it does not settle, by continuation in the offsets.
-
-    Offsets of hundreds make every choice certain at theta = 0, where no step can be computed. A
-    share of them that Newton's method can handle is doubled until it is 1, each maximum scaled up
-    as the start of the next.
-    """
-    found = damped_newton(likelihood, start, max_steps, taken)
-    size = likelihood.largest_offset
-    if found.settled or size is None:
-        return found
-    share = min(1.0, STABLE.max_start_offset / size) if size > 0 else 1.0
-    theta, steps = np.zeros(len(start)), found.n_steps if found.n_steps < max_steps else taken
-    while share < 1.0:
-        part = damped_newton(
-            likelihood.with_share(share), theta, max_steps, steps, STABLE.continuation_tol
-        )
-        if not part.settled:
-            return replace(found, n_steps=max(found.n_steps, part.n_steps))
-        steps = part.n_steps
-        further = min(1.0, 2.0 * share)
-        theta, share = part.theta * (further / share), further
-    return damped_newton(likelihood, theta, max_steps, steps)
-
-
-def damped_newton(
-    likelihood: StableLikelihood,
-    start: Vector,
+def _maximum_a_posteriori(
+    decisions: Decisions,
+    prior: ParameterPrior,
+    constraints: Constraints | None,
+    start: Vector | None,
     max_steps: int,
-    taken: int = 0,
-    utility_tol: float = STABLE.utility_tol,
-) -> StableMaximum:
-    """Take Newton steps until one changes no utility; halve steps that overshoot."""
-    theta, n_steps, decrement = np.array(start), taken, np.inf
-    here = likelihood.moments(theta)
-    closest, n_slow = np.inf, 0
-    while True:
-        covariance = _scaled_inverse(here.information, likelihood.largest_differences)
-        step = covariance @ here.gradient
-        slope = float(here.gradient @ step)
-        reach = float(likelihood.largest_differences @ np.abs(step))
-        noise = float(likelihood.largest_differences @ (np.abs(covariance) @ here.noise))
-        decrement = float(np.sqrt(max(slope, 0.0) * np.exp(here.log_unit)))
-        if reach <= (noise if utility_tol < noise < STABLE.fast_region else utility_tol):
-            proof = _proves_maximum(likelihood.largest_differences, covariance, slope, here.noise)
-            theta = theta + step
-            return StableMaximum(theta, likelihood.moments(theta), decrement, n_steps, True, proof)
-        n_slow = n_slow + 1 if STABLE.fast_region > reach > 0.5 * closest else 0
-        closest = min(closest, reach)
-        if n_steps >= max_steps or n_slow >= STABLE.max_slow_steps:
-            return StableMaximum(theta, here, decrement, n_steps, False, False)
-        accepted = _backtrack(
-            likelihood, theta, step, here, min(1.0, STABLE.max_utility_change / reach)
-        )
-        if accepted is None:
-            return StableMaximum(theta, here, decrement, n_steps, False, False)
-        theta, here = accepted
-        n_steps += 1
+    unit: float,
+) -> Solution:
+    """MAP estimate with a Gaussian prior, Eq. (6): it always exists.
 
-
-def _backtrack(
-    likelihood: StableLikelihood, theta: Vector, step: Vector, here: StableMoments, longest: float
-) -> tuple[Vector, StableMoments] | None:
-    """Backtrack by halving until the step does not overshoot the maximum along it; None if never.
-
-    The slope, not the value, is tested: where the likelihood is all but flat, differences of values
-    are rounding errors, while slopes keep their digits.
+    The weights of the decisions are in units of `unit`; the prior is not.
     """
-    fraction, slope = longest, float(here.gradient @ step)
-    while fraction > 1e-15 * longest:
-        trial = theta + fraction * step
-        there = likelihood.moments(trial)
-        left = float(there.gradient @ step) * np.exp(there.log_unit - here.log_unit)
-        if np.isfinite(left) and left >= -STABLE.overshoot * slope:
-            return trial, there
-        fraction /= 2
-    return None
+    known = identify(decisions)
+    d = len(known.scale)
+    quadratic = quadratic_in_unit(prior.quadratic(d, known.scale), unit)
+    basis = _basis_with_prior_directions(known, quadratic)
+    work: Likelihood = RestrictedLikelihood(decisions.likelihood, np.zeros(d), basis)
+    if known.basis is not None:
+        work = decisions.in_coordinates(basis, known.rank).likelihood
+    within = quadratic.restricted_to(np.zeros(d), basis)
+    if constraints is not None:
+        inside = constraints.restricted_to(np.zeros(d), basis)
+        assert inside is not None  # a basis of the whole space leaves no constraint out
+        maximum, active = maximise_constrained(work, inside, within, max_steps)
+        return replace(
+            constrained_maximum(known, maximum, inside, active, basis),
+            log_likelihood=maximum.value - within(maximum.theta),
+            log_posterior=maximum.value,
+            certificate="prior",
+        )
+    near = decisions.start() if start is None else start
+    begin = None if near is None else np.asarray(np.linalg.solve(basis, near), np.float64)
+    maximum = maximise(work, within, begin, max_steps, patient=True)
+    solution = penalised_solution(maximum.value - within(maximum.theta), known, maximum, "prior")
+    theta = basis @ maximum.theta
+    covariance = basis @ solution.covariance @ basis.T
+    return replace(solution, theta=theta, covariance=covariance, point=theta, certainty=covariance)
 
 
-def _scaled_inverse(information: Matrix, largest: Vector) -> Matrix:
-    """Inverse of the information, with eigenvalues raised to 1e-15 of the largest."""
-    diagonal = np.diag(information)
-    least = 1e-100 * largest  # a smaller scale would underflow when squared
-    scale = np.where(diagonal > least**2, np.sqrt(np.maximum(diagonal, least**2)), largest)
-    values, vectors = np.linalg.eigh(information / scale[:, None] / scale[None, :])
-    values = np.maximum(values, 1e-15 * values[-1]) if values[-1] > 1e-9 else np.ones_like(values)
-    return np.asarray((vectors / values) @ vectors.T / scale[:, None] / scale[None, :])
+def _basis_with_prior_directions(known: Identification, quadratic: Quadratic) -> Matrix:
+    """Coordinates for all of theta: identified directions, then those the prior decides."""
+    d = len(known.scale)
+    if known.basis is None:
+        return np.eye(d)
+    null = known.null_directions
+    # scaled to prior standard deviations, so that the whole problem is well conditioned
+    size = np.sqrt(np.einsum("na,ac,nc->n", null, quadratic.precision, null))
+    return np.hstack([known.basis, (null / size[:, None]).T])
 
 
-def _proves_maximum(largest: Vector, covariance: Matrix, slope: float, noise: Vector) -> bool:
-    """Whether the last iterate proves that the maximum exists, as in `separation.certificate`."""
-    distance = 2.0 * float(np.sqrt(largest @ np.abs(covariance) @ largest))
-    blurred = float(np.sqrt(noise @ np.abs(covariance) @ noise))
-    return distance * (float(np.sqrt(max(slope, 0.0))) + blurred) < 0.5
+def _bias_reduced(decisions: ChoiceDecisions, max_steps: int) -> Solution:
+    """Firth's estimate: finite whenever theta is identified."""
+    known = identify(decisions)
+    if known.rank == 0:
+        return nothing_identified(decisions.likelihood, known)
+    # well conditioned without a basis: new coordinates would only cost a copy of the data
+    work = decisions if known.basis is None else decisions.in_coordinates(known.basis)
+    likelihood = work.likelihood
+    begin = _firth_start(work)
+    maximum = maximise_firth(work.choices, likelihood, begin, max_steps=max_steps)
+    at_maximum = likelihood.moments(maximum.theta).log_likelihood
+    solution = penalised_solution(at_maximum, known, maximum, "penalty")
+    if known.basis is None:
+        return solution
+    point = known.basis @ solution.point
+    certainty = known.basis @ solution.certainty @ known.basis.T
+    theta, covariance = blank(point, certainty, known.identified)
+    # det I changes by a constant with the coordinates, which moves no maximum.
+    shift = float(np.linalg.slogdet(known.basis)[1]) if known.complete else 0.0
+    posterior = None if solution.log_posterior is None else solution.log_posterior - shift
+    return replace(
+        solution,
+        theta=theta,
+        covariance=covariance,
+        point=point,
+        certainty=certainty,
+        log_posterior=posterior,
+    )
+
+
+def _firth_start(decisions: ChoiceDecisions) -> Vector | None:
+    """Start of Firth's search: None for 0, or the ML estimate if offsets leave 0 no information."""
+    if not decisions.has_offset:
+        return None
+    at_zero = decisions.likelihood.moments(np.zeros(decisions.likelihood.n_parameters))
+    if np.isfinite(scaled_inverse(at_zero.information)[0]).all():
+        return None
+    found = _maximum_likelihood(decisions).theta
+    return found if np.isfinite(found).all() else None

@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Vector
+from penchant._typing import IntVector, Label, Vector
 from penchant.errors import DataError
 from penchant.inference.linearized import nominal_point
 from penchant.models.coordinates import Coordinates
 from penchant.population.compare import compare_groups
-from penchant.population.group_comparison import GroupComparison, adjusted_p_values
+from penchant.population.group_comparison import GroupComparison
+from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.contrasts import Contrast
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.quadrature import QUADRATURE
 from penchant.population.hierarchy.result import PopulationFit
+from penchant.population.least_squares import t_test
 from penchant.population.meta_analysis import PopulationEstimate, Rule
 from penchant.population.pool import back_map, pool
 from penchant.population.rank_tests import signed_rank_p_value, smallest_certain_differences
@@ -37,7 +39,7 @@ from penchant.studies.groups import (
 )
 from penchant.studies.plan import CATEGORIES, Plan
 from penchant.studies.read import StudyData
-from penchant.tails import normal_isf, t_isf, t_sf
+from penchant.tails import normal_isf
 
 RULES: tuple[Rule, ...] = ("mean-pooled", "mean-sample", "fixed-effect", "random-effects")
 
@@ -77,7 +79,7 @@ class LinearizedGroup:
 
 
 def linearized_subjects(
-    fits: Mapping[Any, SubjectFit], subjects: Sequence[Any]
+    fits: Mapping[Any, SubjectFit], subjects: Sequence[Label]
 ) -> SubjectEstimates | None:
     """Linearised theta of those subjects that have one; None if none has.
 
@@ -284,10 +286,8 @@ def paired_difference(
         unknown = (np.nan,) * 9
         return PairedDifference(first, second, name, n, mean, *unknown)
     error = spread / np.sqrt(n)
-    half = float(t_isf((1 - level) / 2, n - 1)) * error
-    t = mean / error
-    p = float(2 * t_sf(abs(t), n - 1))
-    ends = (mean - half, mean + half)
+    found = t_test(np.array([mean]), np.array([error]), n - 1.0, level)
+    p = float(found.p_value[0])
     return PairedDifference(
         first,
         second,
@@ -295,8 +295,9 @@ def paired_difference(
         n,
         mean,
         error,
-        *ends,
-        t,
+        float(found.low[0]),
+        float(found.high[0]),
+        float(found.statistic[0]),
         n - 1.0,
         p,
         p,

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint
-from penchant.output import Backend, frame_backend, make_frame
+from penchant.output import Backend, make_frame
 from penchant.population.group_comparison import GroupComparison
 from penchant.population.meta_analysis import PopulationEstimate, Rule
 from penchant.population.regret_growth import GrowthOrders
@@ -130,6 +130,10 @@ def columns(study: Findings, name: str) -> Columns:
     return TABLES[name](study)
 
 
+def _as_lists(found: Mapping[str, Sequence[Any]]) -> Columns:
+    return {name: list(values) for name, values in found.items()}
+
+
 def _subjects(study: Findings) -> Columns:
     """One row per subject: condition, play, performance, exact estimates."""
     data, subjects = study.data, study.subjects
@@ -197,7 +201,7 @@ def _estimates(fits: Sequence[Estimate]) -> Columns:
 
 def _growth(study: Findings) -> Columns:
     """One row per subject: the three curves of regret."""
-    made: Columns = dict(study.growth.to_frame("pyarrow").to_pydict()) if study.growth else {}
+    made = _as_lists(study.growth.frame_columns()) if study.growth else {}
     return made
 
 
@@ -370,7 +374,7 @@ def _population(study: Findings) -> Columns:
     """Coefficients of the population, fitted to everybody at once."""
     if study.everybody is None:
         return {}
-    return dict(study.everybody.fit.to_frame(study.plan.level, "pyarrow").to_pydict())
+    return _as_lists(study.everybody.fit.frame_columns(study.plan.level))
 
 
 def _population_spreads(study: Findings) -> Columns:
@@ -422,7 +426,7 @@ def _population_people(study: Findings) -> Columns:
     if study.everybody is None:
         return {}
     subjects = study.everybody.fit.subjects
-    return dict(subjects.to_frame(study.plan.level, "pyarrow").to_pydict())
+    return _as_lists(subjects.frame_columns(study.plan.level))
 
 
 def _named(group: Group) -> dict[str, Any]:
@@ -532,7 +536,7 @@ class Findings:
     timings: Timings
 
     @property
-    def subjects(self) -> tuple[Any, ...]:
+    def subjects(self) -> tuple[Label, ...]:
         """Every subject, sorted."""
         return self.data.subjects
 
@@ -554,9 +558,9 @@ class Findings:
         """One of the tables, by columns: see `penchant.studies.TABLES` for their names."""
         return columns(self, name)
 
-    def to_frame(self, name: str = "subjects", backend: Backend | None = None) -> Any:
+    def to_frame(self, name: str = "subjects", backend: Backend = "pandas") -> Any:
         """One of the tables as a data frame."""
-        return make_frame(self.columns(name), backend or frame_backend(self))
+        return make_frame(self.columns(name), backend)
 
     def __repr__(self) -> str:
         said = ", ".join(f"{count} {status}" for status, count in self.counts().items())

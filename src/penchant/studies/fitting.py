@@ -12,20 +12,21 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from penchant._typing import Vector
+from penchant._typing import Label, Vector
 from penchant.errors import DataError, PenchantWarning
 from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import fit_linearized
 from penchant.models.model import Declared
 from penchant.models.simulate import played
-from penchant.output import from_json_numbers, progress, to_json_numbers
+from penchant.output import progress
+from penchant.records import from_json, to_json
 from penchant.softmax import serialization
 from penchant.softmax.diagnostics import Validity
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
-from penchant.softmax.hypotheses import Parameter, delta_method_parameters
+from penchant.softmax.hypotheses import ParameterEstimate, delta_method_parameters
 from penchant.softmax.likelihood import available_threads
-from penchant.studies.landscapes import NAMES, Landscapes, Measurer, Measures, averaged
+from penchant.studies.landscapes import Landscapes, Measurer, Measures, averaged
 from penchant.studies.payoffs import Draw
 from penchant.studies.plan import Category, Plan
 from penchant.studies.read import StudyData
@@ -46,7 +47,7 @@ def how_simulated(data: StudyData, landscapes: Landscapes) -> How:
 
 
 def simulated(
-    subject: Any,
+    subject: Label,
     parameters: Mapping[str, float],
     theta: Vector,
     model: Any,
@@ -73,7 +74,9 @@ def simulated(
     return played_again(subject, parameters, model, measurer, n_replicates=n_replicates, rng=rng)
 
 
-def one_step_ahead(subject: Any, theta: Vector, model: Any, measurer: Measurer) -> Measures | None:
+def one_step_ahead(
+    subject: Label, theta: Vector, model: Any, measurer: Measurer
+) -> Measures | None:
     """What the model expects of every decision after what truly happened before it."""
     if not np.isfinite(theta).all():
         return None
@@ -86,7 +89,7 @@ def one_step_ahead(subject: Any, theta: Vector, model: Any, measurer: Measurer) 
 
 
 def played_again(
-    subject: Any,
+    subject: Label,
     parameters: Mapping[str, float],
     model: Any,
     measurer: Measurer,
@@ -166,13 +169,7 @@ class SubjectFit:
         return {
             "exact": _kept(self.exact),
             "linearized": None if linear is None else _kept(linear),
-            "simulated": None
-            if played is None
-            else {
-                name: to_json_numbers(getattr(played, name))
-                for name in NAMES
-                if getattr(played, name) is not None
-            },
+            "simulated": to_json(played),
         }
 
     @classmethod
@@ -182,9 +179,7 @@ class SubjectFit:
         return cls(
             Estimate.from_dict(kept["exact"]),
             None if linear is None else Estimate.from_dict(linear),
-            None
-            if played is None
-            else Measures(**{k: from_json_numbers(v) for k, v in played.items()}),
+            None if played is None else from_json(Measures, played),
         )
 
 
@@ -195,7 +190,7 @@ def _kept(fit: Estimate) -> dict[str, Any]:
     }
 
 
-def parameters_of(fit: Estimate) -> tuple[Parameter, ...]:
+def parameters_of(fit: Estimate) -> tuple[ParameterEstimate, ...]:
     """Natural parameters as they were kept, those of a deviation that is not small included."""
     return fit.source.parameters([fit], *fit.source.default_interval, None)[0]
 
@@ -296,7 +291,7 @@ class _Part:
         return f"part-{self.number:04d}"
 
     @property
-    def subjects(self) -> tuple[Any, ...]:
+    def subjects(self) -> tuple[Label, ...]:
         return self.everyone[self.start : self.start + PART]
 
 
@@ -343,7 +338,7 @@ def unreadable(document: Any) -> str:
     return "The file is damaged: remove it, and resume."
 
 
-def _label(subject: Any) -> Any:
+def _label(subject: Label) -> Any:
     """A subject's label as a file can hold it."""
     return subject if isinstance(subject, (str, int)) else str(subject)
 
@@ -388,10 +383,10 @@ class _Fitter:
     def _each(self, work: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
         return [work(thing) for thing in things]
 
-    def _episodes(self, subject: Any) -> list[Any]:
+    def _episodes(self, subject: Label) -> list[Any]:
         return [self.measurer.data.episodes[i] for i in self.measurer.data.of(subject)]
 
-    def _exact(self, subjects: Sequence[Any]) -> Estimates:
+    def _exact(self, subjects: Sequence[Label]) -> Estimates:
         episodes = [episode for subject in subjects for episode in self._episodes(subject)]
         prior = self.plan.parameter_prior
         return fit_each_model(episodes, self.plan.model, parameter_prior=prior, threads=1)
@@ -401,7 +396,7 @@ class _Fitter:
         found = estimates.parameters_at(*asked)
         return [one.detached(mine, *asked) for one, mine in zip(estimates, found, strict=True)]
 
-    def _linearized(self, subject: Any) -> Estimate | None:
+    def _linearized(self, subject: Label) -> Estimate | None:
         category = self.categories[subject]
         episodes = [episode for episode in self._episodes(subject) if episode.n_decisions]
         if category not in self.linear or not episodes:

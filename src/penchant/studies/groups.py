@@ -24,16 +24,17 @@ from typing import Any
 import numpy as np
 import scipy
 
-from penchant._typing import BoolVector, Matrix
+from penchant._typing import BoolVector, Label, Matrix
 from penchant.models.model import Model, natural_parameters
-from penchant.models.natural import Natural
+from penchant.models.parameters import Parameter
 from penchant.population.compare import compare_groups
-from penchant.population.group_comparison import Difference, adjusted_p_values, welch_anova
+from penchant.population.group_comparison import Difference
+from penchant.population.group_tests import adjusted_p_values, welch_anova
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pool import pool
 from penchant.population.rank_tests import rank_test
 from penchant.population.subject_estimates import SubjectEstimates, logarithms, positive, shares
-from penchant.softmax.hypotheses import Parameter
+from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.studies.fitting import SubjectFit
 from penchant.studies.plan import CATEGORIES, Category, Plan
 from penchant.studies.read import ALL, StudyData
@@ -43,7 +44,7 @@ LOG = "log "
 
 
 def exact_on_working_scale(
-    fits: Mapping[Any, SubjectFit], subjects: Sequence[Any], model: Model
+    fits: Mapping[Any, SubjectFit], subjects: Sequence[Label], model: Model
 ) -> SubjectEstimates:
     """Exact estimates of some subjects, with the logarithms of positive parameters."""
     logs = positive(model)
@@ -63,7 +64,7 @@ def exact_on_working_scale(
 
 def natural_again(
     population: PopulationEstimate, level: float, model: Model | None = None
-) -> tuple[Parameter, ...]:
+) -> tuple[ParameterEstimate, ...]:
     """A population's parameters in their own units: geometric means where logarithms were pooled.
 
     The standard error of a geometric mean is that of the logarithm times the mean. Of rates and
@@ -77,7 +78,7 @@ def natural_again(
             with np.errstate(over="ignore"):  # an end that nothing bounds is infinite
                 value, low, high = (float(np.exp(v)) for v in (p.estimate, p.low, p.high))
             error = value * p.standard_error
-            found.append(Parameter(p.name.removeprefix(LOG), value, error, low, high))
+            found.append(ParameterEstimate(p.name.removeprefix(LOG), value, error, low, high))
         elif p.name in limited:
             value, low, high = (float(np.clip(v, 0.0, 1.0)) for v in (p.estimate, p.low, p.high))
             found.append(replace(p, estimate=value, low=low, high=high))
@@ -97,7 +98,7 @@ class Group:
 
     performance: Category | None
     condition: str
-    subjects: tuple[Any, ...]
+    subjects: tuple[Label, ...]
 
     @property
     def label(self) -> str:
@@ -226,7 +227,7 @@ def why_left_out(estimates: SubjectEstimates) -> dict[Any, str]:
     }
 
 
-def ranges_of(fits: Mapping[Any, SubjectFit], subjects: Sequence[Any], model: Model) -> Matrix:
+def ranges_of(fits: Mapping[Any, SubjectFit], subjects: Sequence[Label], model: Model) -> Matrix:
     """Where subjects rank, on the working scale: (n_subjects, n_parameters, 2).
 
     Low and high are the same for a point. NaN where nothing is known.
@@ -239,7 +240,7 @@ def ranges_of(fits: Mapping[Any, SubjectFit], subjects: Sequence[Any], model: Mo
         if subject in lost:
             fit = fits[subject].exact
             found[i] = [
-                _range(p, natural, natural.ends(model.shape), fit.status)
+                _range(p, natural, natural.ends, fit.status)
                 for natural, p in zip(naturals, fit.parameters, strict=True)
             ]
             found[i] = np.where(positive(model)[:, None], _logarithm(found[i]), found[i])
@@ -252,7 +253,7 @@ def _logarithm(values: Matrix) -> Matrix:
 
 
 def _range(
-    p: Parameter, natural: Natural, ends: tuple[float, float], status: str
+    p: ParameterEstimate, natural: Parameter, ends: tuple[float, float], status: str
 ) -> tuple[float, float]:
     """Between which values a subject lies who has no estimate that can be averaged."""
     low, high = max(p.low, ends[0]), min(p.high, ends[1])
@@ -317,7 +318,7 @@ def left_out_groups(
 
 def _row(
     names: tuple[str, str, str],
-    subjects: Sequence[Any],
+    subjects: Sequence[Label],
     why: Mapping[Any, str],
     test: tuple[str, float],
 ) -> LeftOutGroup:
@@ -511,38 +512,25 @@ def _difference(
     j: int,
     places: Sequence[Matrix],
 ) -> GroupDifference:
+    # Means, and ratios where logarithms are compared, are shown in the parameter's own units.
     is_log = found.name.startswith(LOG)
     means = [float(population.estimate[j]) for population in populations]
-    ends = (found.difference, found.low, found.high)
+    means = [_exponential(mean) for mean in means] if is_log else means
+    ends = found.difference, found.low, found.high
+    ratios = [_exponential(end) for end in ends] if is_log else [np.nan] * 3
     ranked = rank_test(places)
+    tests = vars(found) | {"first": str(found.first), "second": str(found.second)}
     return GroupDifference(
+        **tests,
         column=factor.column,
         stratum=factor.stratum,
-        first=str(found.first),
-        second=str(found.second),
-        name=found.name,
         first_n=populations[0].n_subjects,
         second_n=populations[1].n_subjects,
-        first_mean=_exponential(means[0]) if is_log else means[0],
-        second_mean=_exponential(means[1]) if is_log else means[1],
-        difference=found.difference,
-        standard_error=found.standard_error,
-        low=found.low,
-        high=found.high,
-        **dict(
-            zip(
-                ("ratio", "ratio_low", "ratio_high"),
-                map(_exponential, ends) if is_log else (np.nan,) * 3,
-                strict=True,
-            )
-        ),
-        hedges_g=found.hedges_g,
-        hedges_g_low=found.hedges_g_low,
-        hedges_g_high=found.hedges_g_high,
-        statistic=found.statistic,
-        degrees_of_freedom=found.degrees_of_freedom,
-        p_value=found.p_value,
-        adjusted_p_value=np.nan,
+        first_mean=means[0],
+        second_mean=means[1],
+        ratio=ratios[0],
+        ratio_low=ratios[1],
+        ratio_high=ratios[2],
         first_ranked=ranked.n[0],
         second_ranked=ranked.n[1],
         superiority=ranked.superiority,

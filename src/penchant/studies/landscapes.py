@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.bandit.episode import executed_history
 from penchant.bandit.landscape import Landscape, distances
 from penchant.errors import DataError, argument, format_list, format_names
@@ -45,7 +45,7 @@ def read_landscapes(
     file: str | os.PathLike[str],
     table_columns: Sequence[str],
     by: Sequence[str],
-    labels: Sequence[Any] | None,
+    labels: Sequence[Label] | None,
 ) -> LandscapeFile:
     """Read a table of mean rewards.
 
@@ -97,7 +97,7 @@ def _one_of(table: Table, usual: Sequence[str], file: Any) -> str:
 
 
 def _order(
-    own: Sequence[Any], labels: Sequence[Any] | None, key: tuple[Any, ...], file: Any
+    own: Sequence[Any], labels: Sequence[Label] | None, key: tuple[Any, ...], file: Any
 ) -> list[int]:
     """Places of the options in the order of their indices, each of which must be there once."""
     which = f" of {', '.join(map(str, key))}" if key else ""
@@ -325,7 +325,7 @@ def _known(
     return np.stack(rows), of_episode, labels
 
 
-def _key(label: Any) -> tuple[str, ...]:
+def _key(label: Label) -> tuple[str, ...]:
     """Labels of files are compared as text, in which 7 and "7" are the same."""
     return tuple(map(str, label)) if isinstance(label, tuple) else (str(label),)
 
@@ -436,7 +436,7 @@ class Measurer:
         self.landscapes = landscapes
         self.apart = None if locations is None else distances(locations)
 
-    def subject(self, subject: Any) -> Measures:
+    def subject(self, subject: Label) -> Measures:
         """What a subject did, averaged over its episodes."""
         return averaged([self.episode(i) for i in self.data.of(subject)])
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.bandit.episode import Episode, highest_option
 from penchant.errors import DataError, argument, format_list
 from penchant.output import format_count
@@ -137,9 +137,9 @@ def payoffs_of(
     episodes: Sequence[Episode],
     rows: Sequence[IntVector],
     *,
-    labels: Sequence[Any] | None = None,
+    labels: Sequence[Label] | None = None,
     taken: Iterable[str] = (),
-    conditions: Sequence[Any] = (),
+    conditions: Sequence[Label] = (),
 ) -> tuple[Payoffs | None, tuple[str, ...]]:
     """Payoffs of every option, and why there are none where columns look like them.
 
@@ -226,9 +226,9 @@ def _recognised(
     table: Table,
     episodes: Sequence[Episode],
     rows: Sequence[IntVector],
-    labels: Sequence[Any] | None,
+    labels: Sequence[Label] | None,
     taken: set[str],
-    conditions: Sequence[Any],
+    conditions: Sequence[Label],
 ) -> tuple[Payoffs | None, tuple[str, ...]]:
     """Payoffs in columns with usual names, if the rewards received agree with them."""
     free = [str(name) for name in table.columns if name not in taken]
@@ -243,13 +243,13 @@ def _recognised(
         except DataError as error:
             why.append(
                 f"Columns {format_list(columns)} are not taken for payoffs of the options: "
-                f"{str(error).rstrip('.')}."
+                f"{error.text.rstrip('.')}."
             )
     return None, tuple(why[:1])
 
 
 def usual_columns(
-    names: Sequence[str], labels: Sequence[Any] | None = None
+    names: Sequence[str], labels: Sequence[Label] | None = None
 ) -> list[tuple[str, ...]]:
     """Columns that are called like payoffs, one for each option, the likeliest first.
 
@@ -274,7 +274,7 @@ def usual_columns(
     return found
 
 
-def _in_order(by_option: dict[str, str], labels: Sequence[Any] | None) -> tuple[str, ...] | None:
+def _in_order(by_option: dict[str, str], labels: Sequence[Label] | None) -> tuple[str, ...] | None:
     if labels is not None:
         keys = [_plain(str(label)) for label in labels]
         known = len(set(keys)) == len(keys) and all(key in by_option for key in keys)
@@ -377,7 +377,7 @@ def _read(
     noise: float | None,
     episodes: Sequence[Episode],
     rows: Sequence[IntVector],
-    conditions: Sequence[Any],
+    conditions: Sequence[Label],
     *,
     recognised: bool = False,
 ) -> Payoffs:
@@ -399,7 +399,7 @@ def _read(
 
 
 def _noise_by_condition(
-    received: _Received, pooled: float, conditions: Sequence[Any]
+    received: _Received, pooled: float, conditions: Sequence[Label]
 ) -> tuple[float, ...]:
     """Variance of rewards in the condition of each episode; the pooled one where few tell it."""
     found = {}

@@ -12,13 +12,13 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 
-from penchant._typing import IntVector, Vector
+from penchant._typing import IntVector, Label, Vector
 from penchant.bandit.episode import Episode, highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, argument, format_list, format_names, quoted_argument
 from penchant.files.table import read_table
 from penchant.models.offers.offers import offers_from_frame, offers_of_choices
-from penchant.output import JsonDocument, format_count, preserve_frame_backend
+from penchant.output import JsonDocument, format_count
 from penchant.reading.asked import data_notes, offer_notes
 from penchant.studies.payoffs import Payoffs, payoffs_of
 from penchant.tables.columns import NO_COLUMN, PlayColumns, play_columns
@@ -173,7 +173,7 @@ class StudyData(JsonDocument):
         return len(self.subjects if self.people is None else set(self.people.values()))
 
     @property
-    def subjects(self) -> tuple[Any, ...]:
+    def subjects(self) -> tuple[Label, ...]:
         """Every subject once, in natural order."""
         return tuple(self._places)
 
@@ -184,7 +184,7 @@ class StudyData(JsonDocument):
             return len(self.options)
         return max(map(highest_option, self.episodes)) + 1
 
-    def of(self, subject: Any) -> list[int]:
+    def of(self, subject: Label) -> list[int]:
         """Places of a subject's episodes."""
         return self._places.get(subject, [])
 
@@ -195,11 +195,11 @@ class StudyData(JsonDocument):
             found.setdefault(episode.subject, []).append(i)
         return found
 
-    def person(self, subject: Any) -> Any:
+    def person(self, subject: Label) -> Any:
         """Who a subject is, where people are taken for one subject in each condition."""
         return subject if self.people is None else self.people[subject]
 
-    def condition(self, subject: Any) -> str:
+    def condition(self, subject: Label) -> str:
         """The labels of all conditions of a subject, as one."""
         labels = [str(by_subject[subject]) for by_subject in self.conditions.values()]
         return ", ".join(labels) or ALL
@@ -377,7 +377,6 @@ def _expected(
 Kind = Literal["play", "offers"]
 
 
-@preserve_frame_backend
 def read_study(
     table: Any,
     *,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.errors import DataError, argument, either, format_list
+from penchant.errors import DataError, argument, format_list
 from penchant.tables.frames import row_place
 from penchant.tables.labels import NUMBER
 from penchant.tables.options import says_nothing
@@ -292,8 +292,8 @@ def _in_days(
             f"{name} must be in one unit, or in units of so many days; got "
             f"{format_list(sorted({word for word in unit if word}))}. Say how many days a {word} "
             "is: "
-            + either(f"units={{'{word}': {size}}}", f"--units {word}={size}")
-            + f", or {size + (0.4375 if word == 'month' else 0.25):g}."
+            f"{argument('units', {word: size})}, or "
+            f"{size + (0.4375 if word == 'month' else 0.25):g}."
         )
     return Amounts(values * np.array([days.get(word or "days", 1.0) for word in unit]), "days")
 

@@ -10,9 +10,9 @@ from penchant._typing import BoolVector, IntVector, Vector
 from penchant.errors import (
     MAX_LISTED,
     DataError,
+    argument,
     closest_match_hint,
     drop_set_argument,
-    either,
     format_list,
     quoted_argument,
 )
@@ -123,7 +123,7 @@ def drop_sets(
     )
     if not staying.any():
         raise DataError(
-            f"{either('frame', 'The table')} must leave at least one decision; got 0 decisions "
+            f"{argument('frame')} must leave at least one decision; got 0 decisions "
             f"after {said[:-1]}. Fill the missing cells."
         )
     return staying, (said,)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.errors import DataError, argument, either, format_list
+from penchant.errors import DataError, argument, format_list
 from penchant.tables.numbers import EXACT_INTEGERS, Place, exact_floats
 
 NOTHING = -1
@@ -160,7 +160,7 @@ def check_events(events: Events, last: BoolVector, place: Place) -> None:
         None,
         "rewards must not be missing before the last decision; got none",
         "Fill them, or end the episode there: beliefs after a reward that is not known are not "
-        f"known either. {either('With a table, ', '')}{argument('missing_reward', 'truncate')} "
+        f"known either. {argument('With a table, ')}{argument('missing_reward', 'truncate')} "
         f"does so; {argument('missing_reward', 'skip')} leaves out these choices alone.",
         place,
     )

@@ -15,10 +15,10 @@ from narwhals.exceptions import DuplicateError
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
 from penchant.errors import (
     MAX_LISTED,
+    Code,
     DataError,
     argument,
     closest_match_hint,
-    either,
     format_list,
     format_names,
 )
@@ -43,22 +43,22 @@ def row_place(row: int) -> str:
 
 def open_frame(frame: Any) -> Table:
     """Return the table, if it is one and has rows."""
-    reject_containers(frame, either("frame", "The table"))
+    reject_containers(frame, argument("frame"))
     try:
         table: Table = nw.from_native(frame, eager_only=True)
     except DuplicateError as error:
         raise DataError(
-            f"{either('frame', 'The table')} must have columns of different names; got "
+            f"{argument('frame')} must have columns of different names; got "
             f"{_repeated(frame)} more than once. Rename or drop one."
         ) from error
     except TypeError as error:
         raise DataError(
-            f"{either('frame', 'The table')} must be a pandas, polars or pyarrow table; got "
+            f"{argument('frame')} must be a pandas, polars or pyarrow table; got "
             f"{type(frame).__name__}. Convert it, e.g. with pandas.DataFrame."
         ) from error
     if not len(table):
         raise DataError(
-            f"{either('frame', 'The table')} must hold at least one row; got 0 rows, so 0 "
+            f"{argument('frame')} must hold at least one row; got 0 rows, so 0 "
             "decisions. Check the file, or the filter that removed them."
         )
     return table
@@ -148,7 +148,7 @@ def read_floats(table: Table, named: Sequence[tuple[str, Any]]) -> dict[tuple[st
         try:
             numbers[role, name] = column_floats(table, name, role)
         except DataError as error:
-            wrong.append(str(error))
+            wrong.append(error.text)
     if wrong:
         raise DataError(" ".join(wrong))
     return numbers
@@ -378,7 +378,8 @@ def _without_empty(columns: Sequence[tuple[tuple[str, Any], Coded]]) -> str:
         return ""
     column = str(name) if str(name).isidentifier() else f"`{name}`"
     kept = f"{column} >= {min(numbers):g}"
-    return either(f', such as by where="{kept}" of `read`', f', such as by --where "{kept}"')
+    condition = argument("where", Code(f'"{kept}"'))
+    return f", such as by {condition}{argument(' of `read`')}"
 
 
 def joint_codes(columns: Sequence[Coded]) -> tuple[IntVector, int]:

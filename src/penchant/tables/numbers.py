@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.errors import DataError, either, format_list
+from penchant.errors import DataError, argument, format_list
 from penchant.files.text import MISSING_WORDS
 
 EXACT_INTEGERS = 2**53
@@ -160,12 +160,13 @@ def _not_numbers(cells: Sequence[tuple[Any, str]], total: int, name: str) -> Dat
 def text_advice(value: Any) -> str:
     """Say what to do about a cell that should have been a number.
 
-    >>> text_advice("1,5")
+    >>> from penchant.errors import in_python
+    >>> in_python(text_advice("1,5"))
     "It looks like decimal comma; pass decimal=',' when reading the table."
     """
     text = str(value).strip()
     if re.fullmatch(r"[+-]?[\d.]*,\d+", text):
-        typed = either("decimal=',' when reading the table", "--decimal ,")
+        typed = f"{argument('decimal', ',')}{argument(' when reading the table')}"
         return f"It looks like decimal comma; pass {typed}."
     if re.fullmatch(r"[+-]?\d{1,3}([ '_\u00a0\u202f]\d{3})+([.,]\d+)?", text):
         return "It looks like a thousands separator; remove it."

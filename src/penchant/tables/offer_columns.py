@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penchant.errors import DataError, either, format_list, format_names, quoted_argument
+from penchant.errors import Code, DataError, argument, format_list, format_names, quoted_argument
 from penchant.tables.columns import (
     SESSION,
     is_long,
@@ -237,10 +237,7 @@ def offer_columns(
             "offers must say which columns describe the options, as none are called "
             "amount_sooner, amount_later and delay_later, or gain and cert or loss; got columns "
             f"{format_names(names)}. "
-            + either(
-                'Write offers={"amount": ["now", "later"], "delay": [0, "days"]}.',
-                "Write --offers amount=now/later,delay=0/days.",
-            )
+            f"Write {argument('offers', {'amount': ['now', 'later'], 'delay': [0, 'days']})}."
         )
     parts = {part: given.get(part) or named_column(usual, names) for part, usual in USUAL.items()}
     parts = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
@@ -358,6 +355,23 @@ def _of_known_task(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
     return None
 
 
+def known_offers(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
+    """Attributes of offers at two times, where names say the sooner, the later and the delay.
+
+    >>> known_offers(["id", "ss_amount", "ll_amount", "ll_delay", "choice"])["delay"]
+    (0.0, 'll_delay')
+    >>> known_offers(["x1", "x2", "t1", "t2", "choice"]) is None
+    True
+    """
+    told = [name for name in names if len(plain_name(name)) > 2]
+    sooner, later = named_column(SOONER_AMOUNT, told), named_column(LATER_AMOUNT, told)
+    wait = named_column(LATER_DELAY, told)
+    if sooner and later and wait:
+        delay = (named_column(SOONER_DELAY, told) or 0.0, wait)
+        return {"amount": (sooner, later), "delay": delay}
+    return _by_parts(told)
+
+
 def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     """Offers of a known task, of a discounting table, or of gambles against a sure amount."""
     task = _of_known_task(names)
@@ -384,11 +398,14 @@ def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
         raise DataError(
             f"offers must be given where a gamble has a loss and its gain a probability ({p!r}), "
             "as the loss has its own; got neither. Write "
-            + either(
-                "offers={'outcome': [[...], [...]], "
-                "'probability': [[1, 0], ['p_gain', 'p_loss']]}.",
-                "--offers outcome=sure+0/gain+loss,probability=1+0/p_gain+p_loss.",
+            + argument(
+                "offers",
+                {
+                    "outcome": [["sure", 0], ["gain", "loss"]],
+                    "probability": [[1, 0], ["p_gain", "p_loss"]],
+                },
             )
+            + "."
         )
     outcome = ((sure, 0.0), (gain, loss))
     return {"outcome": outcome, "probability": ((1.0, 0.0), (0.5, 0.5))}, {"outcome": ((1, 1),)}
@@ -453,7 +470,7 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
         raise DataError(
             f"chosen {column!r} must hold the number of an option, or a label named in "
             f"{quoted_argument('options')}; got {format_list(map(repr, unknown))}. Pass "
-            f"{either('options=[...]', '--options')} with the labels in the order of the options."
+            f"{argument('options', Code('[...]'))} with the labels in the order of the options."
         )
     return found
 

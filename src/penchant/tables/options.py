@@ -13,7 +13,6 @@ from penchant.errors import (
     DataError,
     argument,
     closest_match_hint,
-    either,
     format_list,
     quoted_argument,
 )
@@ -200,7 +199,7 @@ def placed_options(
 def _advice(there: Matrix, locations: Matrix, base: int) -> str:
     low, high = locations.min(axis=0), locations.max(axis=0)
     if base == 0 and (there.min(axis=0) == low + 1).any() and (there.max(axis=0) <= high + 1).all():
-        return f"The coordinates look counted from 1: pass {either('base=1', '--base 1')}."
+        return f"The coordinates look counted from 1: pass {argument('base', 1)}."
     return f"Options lie between {_point(low + base)} and {_point(high + base)}."
 
 
@@ -242,7 +241,7 @@ def refuse_stray_labels(table: Table, name: Any, place: Place) -> None:
         f"chosen must hold numbers of options, or labels; got numbers, but {name} also has "
         f"{format_list(cells, rows.size)}. Leave cells empty where nothing was chosen, or pass "
         f"{kept} "
-        f"and {argument('gaps', 'timeout')}{either(' to `read`', '')}; if {' and '.join(words)} "
+        f"and {argument('gaps', 'timeout')}{argument(' to `read`')}; if {' and '.join(words)} "
         f"can be chosen, name all options in {quoted_argument('options')}."
     )
 

@@ -14,7 +14,6 @@ from penchant.errors import (
     DataError,
     PenchantWarning,
     argument,
-    either,
     format_list,
     quoted_argument,
 )
@@ -142,12 +141,8 @@ def _check_start(first: IntVector, wrong: BoolVector, rows: IntVector, place: Pl
             "decision must start at 0 or 1 in every episode, or run on through the blocks of a "
             f"subject; got {format_list(cells, where.size)}. Number the decisions of each subject "
             "and block afresh, "
-            + either(
-                "and add the rows that are missing, with an empty choice",
-                "add the rows that are missing with an empty choice, or pass --decision none if "
-                "the rows are in order of time",
-            )
-            + f". Or pass {argument('gaps', 'order')} if the numbers only say what came first."
+            "and add the rows that are missing, with an empty choice. "
+            f"Or pass {argument('gaps', 'order')} if the numbers only say what came first."
         )
 
 
@@ -220,7 +215,7 @@ def doubt_zero(chosen: Vector, rewards: Vector, place: Place) -> None:
                 f"chosen is 0 in {format_count(int(zero.sum()), 'row')}, and the reward there "
                 "always "
                 f"{paid:g}: it is taken for an option. If 0 marks decisions without a choice, and "
-                f"options are counted from 1, pass {either('base=1', '--base 1')}.",
+                f"options are counted from 1, pass {argument('base', 1)}.",
                 "zero-option",
             ),
             stacklevel=3,
@@ -250,7 +245,7 @@ def _no_reward(zero: BoolVector, place: Place) -> str:
     places = format_list((f"0 at {place(int(row))}" for row in where[:11]), where.size)
     return (
         f"chosen must have a reward; got none where it is 0, as in {places}. If 0 marks decisions "
-        f"without a choice, and options are counted from 1, pass {either('base=1', '--base 1')}."
+        f"without a choice, and options are counted from 1, pass {argument('base', 1)}."
     )
 
 

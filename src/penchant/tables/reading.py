@@ -10,19 +10,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant.errors import DataError, argument, closest_match_hint, format_list, format_names
+from penchant.errors import DataError, Text, argument, closest_match_hint, format_list, format_names
 from penchant.files.folder import Raw
 from penchant.output import (
     CONTENT_KEY,
-    Backend,
+    Columns,
+    FrameExport,
     JsonDocument,
     encode,
     format_count,
-    frame_backend,
-    make_frame,
 )
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import column_floats, column_labels, open_frame
+from penchant.tables.schema import Schema
 
 ReadingKind = Literal["choices", "play", "offers"]
 TITLES: Mapping[str, str] = {
@@ -33,7 +33,7 @@ TITLES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reading(JsonDocument):
+class Reading(FrameExport, JsonDocument):
     """Data that `fit` takes, with a record of what was taken for what.
 
     Attributes
@@ -64,6 +64,12 @@ class Reading(JsonDocument):
         The table as the files hold it, and which row of it each row of `table` comes from.
     asked
         What was said of the table when it was read, and which rows were to be kept.
+    schema
+        What the table is, whole: it reads the table again.
+    excluded
+        {reason: rows left out}.
+    missed
+        Decisions that nobody made, where a schema says how these are marked.
     """
 
     data: Any
@@ -81,6 +87,14 @@ class Reading(JsonDocument):
     raw: Raw | None = None
     rows: Sequence[int] | None = None
     asked: Any = None
+    schema: Schema | None = None
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    missed: int = 0
+
+    def __post_init__(self) -> None:
+        """Word the sentences for Python; other front ends find what they name marked in them."""
+        object.__setattr__(self, "notes", tuple(map(Text, self.notes)))
+        object.__setattr__(self, "doubts", tuple(map(Text, self.doubts)))
 
     def to_dict(self) -> dict[str, Any]:
         """What was read, ready for JSON; which lines of which files it stood in is not kept."""
@@ -105,7 +119,9 @@ class Reading(JsonDocument):
     @property
     def n_missed(self) -> int:
         """Number of decisions that nobody made in time."""
-        return 0 if self.kind == "choices" else sum(int((e.chosen < 0).sum()) for e in self.data)
+        if self.schema is not None or self.kind == "choices":
+            return self.missed
+        return sum(int((e.chosen < 0).sum()) for e in self.data)
 
     @property
     def numbered(self) -> bool:
@@ -121,6 +137,8 @@ class Reading(JsonDocument):
             return int(self.data.n_options.max())
         if self.kind == "offers":
             return int(self.data[0].n_options)
+        if self.schema is not None and self.schema.choice.labels:
+            return len(self.schema.choice.labels)
         labels = self.arguments.get("options")
         if labels is not None:
             return len(labels)
@@ -140,7 +158,8 @@ class Reading(JsonDocument):
         try:
             yield
         except DataError as error:
-            raise DataError(self.located(str(error))) from None
+            named = self.raw is not None and bool(self.raw.pieces)
+            raise error.changed(self.in_words, self.source if named else "") from None
 
     def located(self, message: str) -> str:
         """A message about rows of the table as one about lines of the files, where it has some."""
@@ -279,11 +298,10 @@ class Reading(JsonDocument):
 
         return f"<pre>{escape(self.summary())}</pre>"
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """The rows that were used, as the file has them."""
-        held = self.table
-        columns = {name: held[name].to_pylist() for name in held.column_names}
-        return make_frame(columns, backend or frame_backend(self))
+        columns: Columns = self.table.to_pydict()
+        return columns
 
     def _amount(self) -> str:
         trials = format_count(self.n_decisions, "trial")

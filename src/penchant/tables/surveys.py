@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from penchant.errors import DataError, argument, either, format_list
+from penchant.errors import DataError, argument, format_list
 from penchant.tables.labels import natural_key
 from penchant.tables.options import NOTHING_WORDS
 from penchant.tables.where import where_said
@@ -666,7 +665,7 @@ def _by_number(
         raise DataError(
             f"{argument('base')} must be given, as the choices {low} to {high} can be read in two "
             f"ways: counted from 0 ({low} is {tags[low]}) or from 1 ({low} is {tags[low - 1]}). "
-            f"Pass {either('base=0 or base=1', _by_hand(numbers, tags))}."
+            f"Pass {argument('base', 0)} or {argument('base', 1)}."
         )
     start = (1 if high >= m else 0) if base is None else base
     inside = {w: tags[k - start] for w, k in numbers.items() if 0 <= k - start < m}
@@ -676,23 +675,10 @@ def _by_number(
     return _Matched(inside, none_of, tuple(left))
 
 
-def _by_hand(numbers: Mapping[str, int], tags: Sequence[str]) -> str:
-    """Both readings of numbers, as options of a command."""
-    both = ({w: tags[k] for w, k in numbers.items()}, {w: tags[k - 1] for w, k in numbers.items()})
-    return " or ".join(options_said(own) for own in both)
-
-
 def options_said(options: Sequence[Any] | Mapping[Any, Any]) -> str:
-    """The options as an argument, or as one types them.
-
-    >>> options_said(["f", "j"]), options_said({"f": "left"})
-    ("options=['f', 'j']", "options={'f': 'left'}")
-    """
-    if isinstance(options, Mapping):
-        typed = ",".join(f"{word}={option}" for word, option in options.items())
-        return either(f"options={dict(options)!r}", f"--options {shlex.quote(typed)}")
-    words = ",".join(map(str, options))
-    return either(f"options={list(options)!r}", f"--options {shlex.quote(words)}")
+    """The options as a marked argument."""
+    is_coded = isinstance(options, Mapping)
+    return argument("options", dict(options) if is_coded else list(options))
 
 
 def refuse_unknown_words(

@@ -309,7 +309,7 @@ def _exploded(
                 f"{lengths[wrong[0]]} and {sizes[wrong[0]]} at {row_place(wrong[0])}. Correct the "
                 "row."
             )
-    columns = {}
+    columns: dict[str, pa.Array | pa.ChunkedArray] = {}
     for name in table.column_names:
         if name in names:
             items = [item for cell in lists[name] if cell is not None for item in cell]

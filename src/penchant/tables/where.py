@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 import re
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,12 +13,13 @@ import numpy as np
 
 from penchant._typing import BoolVector
 from penchant.errors import (
+    Code,
     DataError,
     argument,
     closest_match_hint,
-    either,
     format_list,
     format_names,
+    worded,
 )
 from penchant.tables.frames import Table, row_place
 
@@ -432,29 +433,23 @@ def check_some_left(mask: BoolVector, table: Table, where: str) -> None:
 
 def where_said(condition: str) -> str:
     """A condition as an argument, or as one types it: a shell would run what backticks hold."""
-    typed = f'"{condition}"'
-    if '"' in condition:
-        return either(f"where={condition!r}", f"--where {shlex.quote(condition)}")
-    if "`" in condition:
-        inside = condition.replace("'", '"')
-        typed = f"'{inside}'"
-    return either(f'where="{condition}"', f"--where {typed}")
-
-
-_WHERE_SAID = re.compile(r"""(?:\bwhere=|-{2}where )(?:"([^"]*)"|'([^']*)')""")
+    return argument("where", condition if '"' in condition else Code(f'"{condition}"'))
 
 
 def with_condition(words: str, where: str) -> str:
     """What a message says to pass, with a condition on the rows that was passed already.
 
-    >>> print(with_condition('Pass where="rt > 0".', "day == 1 or day == 2"))
+    >>> from penchant.errors import in_python
+    >>> print(in_python(with_condition(f"Pass {where_said('rt > 0')}.", "day == 1 or day == 2")))
     Pass where="(day == 1 or day == 2) and rt > 0".
     """
     before = where.replace('"', "'")
 
-    def both(said: re.Match[str]) -> str:
-        after = (said[1] or said[2]).replace('"', "'")
+    def both(name: str, value: str | None) -> str:
+        if name != "where" or value is None:
+            return argument(name, None if value is None else Code(value))
+        after = ast.literal_eval(value).replace('"', "'")
         parts = [f"({one})" if " or " in one else one for one in (before, after)]
         return where_said(" and ".join(parts))
 
-    return _WHERE_SAID.sub(both, words)
+    return worded(words, both)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Self, cast
 
 import numpy as np
@@ -21,13 +21,13 @@ from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, argument, closest_match_hint
 from penchant.files.output import read_document, write_json
 from penchant.inference.fit import fit
-from penchant.inference.profile.profiles import Problem
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.status import estimate_without_data
-from penchant.models.catalogue import CATALOGUE
-from penchant.models.offers.attributes import Attributes
+from penchant.models.model import Model
 from penchant.models.offers.offers import Offers
-from penchant.models.priors import Prior, prior_document, prior_of
-from penchant.output import Backend, Result, Table
+from penchant.models.priors import Prior, model_document, model_of, prior_document, prior_of
+from penchant.output import Columns, Result, Table
+from penchant.records import to_json
 from penchant.softmax.estimate import Estimate
 from penchant.workflow.ask_beliefs import Answer, Belief, Posterior, posterior_summary
 from penchant.workflow.ask_offers import (
@@ -48,9 +48,6 @@ from penchant.workflow.ask_quadrature import (
 )
 
 FORMAT = "penchant-asker"
-MODEL_CLASSES: dict[str, Any] = {entry.name: entry.model for entry in CATALOGUE.values()} | {
-    "attributes": Attributes
-}
 DOCUMENT_KEYS = ("model", "prior", "about", "repeats", "grid", "offers", "table", "answers")
 
 
@@ -78,37 +75,6 @@ def check_document(document: Any) -> None:
         )
 
 
-def model_document(model: Any) -> dict[str, Any] | None:
-    """Name and settings of a model of the library; None for another."""
-    for name, known in MODEL_CLASSES.items():
-        if type(model) is known:  # a subclass may have other behaviour with the same settings
-            settings = [f.name for f in fields(known) if f.init]
-            return {
-                "name": name,
-                "settings": {n: _tuples_to_lists(vars(model)[n]) for n in settings},
-            }
-    return None
-
-
-def model_from_document(document: Mapping[str, Any]) -> Any:
-    """The model of a document."""
-    given = document["model"]
-    if given is None or given.get("name") not in MODEL_CLASSES:
-        raise DataError(
-            "model must be given, as the asker was saved with one that is not of the library; got "
-            "none. Pass model=."
-        )
-    settings = {name: _lists_to_tuples(value) for name, value in given["settings"].items()}
-    return MODEL_CLASSES[given["name"]](**settings)
-
-
-def grid_document(grid: Mapping[str, Any] | None) -> dict[str, list[float]] | None:
-    """Values of a grid as lists."""
-    if grid is None:
-        return None
-    return {str(name): np.asarray(v, dtype=np.float64).tolist() for name, v in grid.items()}
-
-
 def table_document(table: OfferTable | None) -> dict[str, Any] | None:
     """The table that offers came from; cells that JSON does not have become text."""
     if table is None:
@@ -122,17 +88,8 @@ def table_document(table: OfferTable | None) -> dict[str, Any] | None:
     return {"cells": cells, "columns": columns}
 
 
-# Lists of a JSON document become tuples again: settings of models must be hashable.
-def _tuples_to_lists(value: Any) -> Any:
-    return [_tuples_to_lists(v) for v in value] if isinstance(value, tuple) else value
-
-
-def _lists_to_tuples(value: Any) -> Any:
-    return tuple(map(_lists_to_tuples, value)) if isinstance(value, list) else value
-
-
 def ask(
-    model: Any,
+    model: Model,
     offers: Any,
     *,
     about: str | Sequence[str] | None = None,
@@ -243,7 +200,7 @@ def _layout(
         )
     values = tuple(np.asarray(grid[name], dtype=np.float64).ravel() for name in names)
     for name, own, c in zip(names, values, scaling.coordinates.each, strict=True):
-        if not len(own) or not np.isfinite(c.link.coordinate(own)).all():
+        if not len(own) or not np.isfinite(c.link.inverse(own)).all():
             raise DataError(
                 f"grid[{name!r}] must hold values that {name} may have; got {own.tolist()[:5]}. "
                 "Correct them."
@@ -422,16 +379,18 @@ class Asker(Result):
         answers = self.answered()
         if answers is None:
             record = unanswered_record({n: v[:1] for n, v in self._belief.scaling.offers.items()})
-            return estimate_without_data(Problem(self.model, record.episodes, parameter_prior))
+            return estimate_without_data(
+                Profiles(self.model, (tuple(record.episodes),), parameter_prior)
+            )
         return fit(answers, self.model, parameter_prior=parameter_prior)
 
     def table(self) -> Table:
         """The posterior as a table."""
         return self.posterior().table()
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """The posterior, a row per parameter."""
-        return self.posterior().to_frame(backend=backend)
+        return self.posterior().frame_columns()
 
     def to_dict(self) -> dict[str, Any]:
         """Settings, offers and answers, ready for JSON: `from_dict` goes on from them."""
@@ -443,15 +402,15 @@ class Asker(Result):
             "prior": prior_document(scaling.prior),
             "about": list(self.about),
             "repeats": self._repeats,
-            "grid": grid_document(self._grid),
-            "offers": {name: values.tolist() for name, values in scaling.offers.items()},
+            "grid": to_json(self._grid),
+            "offers": to_json(scaling.offers),
             "table": table_document(self._source_table),
             "answers": [[a.offer.to_dict(), a.chosen] for a in self._belief.answers],
         }
 
     @classmethod
     def from_dict(
-        cls, document: Mapping[str, Any], model: Any = None, prior: AskPrior | None = None
+        cls, document: Mapping[str, Any], model: Model | None = None, prior: AskPrior | None = None
     ) -> Self:
         """Go on from what `to_dict` wrote: the same questions follow.
 
@@ -465,7 +424,7 @@ class Asker(Result):
         check_document(document)
         table = document["table"]
         asker = ask(
-            model_from_document(document) if model is None else model,
+            model_of(document["model"], model),
             document["offers"] if table is None else table["cells"],
             columns=None if table is None else table["columns"],
             about=document["about"],
@@ -485,7 +444,7 @@ class Asker(Result):
 
     @classmethod
     def read(
-        cls, path: str | os.PathLike[str], model: Any = None, prior: AskPrior | None = None
+        cls, path: str | os.PathLike[str], model: Model | None = None, prior: AskPrior | None = None
     ) -> Asker:
         """Go on from a file that `save` wrote; see `from_dict`."""
         return cls.from_dict(read_document(path, FORMAT, version=1), model, prior)

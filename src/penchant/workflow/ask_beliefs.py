@@ -18,7 +18,7 @@ from scipy import special
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.coordinates import Coordinate
-from penchant.output import Backend, Result, Table, format_count, frame_backend, make_frame
+from penchant.output import Columns, Result, Table, format_count
 from penchant.workflow.ask_offers import Offer, unanswered_record
 from penchant.workflow.ask_prior_scaling import ParameterScaling
 from penchant.workflow.ask_quadrature import (
@@ -197,12 +197,10 @@ class Posterior(Result):
         found: dict[str, Any] = {"name": self.names[a], "scale": self.scales[a]}
         return found | {name: float(getattr(self, name)[a]) for name in numbers}
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A table with one row per parameter."""
         rows = [self._row(a) for a in range(len(self.names))]
-        return make_frame(
-            {name: [row[name] for row in rows] for name in rows[0]}, backend or frame_backend(self)
-        )
+        return {name: [row[name] for row in rows] for name in rows[0]}
 
     def table(self) -> Table:
         """The summary as a table."""

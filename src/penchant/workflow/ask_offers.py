@@ -14,7 +14,7 @@ import numpy as np
 
 from penchant._typing import Matrix
 from penchant.errors import DataError, format_list
-from penchant.models.model import Declared
+from penchant.models.model import Declared, Model
 from penchant.models.offers.attributes import Attributes
 from penchant.models.offers.offers import Offers, described_from_frame, read_offers
 from penchant.models.record import Record
@@ -135,7 +135,7 @@ def describe_offer(offer: Mapping[str, Any]) -> str:
 
 
 def read_model_and_offers(
-    model: Any, offers: Any, columns: Mapping[str, Sequence[Any]] | None
+    model: Model, offers: Any, columns: Mapping[str, Sequence[Any]] | None
 ) -> tuple[Any, dict[str, Matrix], OfferTable | None]:
     """Read the model, the offers' attributes that it uses, and the table that they came from.
 
@@ -170,7 +170,7 @@ def read_model_and_offers(
     return model, used, source_table
 
 
-def _named_attributes(model: Any) -> tuple[str, ...] | None:
+def _named_attributes(model: Model) -> tuple[str, ...] | None:
     if isinstance(model, str):
         raise DataError(
             f"model must be a model of offers, a list of attributes, or None; got {model!r}. "
@@ -181,7 +181,7 @@ def _named_attributes(model: Any) -> tuple[str, ...] | None:
     return None
 
 
-def _attributes_of(model: Any) -> tuple[str, ...]:
+def _attributes_of(model: Model) -> tuple[str, ...]:
     declared = Declared(model)
     if declared.explanatory is None or isinstance(model, type):
         given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
@@ -308,7 +308,7 @@ def unanswered_record(offers: Mapping[str, Matrix]) -> Record:
     return Record.of([unanswered])
 
 
-def check_attributes_ignore_order(model: Any, offers: Mapping[str, Matrix], psi: Matrix) -> None:
+def check_attributes_ignore_order(model: Model, offers: Mapping[str, Matrix], psi: Matrix) -> None:
     """Refuse a model whose attributes depend on the offers before."""
     # A learning model gives other attributes in reversed order; 20 offers are enough to show it.
     first = {name: values[: min(len(values), 20)] for name, values in offers.items()}
@@ -322,7 +322,7 @@ def check_attributes_ignore_order(model: Any, offers: Mapping[str, Matrix], psi:
         )
 
 
-def attributes_at(model: Any, record: Record, psi: Matrix) -> Matrix:
+def attributes_at(model: Model, record: Record, psi: Matrix) -> Matrix:
     """Attributes (n_psi, n_offers, n_options, n_weights) at many psi."""
     many = Declared(model).explanatory_many
     if many is None:

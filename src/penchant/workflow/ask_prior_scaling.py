@@ -27,6 +27,7 @@ from scipy import stats
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.coordinates import Coordinate, Coordinates
+from penchant.models.model import Model
 from penchant.models.priors import NaturalPrior, PopulationPrior
 from penchant.softmax.prior import GaussianPrior, ScaledPrior
 from penchant.workflow.ask_offers import attributes_at, unanswered_record
@@ -99,13 +100,13 @@ class ParameterScaling:
         The user's prior; None for the defaults above.
     """
 
-    model: Any
+    model: Model
     coordinates: Coordinates
     offers: Mapping[str, Matrix]
     prior: AskPrior | None
 
     @classmethod
-    def of(cls, model: Any, offers: Mapping[str, Matrix], prior: Any) -> ParameterScaling:
+    def of(cls, model: Model, offers: Mapping[str, Matrix], prior: Any) -> ParameterScaling:
         """Check the prior, and make the scaling of a model and its offers."""
         if prior is not None and not isinstance(prior, AskPrior):
             raise DataError(
@@ -192,10 +193,10 @@ class ParameterScaling:
     def _link_value(self, c: Coordinate, z: Vector, spread: Matrix) -> Vector:
         """Link value of a weight's coordinate at z; the inverse of the scales named above."""
         natural, link = c.natural, c.link.name
-        if natural.kind == "reciprocal":
+        if natural.is_reciprocal:
             return np.asarray(np.log(spread[:, natural.index]) - z)
-        if natural.kind == "ratio":
-            unit = self.typical_spread[natural.other] / self.typical_spread[natural.index]
+        if natural.is_ratio:
+            unit = self.typical_spread[natural.over_indices[0]] / self.typical_spread[natural.index]
             return np.asarray(np.log(unit) + z if link == "log" else unit * z)
         if link == "log":
             return np.asarray(z - np.log(spread[:, natural.index]))
@@ -236,7 +237,7 @@ class ParameterScaling:
         assert isinstance(self.prior, NaturalPrior)
         with np.errstate(divide="ignore", invalid="ignore"):
             density = self.prior.densities[c.name].logpdf(c.link.value(h))
-            found = density + np.log(np.abs(c.link.slope(h)))  # change of variables
+            found = density + np.log(np.abs(c.link.first(h)))  # change of variables
         inside = self._log_indicator(c, h) if c.is_shape else 0.0
         return np.where(np.isnan(found), -np.inf, found) + inside
 
@@ -265,7 +266,7 @@ class ParameterScaling:
         n = PRIOR.n_shape_values
         for _, c in self._shape_coordinates():
             nodes = np.linspace(*self._shape_range(c), n)
-            own = (c.link.value(nodes) / c.natural.scale) ** (1.0 / c.natural.power)
+            own = c.natural.transform.inverse(c.link.value(nodes))
             shape = self.model.shape[c.natural.index]
             psi = np.repeat(typical[None], n, axis=0)
             psi[:, c.natural.index] = np.clip(own, shape.low, shape.high)
@@ -294,8 +295,7 @@ class ParameterScaling:
             away = node.theta - centre
             value = -0.5 * np.einsum("na,ab,nb->n", away, quadratic.precision, away)
         is_linear = all(
-            c.natural.kind == "weight" and c.link.name == "identity"
-            for c in self._weight_coordinates()
+            c.natural.is_weight and c.link.name == "identity" for c in self._weight_coordinates()
         )
         if not is_linear:  # change of variables from weights to links
             _, slopes = self.coordinates.theta_and_slopes(node.h[:, self.n_shape :])
@@ -314,7 +314,7 @@ class ParameterScaling:
         if isinstance(self.prior, NaturalPrior) and self.prior.holds(c.name):
             density = self.prior.densities[c.name]
             tail = PRIOR.tail_mass
-            ends = c.link.coordinate(np.array([density.ppf(tail), density.ppf(1 - tail)]))
+            ends = c.link.inverse(np.array([density.ppf(tail), density.ppf(1 - tail)]))
             return self._z_range_of_link(c, *np.clip(ends, -PRIOR.max_link, PRIOR.max_link))
         if isinstance(self.prior, PopulationPrior):
             at = self.prior.names.index(c.name)
@@ -346,7 +346,7 @@ class ParameterScaling:
         return (-steep, steep) if c.link.name == "logit" else self._link_range(c)
 
     def _link_range(self, c: Coordinate) -> tuple[float, float]:
-        ends = np.sort(c.link.coordinate(np.array(c.natural.ends(self.model.shape))))
+        ends = np.sort(c.link.inverse(np.array(c.natural.ends)))
         return float(ends[0]), float(ends[1])
 
     def _z_range_of_link(self, c: Coordinate, low: float, high: float) -> tuple[float, float]:
@@ -358,11 +358,11 @@ class ParameterScaling:
         spreads = self.spread(self.typical_psi())
         both = np.array([low, high])
         natural = c.natural
-        if natural.kind == "reciprocal":
+        if natural.is_reciprocal:
             logs = np.log(spreads[:, natural.index])
             return float(logs.min() - high), float(logs.max() - low)
-        if natural.kind == "ratio":
-            unit = self.typical_spread[natural.other] / self.typical_spread[natural.index]
+        if natural.is_ratio:
+            unit = self.typical_spread[natural.over_indices[0]] / self.typical_spread[natural.index]
             found = both - np.log(unit) if c.link.name == "log" else both / unit
         elif c.link.name == "log":
             logs = np.log(spreads[:, natural.index])
@@ -380,11 +380,11 @@ class ParameterScaling:
         a = c.natural.index
         mean, sd = (covariance @ quadratic.linear)[a], float(np.sqrt(covariance[a, a]))
         unit = self.typical_spread[a]
-        if c.natural.kind == "reciprocal" or c.link.name == "log":
+        if c.natural.is_reciprocal or c.link.name == "log":
             # A log weight has no lower end: nodes stop where its effect is negligible.
             top = float(np.log((abs(mean) + PRIOR.max_sd * sd) * unit))
             return min(low, top - PRIOR.log_weight_span), max(high, top)
-        if c.natural.kind == "ratio":
+        if c.natural.is_ratio:
             return low, high
         reach = PRIOR.max_sd * sd
         return float((mean - reach) * unit), float((mean + reach) * unit)
@@ -397,6 +397,6 @@ def _has_density(prior: AskPrior, name: str) -> bool:
 
 def default_prior(c: Coordinate) -> Any:
     """Default prior of a weight's z: a frozen distribution of scipy.stats."""
-    if c.natural.kind == "reciprocal":
+    if c.natural.is_reciprocal:
         return TEMPERATURE_PRIOR
     return LOG_WEIGHT_PRIOR if c.link.name == "log" else WEIGHT_PRIOR

@@ -347,7 +347,7 @@ class FixedGridLayout:
     def initial_nodes(self) -> Nodes:
         """Grid of the given values, with prior masses instead of densities."""
         each = self.scaling.coordinates.each
-        axes = tuple(c.link.coordinate(v) for c, v in zip(each, self.values, strict=True))
+        axes = tuple(c.link.inverse(v) for c, v in zip(each, self.values, strict=True))
         h, psi, sizes = _mesh_z_and_psi(self.scaling, axes)
         q, k = self.scaling.n_shape, len(psi)
         theta = self.scaling.coordinates.theta(h[:, q:])

@@ -19,21 +19,21 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.bandit.episode import executed_history
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
+from penchant.inference.fit import History
 from penchant.inference.fit_each import PortionFit
 from penchant.inference.model_estimate import model_source
-from penchant.models.model import Declared
+from penchant.models.model import Declared, Model
 from penchant.models.record import as_episodes, data_of
 from penchant.output import (
     Backend,
+    Columns,
     Result,
     format_count,
-    frame_backend,
     make_frame,
-    preserve_frame_backend,
 )
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.estimate import Estimate
@@ -42,7 +42,7 @@ from penchant.softmax.probabilities import log_probabilities
 from penchant.tables.events import NOTHING
 
 
-def option_beliefs(model: Any, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+def option_beliefs(model: Model, episode: History, theta: Vector, psi: Vector) -> dict[str, Matrix]:
     """Latent variables before each event, by name, of a model that declares them."""
     own = Declared(model).latent
     found = {} if own is None else own(episode, theta, psi)
@@ -93,7 +93,7 @@ class Latent(Result):
 
     def to_frame(
         self,
-        backend: Backend | None = None,
+        backend: Backend = "pandas",
         *,
         options: bool = False,
         rows: Sequence[Any] | None = None,
@@ -111,6 +111,10 @@ class Latent(Result):
             the result has these rows, in the order of that table, so that it can stand beside it.
             Events of no row (-1) are left out.
         """
+        return make_frame(self.frame_columns(options=options, rows=rows), backend)
+
+    def frame_columns(self, *, options: bool = False, rows: Sequence[Any] | None = None) -> Columns:
+        """Columns of the data frame."""
         columns = dict(self.columns)
         if options:
             columns |= {
@@ -121,10 +125,7 @@ class Latent(Result):
         if rows is not None:
             order = self._row_order(rows)
             columns = {name: np.asarray(values)[order] for name, values in columns.items()}
-        return make_frame(
-            {name: _as_list(values) for name, values in columns.items()},
-            backend or frame_backend(self),
-        )
+        return {name: _as_list(values) for name, values in columns.items()}
 
     def _row_order(self, rows: Sequence[Any]) -> IntVector:
         """Indices of the events that have a row, in the order of the rows."""
@@ -147,7 +148,6 @@ class Latent(Result):
         return f"<Latent variables of {format_count(len(self), 'event')}: {text}{more}>"
 
 
-@preserve_frame_backend
 def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
     """Probabilities, values, prediction errors and uncertainty at every event.
 
@@ -198,7 +198,7 @@ def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
 
 
 def _episode_latents(
-    estimate: Estimate, episode: Any, with_executed: bool
+    estimate: Estimate, episode: History, with_executed: bool
 ) -> tuple[dict[str, Any], dict[str, Matrix]]:
     """Columns and matrices of one episode; with a column of executed options, if asked for."""
     theta, psi = estimate.weights, model_source(estimate).working_psi(estimate)
@@ -386,7 +386,7 @@ def _fitted_episodes(estimate: Estimate) -> tuple[Any, ...]:
     return estimate.episodes
 
 
-def _estimate_of_subject(estimate_by_subject: Mapping[Any, Estimate], subject: Any) -> Estimate:
+def _estimate_of_subject(estimate_by_subject: Mapping[Any, Estimate], subject: Label) -> Estimate:
     if subject not in estimate_by_subject:
         raise DataError(
             f"episodes must be of subjects that were fitted; got {subject!r}. "

@@ -14,18 +14,19 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from penchant._typing import IntVector, Labels, Vector
+from penchant._typing import IntVector, Label, Labels, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError, argument
+from penchant.inference.fit import History
 from penchant.inference.fit_each import OF_CHOICES, PortionFit, fit_each_model, portion_fit
 from penchant.models.model import Model
 from penchant.models.offers.attributes import Attributes
 from penchant.models.record import as_episodes, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import make_frame, preserve_frame_backend
+from penchant.output import make_frame
 from penchant.reading.read import Attributed, is_set, rival_sets
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import fit_choices
@@ -73,7 +74,7 @@ class BatchScores:
             "pyarrow",
         )
 
-    def one(self, data: Any, subject: Any) -> Any:
+    def one(self, data: Any, subject: Label) -> Any:
         """The estimate of one subject of the portion."""
         return self.fits.one(data, subject)
 
@@ -344,7 +345,6 @@ def compare_models(
 ) -> PopulationComparison: ...
 
 
-@preserve_frame_backend
 def compare_models(
     models: Mapping[str, Model | Attributed],
     episodes: Episode | Sequence[Episode] | SubjectScan | Choices | Reading,
@@ -556,7 +556,7 @@ def _checked_models(models: Mapping[str, Any]) -> dict[str, Model]:
     return {str(name): model for name, model in models.items()}
 
 
-def _scored_subjects(episodes: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _scored_subjects(episodes: Sequence[History]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Subjects with a decision to score, and those without."""
     everybody = dict.fromkeys(episode.subject for episode in episodes)
     scored = {episode.subject for episode in episodes if episode.n_decisions}

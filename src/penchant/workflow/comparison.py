@@ -16,28 +16,27 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint, format_list
+from penchant.inference.fit import History
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model
 from penchant.models.record import doubts_of
 from penchant.output import (
     MAX_TABLE_WIDTH,
     Backend,
+    Columns,
     Result,
     Table,
     format_count,
     format_number,
     format_p_value,
-    frame_backend,
     make_frame,
-    preserve_frame_backend,
-    to_json_label,
-    to_json_numbers,
 )
 from penchant.population.hierarchy.contrasts import Comparison, compare_fits
 from penchant.population.hierarchy.fit import default_spread, fit_population
 from penchant.population.hierarchy.result import PopulationFit
+from penchant.records import attributes_json, to_json
 from penchant.workflow.selection import (
     HeldOut,
     LikelihoodRatio,
@@ -88,7 +87,9 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def model_setting_doubts(models: Mapping[str, Model], episodes: Sequence[Any]) -> tuple[str, ...]:
+def model_setting_doubts(
+    models: Mapping[str, Model], episodes: Sequence[History]
+) -> tuple[str, ...]:
     """Sentences on settings that the episodes speak against, each with its model's name."""
     return tuple(
         f"{name}: {doubt}" for name, model in models.items() for doubt in doubts_of(model, episodes)
@@ -97,6 +98,9 @@ def model_setting_doubts(models: Mapping[str, Model], episodes: Sequence[Any]) -
 
 def _likelihood_ratio_sentences(found: ModelComparison) -> list[str]:
     return [_likelihood_ratio_sentence(ratio, found.subjects) for ratio in found.likelihood_ratios]
+
+
+CRITERIA_SHOWN = ("log_likelihood", "aic", "bic", "held_out_log_likelihood")
 
 
 def comparison_document(found: ModelComparison) -> dict[str, Any]:
@@ -123,12 +127,7 @@ def _model_document(found: ModelComparison, model_index: int) -> dict[str, Any]:
         "name": name,
         "model": str(found.models[name]),
         "n_parameters": found.n_parameters[model_index],
-        "log_likelihood": to_json_numbers(float(found.log_likelihood[:, model_index].sum())),
-        "aic": to_json_numbers(float(found.aic[:, model_index].sum())),
-        "bic": to_json_numbers(float(found.bic[:, model_index].sum())),
-        "held_out_log_likelihood": to_json_numbers(
-            float(found.held_out_log_likelihood[:, model_index].sum())
-        ),
+        **{name: to_json(getattr(found, name)[:, model_index].sum()) for name in CRITERIA_SHOWN},
         "n_best": int(found.n_best[model_index]),
         "frequency": None if chosen is None else float(chosen.frequencies[model_index]),
         "exceedance": None if chosen is None else float(chosen.exceedance[model_index]),
@@ -140,17 +139,14 @@ def _model_document(found: ModelComparison, model_index: int) -> dict[str, Any]:
 
 def _subject_document(found: ModelComparison, subject_index: int) -> dict[str, Any]:
     return {
-        "subject": to_json_label(found.subjects[subject_index]),
+        "subject": to_json(found.subjects[subject_index]),
         "n_decisions": int(found.n_decisions[subject_index]),
         "statuses": list(found.statuses[subject_index]),
-        "log_likelihood": to_json_numbers(found.log_likelihood[subject_index]),
-        "aic": to_json_numbers(found.aic[subject_index]),
-        "bic": to_json_numbers(found.bic[subject_index]),
-        "held_out_log_likelihood": to_json_numbers(found.held_out_log_likelihood[subject_index]),
+        **{name: to_json(getattr(found, name)[subject_index]) for name in CRITERIA_SHOWN},
     }
 
 
-def _likelihood_ratio_sentence(ratio: LikelihoodRatio, subjects: tuple[Any, ...]) -> str:
+def _likelihood_ratio_sentence(ratio: LikelihoodRatio, subjects: tuple[Label, ...]) -> str:
     n, n_low = len(ratio.statistics), int((ratio.p_values < 0.05).sum())
     words = (
         f"{ratio.smaller} in {ratio.larger}: likelihood ratio {ratio.total:.2f} with "
@@ -165,15 +161,8 @@ def _likelihood_ratio_sentence(ratio: LikelihoodRatio, subjects: tuple[Any, ...]
 
 
 def _likelihood_ratio_document(ratio: LikelihoodRatio) -> dict[str, Any]:
-    return {
-        "smaller": ratio.smaller,
-        "larger": ratio.larger,
-        "df": ratio.df,
-        "statistics": to_json_numbers(ratio.statistics),
-        "p_values": to_json_numbers(ratio.p_values),
-        "total": ratio.total,
-        "total_p_value": ratio.total_p_value,
-    }
+    names = ("smaller", "larger", "df", "statistics", "p_values", "total", "total_p_value")
+    return attributes_json(ratio, *names)
 
 
 Criterion = Literal["aic", "bic", "held_out"]
@@ -209,7 +198,7 @@ class ModelComparison(Result):
     """
 
     models: Mapping[str, Model]
-    subjects: tuple[Any, ...]
+    subjects: tuple[Label, ...]
     left_out: tuple[Any, ...]
     n_decisions: IntVector
     n_parameters: tuple[int, ...]
@@ -312,7 +301,6 @@ class ModelComparison(Result):
         return self.names.index(name)
 
     @cached_property
-    @preserve_frame_backend
     def selection(self) -> ModelSelection | None:
         """Random-effects Bayesian model selection over subjects; None if a score is infinite.
 
@@ -325,25 +313,22 @@ class ModelComparison(Result):
         evidence = -scores if self.criterion == "held_out" else -scores / 2.0
         return select_models(evidence, self.names)
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A row per subject and model."""
         n, m = self.log_likelihood.shape
-        return make_frame(
-            {
-                "subject": [subject for subject in self.subjects for _ in range(m)],
-                "model": list(self.names) * n,
-                "status": [status for row in self.statuses for status in row],
-                "n_decisions": np.repeat(self.n_decisions, m).tolist(),
-                "n_parameters": list(self.n_parameters) * n,
-                "log_likelihood": self.log_likelihood.ravel().tolist(),
-                "aic": self.aic.ravel().tolist(),
-                "bic": self.bic.ravel().tolist(),
-                "held_out_log_likelihood": self.held_out_log_likelihood.ravel().tolist(),
-            },
-            backend or frame_backend(self),
-        )
+        return {
+            "subject": [subject for subject in self.subjects for _ in range(m)],
+            "model": list(self.names) * n,
+            "status": [status for row in self.statuses for status in row],
+            "n_decisions": np.repeat(self.n_decisions, m).tolist(),
+            "n_parameters": list(self.n_parameters) * n,
+            "log_likelihood": self.log_likelihood.ravel().tolist(),
+            "aic": self.aic.ravel().tolist(),
+            "bic": self.bic.ravel().tolist(),
+            "held_out_log_likelihood": self.held_out_log_likelihood.ravel().tolist(),
+        }
 
-    def decisions(self, backend: Backend | None = None) -> Any:
+    def decisions(self, backend: Backend = "pandas") -> Any:
         """A row per decision: the held-out log-likelihood of every model, in its own column."""
         if self.held_out is None:
             raise DataError(
@@ -359,7 +344,7 @@ class ModelComparison(Result):
         }
         return make_frame(
             columns | {k: v.tolist() for k, v in held.log_likelihoods.items()},
-            backend or frame_backend(self),
+            backend,
         )
 
     def table(self) -> Table:
@@ -446,7 +431,7 @@ class PopulationComparison(Result):
         return tuple(self.fits)
 
     @property
-    def subjects(self) -> tuple[Any, ...]:
+    def subjects(self) -> tuple[Label, ...]:
         """Labels of the subjects."""
         return self._fits[0].subjects.labels
 
@@ -499,7 +484,6 @@ class PopulationComparison(Result):
         return self.fits[name]
 
     @cached_property
-    @preserve_frame_backend
     def selection(self) -> ModelSelection:
         """Random-effects Bayesian model selection on the evidences of subjects."""
         return select_models(self.evidence, self.names)
@@ -511,19 +495,16 @@ class PopulationComparison(Result):
             (a, b): compare_fits(self.fits[b], self.fits[a], nested=True) for a, b in self.nested
         }
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A row per subject and model: evidence, and evidence when left out."""
         n, m = self.evidence.shape
-        return make_frame(
-            {
-                "subject": [subject for subject in self.subjects for _ in range(m)],
-                "model": list(self.names) * n,
-                "evidence": self.evidence.ravel().tolist(),
-                "left_out": self.loo_each.ravel().tolist(),
-                "responsibility": self.selection.responsibilities.ravel().tolist(),
-            },
-            backend or frame_backend(self),
-        )
+        return {
+            "subject": [subject for subject in self.subjects for _ in range(m)],
+            "model": list(self.names) * n,
+            "evidence": self.evidence.ravel().tolist(),
+            "left_out": self.loo_each.ravel().tolist(),
+            "responsibility": self.selection.responsibilities.ravel().tolist(),
+        }
 
     def table(self) -> Table:
         """The summary as a table."""
@@ -604,12 +585,8 @@ class PopulationComparison(Result):
             "models": [
                 {
                     "name": name,
-                    "status": fit.status,
-                    "n_parameters": fit.n_parameters,
-                    "log_likelihood": to_json_numbers(fit.log_likelihood),
-                    "aic": to_json_numbers(fit.aic),
-                    "bic": to_json_numbers(fit.bic),
-                    "left_out": to_json_numbers(fit.loo),
+                    **attributes_json(fit, "status", "n_parameters", "log_likelihood"),
+                    **attributes_json(fit, "aic", "bic", ("left_out", "loo")),
                     "frequency": float(chosen.frequencies[k]),
                     "protected_exceedance": float(chosen.protected_exceedance[k]),
                 }
@@ -617,9 +594,9 @@ class PopulationComparison(Result):
             ],
             "subjects": [
                 {
-                    "subject": to_json_label(subject),
-                    "evidence": to_json_numbers(self.evidence[i]),
-                    "left_out": to_json_numbers(self.loo_each[i]),
+                    "subject": to_json(subject),
+                    "evidence": to_json(self.evidence[i]),
+                    "left_out": to_json(self.loo_each[i]),
                 }
                 for i, subject in enumerate(self.subjects)
             ],
@@ -630,7 +607,7 @@ class PopulationComparison(Result):
 
 def compare_populations(
     models: Mapping[str, Model],
-    episodes: Sequence[Any],
+    episodes: Sequence[History],
     criterion: str | None,
     nested: Sequence[tuple[str, str]],
     threads: int | None,

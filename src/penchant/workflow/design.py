@@ -21,14 +21,12 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.task import Task
 from penchant.output import (
-    Backend,
+    Columns,
     Result,
     Table,
     format_number,
-    frame_backend,
-    make_frame,
-    to_json_numbers,
 )
+from penchant.records import attributes_json
 from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.prior import ParameterPrior
 from penchant.tails import normal_isf, normal_sf, t_sf
@@ -116,25 +114,17 @@ class Design(Result):
         large = [t.n for t in self.tried if t.share - z * t.error >= self.target]
         return max(small, default=None), min(large, default=None)
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A row per number tried."""
         names = ("n", "share", "error", "typical")
-        return make_frame(
-            {name: [getattr(t, name) for t in self.tried] for name in names},
-            backend or frame_backend(self),
-        )
+        return {name: [getattr(t, name) for t in self.tried] for name in names}
 
     def document(self) -> dict[str, Any]:
         """Summary, ready for JSON."""
         return {
             "format": "penchant-design",
             "version": 1,
-            "needed": self.needed,
-            "unit": self.unit,
-            "goal": self.goal,
-            "target": self.target,
-            "bracket": list(self.bracket),
-            "tried": [vars(t) | {"typical": to_json_numbers(t.typical)} for t in self.tried],
+            **attributes_json(self, "needed", "unit", "goal", "target", "bracket", "tried"),
         }
 
     @property
@@ -459,7 +449,7 @@ def _simulate_and_fit_group(
     fitted = recovered_parameters(people, model, fits, 0.95, "wald")
     found = next(p for p in fitted if p.name == parameter)
     natural = next(n for n in natural_parameters(model) if n.name == parameter)
-    return np.log(found.estimated) if natural.is_positive(model.shape) else found.estimated
+    return np.log(found.estimated) if natural.is_positive else found.estimated
 
 
 def _experiment_p_values(

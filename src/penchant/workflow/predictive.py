@@ -20,19 +20,20 @@ from penchant.arguments import check_rng, whole_number
 from penchant.bandit.episode import executed_history
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError, weak_prior_argument
+from penchant.inference.fit import History
 from penchant.inference.model_estimate import model_source
-from penchant.models.model import Declared, natural_parameters, positive_weights
+from penchant.models.model import Declared, Model, natural_parameters, positive_weights
+from penchant.models.offers.offers import Offers
 from penchant.models.simulate import picked, play_like
 from penchant.models.task import Task
 from penchant.models.worlds import World
 from penchant.output import (
     Backend,
+    Columns,
     Result,
     Table,
     format_number,
-    frame_backend,
     make_frame,
-    preserve_frame_backend,
     progress,
 )
 from penchant.softmax.estimate import Estimate
@@ -65,7 +66,7 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
     check_rng(rng)
     d = estimate.n_weights
     stretch = np.array(
-        [s.stretch(v) for s, v in zip(estimate.model.shape, estimate.psi, strict=True)]
+        [s.jacobian(v) for s, v in zip(estimate.model.shape, estimate.psi, strict=True)]
     )
     # psi is drawn on the unconstrained scale (delta method), where its posterior is nearer to
     # normal.
@@ -142,7 +143,7 @@ def log_likelihood_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Gen
     return np.array(found)
 
 
-def log_choice_probabilities(model: Any, episode: Any, theta: Vector, psi: Vector) -> Matrix:
+def log_choice_probabilities(model: Model, episode: History, theta: Vector, psi: Vector) -> Matrix:
     """Log-probability of every option at every event: (n_events, n_options)."""
     q = np.asarray(model.explanatory(executed_history(episode), *psi)) @ theta
     available = getattr(episode, "available", None)
@@ -174,11 +175,11 @@ def _covariance_root(covariance: Matrix) -> Matrix:
     return np.asarray(sd[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def _unconstrained_psi(model: Any, psi: Vector) -> Vector:
+def _unconstrained_psi(model: Model, psi: Vector) -> Vector:
     return np.array([float(s.to_unconstrained(v)) for s, v in zip(model.shape, psi, strict=True)])
 
 
-def _is_in_domain(model: Any, draws: Matrix, d: int, free: BoolVector) -> BoolVector:
+def _is_in_domain(model: Model, draws: Matrix, d: int, free: BoolVector) -> BoolVector:
     positive = [a for a in positive_weights(model) if free[a]]
     valid = (draws[:, positive] > 0).all(axis=1)
     for q, shape in enumerate(model.shape):
@@ -214,7 +215,7 @@ class Decisions:
 
 
 def scored_decisions(
-    episode: Any, best: Matrix, n_parts: int, simulated_choices: Any = None
+    episode: History, best: BoolVector, n_parts: int, simulated_choices: Any = None
 ) -> Decisions:
     """Collect the scored decisions of an episode.
 
@@ -240,7 +241,7 @@ def scored_decisions(
     return Decisions(chosen, previous, best[at, chosen], part)
 
 
-def best_options(episode: Any, n_options: int) -> Matrix:
+def best_options(episode: History, n_options: int) -> BoolVector:
     """Mask (n_events, n_options) of the option with the highest mean reward in the episode."""
     found = np.zeros((episode.n_events, n_options), dtype=bool)
     rewards = getattr(episode, "rewards", np.full(episode.n_events, np.nan))
@@ -283,7 +284,7 @@ def _share_true(mask: BoolVector) -> float:
 
 
 def draw_choices_given_history(
-    estimate: Estimate, episode: Any, draws: Matrix, rng: np.random.Generator
+    estimate: Estimate, episode: History, draws: Matrix, rng: np.random.Generator
 ) -> list[IntVector]:
     """Draw every scored choice given the true history before it, once for each draw."""
     d, found = estimate.n_weights, []
@@ -294,17 +295,19 @@ def draw_choices_given_history(
 
 
 def simulate_task_again(
-    estimate: Estimate, episode: Any, draws: Matrix, world: Any, rng: np.random.Generator
+    estimate: Estimate, episode: History, draws: Matrix, world: Any, rng: np.random.Generator
 ) -> list[Any]:
     """Let agents play the person's episode in a world, one agent for each draw."""
-    task = Task(world_of_episode(world, episode), n_decisions=int(episode.is_choice.sum()))
+    own_world = world_of_episode(world, episode)
+    assert not isinstance(episode, Offers)  # refused with a world
+    task = Task(own_world, n_decisions=int(episode.is_choice.sum()))
     return [
         play_like(episode, task, estimate.model, parameters, rng)
         for parameters in natural_draws(estimate, draws)
     ]
 
 
-def world_of_episode(world: Any, episode: Any) -> Any:
+def world_of_episode(world: Any, episode: History) -> Any:
     """The world of an episode: the one for all, or that of its subject, block or both."""
     if hasattr(episode, "offers"):
         raise DataError(
@@ -352,7 +355,7 @@ class BestOptions:
         worlds = self.world.values() if isinstance(self.world, Mapping) else (self.world,)
         return self.given is None and any(own is None or _is_random_world(own) for own in worlds)
 
-    def at(self, episode: Any, like: Any) -> Matrix:
+    def at(self, episode: History, like: Any) -> BoolVector:
         """Mask (n_events, n_options) for an episode that is played like one of the data."""
         is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
         # Schedules have a row per decision, so events that only show an option do not advance.
@@ -445,20 +448,21 @@ class PredictiveCheck(Result):
         which = [k for k, name in enumerate(self.names) if "part" in name]
         return self.observed[None, which], self.replicated[:, which]
 
-    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+    def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
         """A row per statistic."""
+        return make_frame(self.frame_columns(level), backend)
+
+    def frame_columns(self, level: float = 0.95) -> Columns:
+        """Columns of the data frame."""
         low, high = self.interval(level).T
-        return make_frame(
-            {
-                "statistic": self.names,
-                "observed": self.observed.tolist(),
-                "predicted": self.predicted.tolist(),
-                "low": low.tolist(),
-                "high": high.tolist(),
-                "p_value": self.p_values.tolist(),
-            },
-            backend or frame_backend(self),
-        )
+        return {
+            "statistic": self.names,
+            "observed": self.observed.tolist(),
+            "predicted": self.predicted.tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
+            "p_value": self.p_values.tolist(),
+        }
 
     def table(self, level: float = 0.95) -> Table:
         """The summary as a table."""
@@ -497,7 +501,6 @@ RECEIVED_BEST_NOTE = (
 )
 
 
-@preserve_frame_backend
 def predictive_check(
     estimates: Estimate | Estimates,
     *,
@@ -588,7 +591,7 @@ def predictive_check(
 
 def _simulated_decisions(
     fit: Estimate,
-    episode: Any,
+    episode: History,
     draws: Matrix,
     ranked: BestOptions,
     n_parts: int,
@@ -614,7 +617,7 @@ def _draw_subjects(
 
     Agents can play with finite natural parameters only, not with an infinite temperature.
     """
-    drawn, left_out, reason = [], [], ""
+    drawn, left_out, reason = [], [], DataError("estimates", "must hold one; got none")
     # Each subject has a random stream: leaving one out does not change the draws of the others.
     for fit, own in zip(fits, rng.spawn(len(fits)), strict=True):
         try:
@@ -627,9 +630,9 @@ def _draw_subjects(
             drawn.append((fit, draws))
         except DataError as error:
             left_out.append(fit.subject)
-            reason = str(error)
+            reason = error
     if not drawn:
-        raise DataError(reason)
+        raise reason
     return drawn, tuple(left_out)
 
 
@@ -638,7 +641,7 @@ def _is_playable(estimate: Estimate, draws: Matrix) -> bool:
     return bool(np.isfinite(values).all())
 
 
-def _n_options(estimate: Estimate, episode: Any) -> int:
+def _n_options(estimate: Estimate, episode: History) -> int:
     known = Declared(estimate.model).n_options
     if known is not None:
         return int(known)

@@ -19,20 +19,20 @@ from penchant.arguments import check_level, check_rng, whole_number
 from penchant.errors import DataError, closest_match_hint
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
-from penchant.models.natural import Natural
+from penchant.models.parameters import Parameter
 from penchant.models.record import refuse_no_model, refuse_word
 from penchant.models.simulate import blocks_of, check_parameters
 from penchant.models.task import Task
 from penchant.output import (
     Backend,
+    Columns,
     Result,
     Table,
     format_number,
-    frame_backend,
     make_frame,
     progress,
-    to_json_numbers,
 )
+from penchant.records import attributes_json
 from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
@@ -41,7 +41,7 @@ People = dict[str, Vector]
 RANGES_HINT = "Give a number, or a range (low, high), for all natural parameters of the model."
 
 
-def check_simulation_arguments(model: Any, task: Any, rng: Any, prior: Any = None) -> None:
+def check_simulation_arguments(model: Model, task: Any, rng: Any, prior: Any = None) -> None:
     """Refuse a word, a class or a table where a model, a task, a prior or an rng is needed."""
     refuse_no_model(model)
     refuse_word(prior)
@@ -81,9 +81,9 @@ def draw_people(
     }
 
 
-def _is_positive(model: Model, natural: Natural | None) -> bool:
+def _is_positive(model: Model, natural: Parameter | None) -> bool:
     """Whether a parameter is a natural one and positive: such are drawn on the log scale."""
-    return natural is not None and natural.is_positive(model.shape)
+    return natural is not None and natural.is_positive
 
 
 def _draw_values(name: str, given: Any, positive: bool, n: int, rng: np.random.Generator) -> Vector:
@@ -376,21 +376,19 @@ class Recovery(Result):
             )
         return known[name]
 
-    def where(self, name: str, n_parts: int = 5, backend: Backend | None = None) -> Any:
+    def where(self, name: str, n_parts: int = 5, backend: Backend = "pandas") -> Any:
         """Recovery of a parameter in parts of its range, as a table."""
         rows = self.of(name).where(n_parts)
-        return make_frame(
-            {key: [row[key] for row in rows] for key in rows[0]}, backend or frame_backend(self)
-        )
+        return make_frame({key: [row[key] for row in rows] for key in rows[0]}, backend)
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A row per parameter: bias, spread, coverage, correlation, share without estimate."""
         columns: dict[str, list[Any]] = {"name": [p.name for p in self.parameters]}
         for quantity in QUANTITIES:
             columns[quantity] = [getattr(p, quantity) for p in self.parameters]
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
-    def subjects(self, backend: Backend | None = None) -> Any:
+    def subjects(self, backend: Backend = "pandas") -> Any:
         """A row per simulated person: status, and true value, estimate and interval of each."""
         columns: dict[str, Any] = {"subject": range(self.n_subjects), "status": self.statuses}
         for p in self.parameters:
@@ -398,7 +396,7 @@ class Recovery(Result):
             columns[p.name] = p.estimated.tolist()
             columns[f"{p.name}_low"] = p.interval[:, 0].tolist()
             columns[f"{p.name}_high"] = p.interval[:, 1].tolist()
-        return make_frame(columns, backend or frame_backend(self))
+        return make_frame(columns, backend)
 
     def table(self) -> Table:
         """The summary as a table."""
@@ -450,10 +448,7 @@ class Recovery(Result):
             "statuses": self.counts(),
             "level": self.level,
             "intervals": self.intervals,
-            "parameters": [
-                {"name": p.name, **{q: to_json_numbers(getattr(p, q)) for q in QUANTITIES}}
-                for p in self.parameters
-            ],
+            "parameters": [attributes_json(p, "name", *QUANTITIES) for p in self.parameters],
         }
 
     def __repr__(self) -> str:
@@ -540,7 +535,7 @@ def recovered_parameters(
         if natural.name not in people:
             continue
         values = np.array([person[j].estimate for person in found])
-        positive = natural.is_positive(model.shape)
+        positive = natural.is_positive
         # A negative "temperature" (someone who avoids rewards) has no logarithm to compare.
         sensible = usable & np.isfinite(values) & ((values > 0) | (not positive))
         parameters.append(

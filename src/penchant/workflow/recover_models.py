@@ -19,13 +19,11 @@ from penchant.models.model import Model
 from penchant.models.task import Task
 from penchant.output import (
     MAX_TABLE_WIDTH,
-    Backend,
+    Columns,
     Result,
     Table,
-    frame_backend,
-    make_frame,
-    to_json_numbers,
 )
+from penchant.records import attributes_json, to_json
 from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.compare import DEFAULT_PRIOR, compare_models
 from penchant.workflow.comparison import CRITERION_LABELS, Criterion
@@ -75,20 +73,17 @@ class ModelRecovery(Result):
         """Simulated people of each model for whom a model was found."""
         return np.asarray(self.counts.sum(axis=1))
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A row per pair of models: simulated, found."""
         n = len(self.names)
-        return make_frame(
-            {
-                "simulated": [name for name in self.names for _ in range(n)],
-                "found": list(self.names) * n,
-                "n": self.counts.ravel().tolist(),
-                "confusion": self.confusion.ravel().tolist(),
-                "standard_error": self.standard_errors.ravel().tolist(),
-                "inversion": self.inversion.ravel().tolist(),
-            },
-            backend or frame_backend(self),
-        )
+        return {
+            "simulated": [name for name in self.names for _ in range(n)],
+            "found": list(self.names) * n,
+            "n": self.counts.ravel().tolist(),
+            "confusion": self.confusion.ravel().tolist(),
+            "standard_error": self.standard_errors.ravel().tolist(),
+            "inversion": self.inversion.ravel().tolist(),
+        }
 
     def table(self) -> Table:
         """The confusion matrix as a table, the inversion matrix beside it."""
@@ -138,14 +133,11 @@ class ModelRecovery(Result):
         return {
             "format": "penchant-model-recovery",
             "version": 1,
-            "models": list(self.names),
-            "criterion": self.criterion,
-            "n_simulated": (self.n_simulated + self.undecided).tolist(),
-            "undecided": self.undecided.tolist(),
-            "counts": self.counts.tolist(),
-            "confusion": to_json_numbers(self.confusion),
-            "standard_errors": to_json_numbers(self.standard_errors),
-            "inversion": to_json_numbers(self.inversion),
+            **attributes_json(self, ("models", "names"), "criterion"),
+            "n_simulated": to_json(self.n_simulated + self.undecided),
+            **attributes_json(
+                self, "undecided", "counts", "confusion", "standard_errors", "inversion"
+            ),
         }
 
     def __repr__(self) -> str:

@@ -27,15 +27,16 @@ import numpy as np
 import scipy
 from scipy import special
 
-from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Label, Labels, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, closest_match_hint, format_list
+from penchant.inference.fit import History
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import Backend, Result, Table, frame_backend, make_frame
+from penchant.output import Columns, Result, Table
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
@@ -58,14 +59,14 @@ class Split:
         Which of the subject's scored decisions are held out.
     """
 
-    subject: Any
+    subject: Label
     fold: Any
     training: tuple[Any, ...]
     held_out: tuple[Any, ...]
     positions: IntVector
 
 
-def cross_validation_splits(episodes: Sequence[Any], folds: Folds) -> list[Split]:
+def cross_validation_splits(episodes: Sequence[History], folds: Folds) -> list[Split]:
     """Splits of every subject who has decisions in more than one fold.
 
     A subject with all decisions in one fold would leave none to train on and has no split. If that
@@ -97,13 +98,13 @@ def cross_validation_splits(episodes: Sequence[Any], folds: Folds) -> list[Split
     return found
 
 
-def _fold_names(episodes: Sequence[Any], labels: Sequence[Labels]) -> list[Any]:
+def _fold_names(episodes: Sequence[History], labels: Sequence[Labels]) -> list[Any]:
     """Folds that a subject has decisions in."""
     scored = [own[episode.scored] for episode, own in zip(episodes, labels, strict=True)]
     return list(dict.fromkeys(np.concatenate(scored).tolist()))
 
 
-def fold_labels(episodes: Sequence[Any], folds: Folds) -> list[Labels]:
+def fold_labels(episodes: Sequence[History], folds: Folds) -> list[Labels]:
     """The fold of every event, by episode."""
     if isinstance(folds, str):
         if folds != "block":
@@ -116,7 +117,7 @@ def fold_labels(episodes: Sequence[Any], folds: Folds) -> list[Labels]:
     return _labels_of_given_folds(episodes, folds)
 
 
-def with_scored_decisions(episode: Any, scored: BoolVector, subject: Any) -> Any:
+def with_scored_decisions(episode: History, scored: BoolVector, subject: Label) -> Any:
     """Copy an episode with other decisions scored, under another subject's name.
 
     All events stay: a learner has learnt from those that are not scored, too.
@@ -127,7 +128,7 @@ def with_scored_decisions(episode: Any, scored: BoolVector, subject: Any) -> Any
     return Episode.of_events(events, subject, episode.block, episode.seen)
 
 
-def _every_kth_label(episodes: Sequence[Any], k: int) -> list[Labels]:
+def _every_kth_label(episodes: Sequence[History], k: int) -> list[Labels]:
     """Ordinal of each decision among those of its subject, modulo k."""
     done: dict[Any, int] = {}
     found = []
@@ -139,7 +140,7 @@ def _every_kth_label(episodes: Sequence[Any], k: int) -> list[Labels]:
     return found
 
 
-def _labels_of_given_folds(episodes: Sequence[Any], folds: Sequence[Any]) -> list[Labels]:
+def _labels_of_given_folds(episodes: Sequence[History], folds: Sequence[Any]) -> list[Labels]:
     if len(folds) != len(episodes):
         raise DataError(
             f"folds must hold labels for each of the {len(episodes)} episodes; got {len(folds)}. "
@@ -164,19 +165,19 @@ def _labels_of_given_folds(episodes: Sequence[Any], folds: Sequence[Any]) -> lis
     return found
 
 
-def is_missing(label: Any) -> bool:
+def is_missing(label: Label) -> bool:
     """Whether there is no label: None, or NaN, which is not equal to itself."""
     return label is None or label != label
 
 
-def _constant_labels(label: Any, n: int) -> Labels:
+def _constant_labels(label: Label, n: int) -> Labels:
     found = np.empty(n, dtype=object)
     found[:] = [label] * n
     return found
 
 
 def _subject_splits(
-    subject: Any, episodes: Sequence[Any], labels: Sequence[Labels], names: Sequence[Any]
+    subject: Label, episodes: Sequence[History], labels: Sequence[Labels], names: Sequence[Any]
 ) -> list[Split]:
     scored = np.concatenate([episode.scored for episode in episodes])
     every = np.concatenate(labels)
@@ -198,7 +199,7 @@ def _subject_splits(
 
 
 def _episodes_scored_at(
-    episodes: Sequence[Any], masks: Sequence[BoolVector], subject: Any
+    episodes: Sequence[History], masks: Sequence[BoolVector], subject: Label
 ) -> tuple[Any, ...]:
     """Episodes with only these decisions scored, less those that have none left."""
     both = [(episode, episode.scored & own) for episode, own in zip(episodes, masks, strict=True)]
@@ -207,7 +208,7 @@ def _episodes_scored_at(
     )
 
 
-def _single_fold_message(subject: Any, names: Sequence[Any], folds: Folds) -> str:
+def _single_fold_message(subject: Label, names: Sequence[Any], folds: Folds) -> str:
     whose = "" if subject is None else f" for subject {subject}"
     if folds == "block":
         return (
@@ -245,7 +246,7 @@ class HeldOut:
     without: Mapping[str, int]
     words: str
 
-    def totals(self, subjects: tuple[Any, ...]) -> Matrix:
+    def totals(self, subjects: tuple[Label, ...]) -> Matrix:
         """Sums over the decisions of each subject: (n_subjects, n_models)."""
         index = {subject: i for i, subject in enumerate(subjects)}
         owner = np.array([index[subject] for subject in self.subjects.tolist()], dtype=np.int64)
@@ -259,7 +260,7 @@ class HeldOut:
 
 def held_out_log_likelihoods(
     models: Mapping[str, Model],
-    episodes: Sequence[Any],
+    episodes: Sequence[History],
     cut: Sequence[Split],
     parameter_prior: ParameterPrior | MapPrior | None,
     average: bool,
@@ -489,18 +490,15 @@ class ModelSelection(Result):
         """Expected share of people that each model describes."""
         return np.asarray(self.alpha / self.alpha.sum())
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A row per model."""
-        return make_frame(
-            {
-                "model": self.names,
-                "alpha": self.alpha.tolist(),
-                "frequency": self.frequencies.tolist(),
-                "exceedance": self.exceedance.tolist(),
-                "protected_exceedance": self.protected_exceedance.tolist(),
-            },
-            backend or frame_backend(self),
-        )
+        return {
+            "model": self.names,
+            "alpha": self.alpha.tolist(),
+            "frequency": self.frequencies.tolist(),
+            "exceedance": self.exceedance.tolist(),
+            "protected_exceedance": self.protected_exceedance.tolist(),
+        }
 
     def table(self) -> Table:
         """The summary as a table."""

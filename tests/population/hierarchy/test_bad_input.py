@@ -113,7 +113,9 @@ def test_choices_need_subjects_and_no_model():
     with pytest.raises(pn.errors.DataError, match="model must be left out with Choices; got one"):
         pn.fit_population(choices, MODEL)
     alone = pn.Choices.from_arrays(np.ones((3, 2, 1)), [0, 1, 0])
-    with pytest.raises(pn.errors.DataError, match="data must say who decided; got Choices without"):
+    with pytest.raises(
+        pn.errors.DataError, match=r"subject must be given for a population.* got Choices without"
+    ):
         pn.fit_population(alone)
     with pytest.raises(pn.errors.DataError, match="within must be left out with Choices"):
         pn.fit_population(choices, within="drug")

@@ -83,7 +83,9 @@ def test_people_lie_nearer_to_their_truth_under_the_population_than_alone(player
 
 
 def test_posterior_draws_ask_for_a_generator(people):
-    with pytest.raises(DataError, match=r"^rng must be a generator of NumPy; got int\. Write rng="):
+    with pytest.raises(
+        DataError, match=r"^rng must be a generator of NumPy; got int\.\nWrite rng="
+    ):
         people.subjects.draws(5, rng=3)
 
 
@@ -375,6 +377,15 @@ def test_predictions_are_averaged_over_what_is_known_of_a_person(players, people
     assert np.abs(p - at_mean).max() > 1e-3
     stranger = pn.Episode(known.chosen, known.rewards, subject="somebody")
     assert np.abs(people.predict(stranger) - p).max() > 1e-3
+
+
+def test_a_population_of_choices_predicts_what_read_returns_and_no_episodes(players):
+    reading = pn.read(pn.datasets.load("menu"))
+    found = pn.fit_population(reading)
+    p = found.predict(reading)
+    np.testing.assert_array_equal(p, found.predict(reading.data))
+    with pytest.raises(pn.DataError, match="data must be Choices, as the fitted data were"):
+        found.predict(players[1][4])
 
 
 def test_new_people_are_drawn_from_the_population(people):

@@ -23,21 +23,7 @@ from penchant.softmax._kernels import (
     newton_step,
     sum_blocks,
 )
-from penchant.softmax._simd import (
-    LANES,
-    MAX_PAIR_BLOCKS,
-    exp_prefix_in_place,
-    lay_out_sets,
-    moment_kernel,
-    n_slope_sums,
-    pair_moments,
-    pair_moments_kernel,
-    pair_slopes,
-    pair_slopes_kernel,
-    set_layout_kernel,
-    set_slopes,
-    set_slopes_kernel,
-)
+from penchant.softmax._simd import LANES, exp_prefix_in_place, moment_kernel
 from penchant.softmax.likelihood import aligned_vectors, n_moments, workspace_for
 
 _FAST: dict[str, Any] = {
@@ -95,15 +81,15 @@ def psi_derivatives(
     """
     n_shape, _, m, d = dx.shape
     n = -(-int(scored.counts.max(initial=0)) // LANES) * LANES
+    n_sums = n_shape + 2 * d * n_shape + d * (d + 1) // 2 + n_shape * (n_shape + 1) // 2
+    workspace = (
+        np.empty((1 + n_shape) * (m - 1) * d * n),
+        (np.empty((m, LANES)), np.zeros((m, n_shape, LANES)), np.empty((2, LANES))),
+        (np.empty((d, LANES)), np.empty((n_shape, LANES))),
+        np.empty((n_sums, LANES)),
+    )
     lines = (np.ascontiguousarray(variables).reshape(-1) for variables in (x, dx))
-    sums, filled = np.empty(n_slope_sums(d, n_shape)), (scored, theta, gradient, curvature)
-    address = pair_slopes_kernel(d, n_shape) if m == 2 else 0
-    if address:
-        _slopes_of_two(*lines, *filled, address, (np.empty((d + n_shape * d, n)), sums))
-        return
-    kinds, size = (set_slopes_kernel(d, n_shape), set_layout_kernel(m, d)), (1 + n_shape) * (m - 1)
-    workspace = np.empty(size * d * n), np.empty(size * LANES), sums
-    _slopes_of_many(*lines, m, *filled, kinds, workspace)
+    _psi_derivatives(*lines, m, scored, theta, gradient, curvature, workspace)
 
 
 def scatter_derivative(x: Matrix, dx: Matrix, scored: ScoredDecisions, into: Matrix) -> None:
@@ -181,11 +167,7 @@ def solve_weights(
     most = int((first_scored[subject + 1] - first_scored[subject]).max(initial=0))
     numbers = np.ascontiguousarray(x).reshape(-1), m, d
     ends = tolerance, max_steps, floor, deep
-    kinds = (
-        moment_kernel(d, False),
-        *((pair_moments_kernel(d), 0) if m == 2 else (0, set_layout_kernel(m, d))),
-    )
-    given = numbers, episodes, subject, near, ends, positive, kinds
+    given = numbers, episodes, subject, near, ends, positive, moment_kernel(d, False)
     _solve_weights(*given, values, thetas, fixed_weight, *_WORKSPACE.of(-(-most // LANES), m, d))
 
 
@@ -301,73 +283,17 @@ def probabilities(x, scored, k, theta, counted, p):
     return log_likelihood
 
 
-@fast_inner
-def _rows_of(scored, k):
-    first, n = np.uint64(scored.first[k]), np.uint64(scored.counts[k])
-    return (
-        scored.chosen,
-        scored.order,
-        first,
-        n,
-        np.uint64(scored.row[k]),
-        np.uint64(scored.event[k]),
-    )
-
-
-@fast_inner
-def _lay_out_two(x, at, d, rows, out, o):
-    """Fill out[o] with one variable of the other of two options less that of the one chosen.
-
-    x : (rows, 2, d), in one line; at : where the variable of the first row is
-    """
-    chosen, order, first, n, row, event = rows
-    begin = np.uint64(order[first]) if n > FIRST_PLACE else FIRST_PLACE
-    follow = n > FIRST_PLACE and np.uint64(order[first + n - ONE]) - begin == n - ONE
-    if follow and d == ONE:
-        taken, begin = event + begin, TWO * (row + begin) + at
-        for j in range(n):
-            apart = x[begin + TWO * j + ONE] - x[begin + TWO * j]
-            out[o, j] = -apart if chosen[taken + j] else apart
-        return
-    for j in range(n):
-        r = np.uint64(order[first + j])
-        place = at + TWO * d * (row + r)
-        apart = x[place + d] - x[place]
-        out[o, j] = -apart if chosen[event + r] else apart
-
-
 @fast
-def _slopes_of_two(x, dx, scored, theta, gradient, curvature, address, workspace):
-    """Derivatives where every set has two options, see `pair_slopes`.
+def _psi_derivatives(x, dx, m, scored, theta, gradient, curvature, workspace):
+    """Fill the derivatives of `psi_derivatives`, eight decisions at a time.
 
-    x, dx : in one line; room : columns (d + n_shape d, n), sums
+    x, dx : in one line
+    workspace : blocks of variables and, so many numbers further on, of their slopes in each shape
+        parameter; probabilities, slopes of utilities and two vectors of one block; means of its
+        variables and slopes; sums, one of every lane
     """
     cross, mixed, fisher, information = curvature
-    columns, sums = workspace
-    d, n_shape = np.uint64(theta.shape[1]), np.uint64(gradient.shape[1])
-    for k in range(len(theta)):
-        n, rows = scored.counts[k], _rows_of(scored, k)
-        for a in range(d):
-            _lay_out_two(x, a, d, rows, columns, a)
-        for q in range(n_shape):
-            for a in range(d):
-                _lay_out_two(dx, q * np.uint64(len(x)) + a, d, rows, columns, d + q * d + a)
-        n_blocks = (n + LANES - 1) // LANES
-        for i in range(len(columns)):
-            for j in range(n, n_blocks * LANES):
-                columns[i, j] = 0.0
-        pair_slopes(address, columns, n_blocks, theta, k, sums)
-        _unpack_sums(k, sums, gradient, cross, mixed, fisher, information)
-
-
-@fast
-def _slopes_of_many(x, dx, m, scored, theta, gradient, curvature, kinds, workspace):
-    """Derivatives where sets have more than two options, see `set_slopes`.
-
-    room : blocks of variables and of their slopes, for a row of options, and for sums
-    """
-    cross, mixed, fisher, information = curvature
-    values, scratch, sums = workspace
+    values, of_block, means, sums = workspace
     d, n_shape = theta.shape[1], gradient.shape[1]
     plane, n_rows, size = len(values) // (1 + n_shape), len(x) // (m * d), (m, d)
     for k in range(len(theta)):
@@ -376,10 +302,118 @@ def _slopes_of_many(x, dx, m, scored, theta, gradient, curvature, kinds, workspa
         for q in range(1 + n_shape):
             table, row = (dx, scored.row[k] + (q - 1) * n_rows) if q else (x, scored.row[k])
             to = (values, q * plane)
-            pack_decisions(table, row, size, (scored.chosen, scored.event[k]), events, kinds[1], to)
-        n_blocks = (n + LANES - 1) // LANES
-        set_slopes(kinds[0], values, plane, m - 1, n_blocks, theta, k, scratch, sums)
+            pack_decisions(table, row, size, (scored.chosen, scored.event[k]), events, to)
+        for j in range(len(sums)):
+            for lane in range(LANES):
+                sums[j, lane] = 0.0
+        for b in range((n + LANES - 1) // LANES):
+            begin = np.uint64(b * (m - 1) * d * LANES)
+            _block_probabilities(values, begin, theta, k, of_block)
+            _add_slope_means(values, (begin, np.uint64(plane)), theta, k, of_block, means, sums)
+            _add_slope_products(values, begin, of_block, means, sums)
         _unpack_sums(k, sums, gradient, cross, mixed, fisher, information)
+
+
+@fast_inner
+def _block_probabilities(values, begin, theta, k, of_block):
+    """Fill the probabilities of a block's options; the last row is that of the options chosen."""
+    p, _, pair = of_block
+    d, last = np.uint64(theta.shape[1]), np.uint64(len(p) - 1)
+    for lane in range(WIDE):
+        p[last, lane] = pair[0, lane] = pair[1, lane] = 0.0
+    for i in range(last):
+        for lane in range(WIDE):
+            p[i, lane] = 0.0
+        for a in range(d):
+            place, weight = begin + (i * d + a) * WIDE, theta[k, a]
+            for lane in range(WIDE):
+                p[i, lane] += weight * values[place + lane]
+        for lane in range(WIDE):
+            pair[0, lane] = max(pair[0, lane], p[i, lane])
+    for i in range(last + ONE):
+        for lane in range(WIDE):
+            p[i, lane] -= pair[0, lane]
+    exp_prefix_in_place(p.reshape(-1), len(p) * LANES)
+    for i in range(last + ONE):
+        for lane in range(WIDE):
+            pair[1, lane] += p[i, lane]
+    for lane in range(WIDE):
+        pair[1, lane] = 1.0 / pair[1, lane]
+    for i in range(last + ONE):
+        for lane in range(WIDE):
+            p[i, lane] *= pair[1, lane]
+
+
+@fast_inner
+def _add_slope_means(values, places, theta, k, of_block, means, sums):
+    """Add p s_q and p dz_qa to the sums, and fill the slopes s_q, and the means of these and z_a.
+
+    z_a is the difference of variable a between an option and the one chosen, dz_qa its slope in
+    shape parameter q, and s_q = sum_a theta_a dz_qa.
+    """
+    (p, slopes, _), (mean, mean_slope), (begin, plane) = of_block, means, places
+    d, n_shape = np.uint64(len(mean)), np.uint64(len(mean_slope))
+    for a in range(d):
+        for lane in range(WIDE):
+            mean[a, lane] = 0.0
+    for q in range(n_shape):
+        for lane in range(WIDE):
+            mean_slope[q, lane] = 0.0
+    for i in range(np.uint64(len(p) - 1)):
+        for a in range(d):
+            place = begin + (i * d + a) * WIDE
+            for lane in range(WIDE):
+                mean[a, lane] += p[i, lane] * values[place + lane]
+        for q in range(n_shape):
+            for lane in range(WIDE):
+                slopes[i, q, lane] = 0.0
+            for a in range(d):
+                place = (ONE + q) * plane + begin + (i * d + a) * WIDE
+                j, weight = n_shape + a * n_shape + q, theta[k, a]
+                for lane in range(WIDE):
+                    slopes[i, q, lane] += weight * values[place + lane]
+                    sums[j, lane] += p[i, lane] * values[place + lane]
+            for lane in range(WIDE):
+                mean_slope[q, lane] += p[i, lane] * slopes[i, q, lane]
+    for q in range(n_shape):
+        for lane in range(WIDE):
+            sums[q, lane] += mean_slope[q, lane]
+
+
+@fast_inner
+def _add_slope_products(values, begin, of_block, means, sums):
+    """Add the covariances of z_a and z_c, of z_a and s_q, and of s_q and s_o to the sums."""
+    (p, slopes, pair), (mean, mean_slope) = of_block, means
+    d, n_shape = np.uint64(len(mean)), np.uint64(len(mean_slope))
+    last, first = np.uint64(len(p) - 1), n_shape + d * n_shape
+    for i in range(last + ONE):
+        own = 0.0 if i == last else 1.0  # no values there: the option chosen has z = 0
+        row = FIRST_PLACE if i == last else i
+        for a in range(d):
+            j, place = first + a * (a + ONE) // TWO, begin + (row * d + a) * WIDE
+            for lane in range(WIDE):
+                # centred before they are multiplied: no cancellation of large numbers
+                away = own * values[place + lane] - mean[a, lane]
+                pair[0, lane] = p[i, lane] * away
+            for c in range(a + ONE):
+                place = begin + (row * d + c) * WIDE
+                for lane in range(WIDE):
+                    sums[j + c, lane] += pair[0, lane] * (
+                        own * values[place + lane] - mean[c, lane]
+                    )
+            j = first + d * (d + ONE) // TWO + a * n_shape
+            for q in range(n_shape):
+                for lane in range(WIDE):
+                    away = slopes[i, q, lane] - mean_slope[q, lane]
+                    sums[j + q, lane] += pair[0, lane] * away
+        for q in range(n_shape):
+            j = first + d * (d + ONE) // TWO + d * n_shape + q * (q + ONE) // TWO
+            for lane in range(WIDE):
+                pair[0, lane] = p[i, lane] * (slopes[i, q, lane] - mean_slope[q, lane])
+            for o in range(q + ONE):
+                for lane in range(WIDE):
+                    away = slopes[i, o, lane] - mean_slope[o, lane]
+                    sums[j + o, lane] += pair[0, lane] * away
 
 
 @fast_inner
@@ -388,16 +422,19 @@ def _unpack_sums(k, sums, gradient, cross, mixed, fisher, information):
     at = n_shape + d * n_shape
     bent = at + d * (d + 1) // 2
     last = bent + d * n_shape
+    for j in range(len(sums)):
+        for lane in range(1, LANES):
+            sums[j, 0] += sums[j, lane]
     for q in range(n_shape):
-        gradient[k, q] = -sums[q]
+        gradient[k, q] = -sums[q, 0]
         for o in range(q + 1):
-            fisher[k, q, o] = fisher[k, o, q] = sums[last + q * (q + 1) // 2 + o]
+            fisher[k, q, o] = fisher[k, o, q] = sums[last + q * (q + 1) // 2 + o, 0]
     for a in range(d):
         for c in range(a + 1):
-            information[k, a, c] = information[k, c, a] = sums[at + a * (a + 1) // 2 + c]
+            information[k, a, c] = information[k, c, a] = sums[at + a * (a + 1) // 2 + c, 0]
         for q in range(n_shape):
-            mixed[k, a, q] = sums[bent + a * n_shape + q]
-            cross[k, a, q] = -mixed[k, a, q] - sums[n_shape + a * n_shape + q]
+            mixed[k, a, q] = sums[bent + a * n_shape + q, 0]
+            cross[k, a, q] = -mixed[k, a, q] - sums[n_shape + a * n_shape + q, 0]
 
 
 @fast
@@ -475,25 +512,20 @@ def fill_decision_weights(n, side):
 
 
 @compiled_inner
-def pack_decisions(x, row, size, taken, events, address, to):
+def pack_decisions(x, row, size, taken, events, to):
     """Write blocks of eight decisions, relative to the options chosen.
 
     x : variables (rows, n_options, d), in one line; row : the first of the pair
     size : n_options and d; taken : options chosen, and where those of the pair begin
     events : which of its events are scored: n of an array, from the second number on
-    address : see `set_layout_kernel`; to : blocks in one line, and where they begin
+    to : blocks in one line, and where they begin
     """
     (m, d), (chosen, first), (scored, begin, n), (values, place) = size, taken, events, to
     whole = INDEX_ZERO
-    if n > 0 and scored[begin + n - 1] == n - 1:
+    if m == 2 and n > 0 and scored[begin + n - 1] == n - 1:
         whole = n // LANES
-        if m == 2:
-            firsts = np.uint64(first), np.uint64(whole), np.uint64(place)
-            pack_two(x, np.uint64(row), np.uint64(d), chosen, firsts, values)
-        elif address != 0:
-            lay_out_sets(address, x, row * m * d, chosen, first, whole, values, place)
-        else:
-            whole = INDEX_ZERO
+        firsts = np.uint64(first), np.uint64(whole), np.uint64(place)
+        pack_two(x, np.uint64(row), np.uint64(d), chosen, firsts, values)
     done = whole * LANES
     rest = scored, np.uint64(begin + done), np.uint64(n - done)
     sizes, onwards = (np.uint64(m), np.uint64(d)), np.uint64(place + done * (m - 1) * d)
@@ -541,29 +573,13 @@ def pack_two(x, row, d, chosen, places, values):
 
 @compiled_inner
 def sum_moments(problem, theta, workspace):
-    """Fill the second of the rooms with the moments of all decisions, see `sum_blocks`.
+    """Fill the second of the workspace with the moments of all decisions, see `sum_blocks`.
 
-    problem : packed choices, number of blocks, and their kind; where choices are between two
-        options of weight 1, `pair_moments_kernel` and the number of padding lanes
+    problem : packed choices, number of blocks, and their kernel
     """
-    packed, n_blocks, kind, (address, n_filling) = problem
+    packed, n_blocks, kernel = problem
     of_sums, moments, _ = workspace
-    if address == 0:
-        sum_blocks(packed, kind, theta, INDEX_ZERO, n_blocks, of_sums, moments)
-        return
-    total, n, first = of_sums[1], len(moments), INDEX_ZERO
-    for j in range(n):
-        moments[j] = 0.0
-    while first < n_blocks:
-        some = n_blocks - first if n_blocks - first < MAX_PAIR_BLOCKS else MAX_PAIR_BLOCKS
-        pair_moments(address, packed[0], first * kind[2] * LANES, some, theta, total)
-        for j in range(n):
-            moments[j] += total[j]
-        product, first = total[n], first + some
-        if first == n_blocks:
-            for _ in range(n_filling):
-                product *= 0.5
-        moments[0] -= math.log(product)
+    sum_blocks(packed, kernel, theta, INDEX_ZERO, n_blocks, of_sums, moments)
 
 
 @compiled_inner
@@ -708,7 +724,7 @@ def _solve_weights(
     near,
     ends,
     positive,
-    kinds,
+    kernel,
     values,
     thetas,
     fixed_weight,
@@ -730,12 +746,12 @@ def _solve_weights(
             (scored, first_scored[s], n),
             (packed[0], INDEX_ZERO),
         )
-        pack_decisions(numbers, row, (m, d), taken, events, kinds[2], to)
+        pack_decisions(numbers, row, (m, d), taken, events, to)
         if n != n_last:
             n_last = n
             fill_decision_weights(n_last, packed[2])
         row += first_event[s + 1] - first_event[s]
-        problem = (packed, n_blocks, kinds[0], (kinds[1], n_blocks * LANES - n_last))
+        problem = (packed, n_blocks, kernel)
         j = near[k]
         if j >= 0:
             i = near[j]

@@ -24,7 +24,7 @@ from penchant.choices import Choices
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile._kernels import ScoredDecisions
 from penchant.models.model import Model, positive_weights
-from penchant.models.natural import Natural
+from penchant.models.parameters import Parameter
 from penchant.models.priors import Density
 from penchant.softmax.constraints import Constraints, maximise_constrained, maximise_on_plane
 from penchant.softmax.fit_each import Grouping, fit_table
@@ -203,7 +203,7 @@ class LinearConstraint:
     value: Vector
 
     @classmethod
-    def of(cls, natural: Natural, values: Vector, d: int) -> LinearConstraint:
+    def of(cls, natural: Parameter, values: Vector, d: int) -> LinearConstraint:
         """Constrain a natural parameter made of weights to these values."""
         return cls(*natural.plane(values, d))
 

@@ -9,8 +9,8 @@ Compiled Newton steps solve most pairs; `softmax` solves those whose maximum is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,13 +32,12 @@ from penchant.inference.profile.evaluations import (
     solve_under_density,
 )
 from penchant.models.model import Declared, Model, natural_parameters, positive_weights
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Shape
 from penchant.models.priors import Density, DensityPrior, Prior
 from penchant.models.record import Record
 from penchant.softmax.constraints import Constraints, InfeasibleError
 from penchant.softmax.fit_each import Batch, fit_table
 from penchant.softmax.hypotheses import Hypothesis
-from penchant.softmax.newton import Maximum
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 
@@ -61,6 +60,44 @@ class InnerOptions:
 
 
 INNER = InnerOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """What is computed of inner problems, and how exactly.
+
+    Attributes
+    ----------
+    derivatives
+        Of the profile in psi.
+    certificate
+        What certifies a maximum, and the information also without derivatives; points on the way to
+        a maximum do not need it.
+    suprema
+        Pairs on which Newton's method did not converge are solved one by one to their supremum.
+    unbounded
+        Where weights are held at 0 and others diverge, the value is accepted that Newton's method
+        reached.
+    floor
+        Heights of pairs (n,) below which values that are not certified may be inexact.
+    """
+
+    derivatives: bool = True
+    certificate: bool = True
+    suprema: bool = True
+    unbounded: bool = False
+    floor: Vector | None = None
+
+    def take(self, rows: Any) -> Accuracy:
+        """Select pairs."""
+        return self if self.floor is None else replace(self, floor=self.floor[rows])
+
+
+CERTIFIED = Accuracy()
+ITERATE = Accuracy(certificate=False)  # of a search: derivatives, but no proof
+VALUES = Accuracy(derivatives=False)
+FINITE_VALUES = Accuracy(derivatives=False, suprema=False)  # suprema at infinity need not be exact
+SCREENING = Accuracy(derivatives=False, suprema=False, certificate=False)  # to be compared only
 
 
 def enforce_positive(
@@ -270,11 +307,34 @@ class Profiles:
         found.__dict__.update(known)
         return found
 
-    def for_subject(self, k: int) -> Problem:
+    def for_subject(self, k: int) -> Profiles:
         """Problem of one of the subjects alone."""
-        found = Problem(self.model, self.groups[k], self.prior)
-        found.__dict__["profiles"] = self.with_data((self.groups[k],))
-        return found
+        return self.with_data((self.groups[k],))
+
+    @property
+    def episodes(self) -> tuple[Any, ...]:
+        """Episodes of all subjects."""
+        return tuple(episode for group in self.groups for episode in group)
+
+    def scored_variables(
+        self, psi: Vector, with_derivatives: bool = False
+    ) -> tuple[Matrix, Matrix | None]:
+        """Variables of the first subject's scored decisions, with derivatives if asked for."""
+        whose = np.zeros(1, dtype=np.int64)
+        x, slopes = self.variables(whose, np.asarray(psi, np.float64)[None], with_derivatives)
+        scored = self.rows(whose).order
+        return x[scored], None if slopes is None else slopes[:, scored]
+
+    @property
+    def scored_options(self) -> IntVector:
+        """Options that the first subject chose, counted among those that could be chosen."""
+        rows = self.rows(np.zeros(1, dtype=np.int64))
+        return np.asarray(rows.chosen[rows.order])
+
+    def choices_at(self, psi: Vector) -> Choices:
+        """The first subject's scored decisions with the variables of this psi."""
+        x, _ = self.scored_variables(psi)
+        return Choices.from_arrays(x, self.scored_options, names=self.weights)
 
     @cached_property
     def shape(self) -> tuple[Shape, ...]:
@@ -303,7 +363,7 @@ class Profiles:
         return positivity_constraints(self.model)
 
     @cached_property
-    def natural(self) -> tuple[Natural, ...]:
+    def natural(self) -> tuple[Parameter, ...]:
         """Natural parameters, as the model declares them."""
         return natural_parameters(self.model)
 
@@ -340,9 +400,9 @@ class Profiles:
         """Psi (n, n_shape) in its own units."""
         return self._columns(u, "from_unconstrained")
 
-    def stretch(self, psi: Matrix) -> Matrix:
+    def jacobian(self, psi: Matrix) -> Matrix:
         """Derivative of psi in unconstrained units: (n, n_shape)."""
-        return self._columns(psi, "stretch")
+        return self._columns(psi, "jacobian")
 
     def _columns(self, values: Matrix, method: str) -> Matrix:
         found = np.empty((len(values), self.n_shape))
@@ -353,19 +413,15 @@ class Profiles:
     @cached_property
     def record(self) -> Record:
         """Events of all episodes, subject after subject."""
-        return Record.of(self._episodes)
-
-    @cached_property
-    def _episodes(self) -> tuple[Any, ...]:
-        return tuple(episode for group in self.groups for episode in group)
+        return Record.of(self.episodes)
 
     @cached_property
     def _chosen(self) -> IntVector:
-        return np.concatenate([episode.chosen for episode in self._episodes])
+        return np.concatenate([episode.chosen for episode in self.episodes])
 
     @cached_property
     def _option_ranks(self) -> IntVector:
-        return self.record.places_of(self._chosen)
+        return self.record.ranks_of(self._chosen)
 
     @cached_property
     def first_episode(self) -> IntVector:
@@ -388,7 +444,7 @@ class Profiles:
 
     @cached_property
     def _scored(self) -> BoolVector:
-        return np.concatenate([episode.scored for episode in self._episodes])
+        return np.concatenate([episode.scored for episode in self.episodes])
 
     @cached_property
     def decisions(self) -> tuple[IntVector, IntVector, IntVector, IntVector]:
@@ -416,11 +472,20 @@ class Profiles:
         return np.diff(counts[self.first_event])
 
     @cached_property
+    def log_copies(self) -> Vector:
+        """What the log-likelihood of each subject lacks where small choice sets have copies.
+
+        Values of profiles are without it: it is a constant, which is added to what is reported.
+        """
+        own = np.where(self._scored, np.log(self.record.n_copies), 0.0)
+        return np.diff(np.concatenate([[0.0], np.cumsum(own)])[self.first_event])
+
+    @cached_property
     def n_options(self) -> int:
         """Number of options of every decision."""
         known = Declared(self.model).n_options
-        if self.record.shown is not None:
-            return int(self.record.shown.shape[1])
+        if self.record.choice_sets is not None:
+            return int(self.record.choice_sets.shape[1])
         if known is not None:
             return int(known)
         middle = self.from_unconstrained(self.bounds.mean(axis=1)[None])
@@ -458,9 +523,9 @@ class Profiles:
         Where only some options could be chosen, the variables are those of these.
         """
         x, slopes = self._variables_of_all_options(subject, psi, with_derivatives)
-        shown = self.record.shown
-        if shown is not None:
-            mine = shown[ranges(self.first_event, subject)]
+        choice_sets = self.record.choice_sets
+        if choice_sets is not None:
+            mine = choice_sets[ranges(self.first_event, subject)]
             if slopes is not None:
                 slopes = np.take_along_axis(slopes, mine[None, :, :, None], axis=2)
             x = np.take_along_axis(x, mine[:, :, None], axis=1)
@@ -536,37 +601,26 @@ class Profiles:
         psi: Matrix,
         near: Matrix | None = None,
         *,
-        with_derivatives: bool = True,
-        follow_unconverged: bool = True,
+        accuracy: Accuracy = CERTIFIED,
         constraint: LinearConstraint | None = None,
-        certify: bool = True,
-        allow_unbounded: bool = False,
-        floor: Vector | None = None,
     ) -> Evaluations:
         """Solve the weights of every (subject, psi) pair, free or under a constraint.
 
-        `near` are weights to start from, NaN where none are known. `follow_unconverged`: solve
-        pairs on which Newton's method did not converge one by one to their supremum. `certify`:
-        compute what certifies a maximum, and the information also without derivatives; points on
-        the way to a maximum do not need it. `allow_unbounded`: where weights are held at 0 and
-        others diverge, accept the value that Newton's method reached. `floor`: heights of pairs
-        below which values that are not certified may be inexact.
+        `near` are weights to start from, NaN where none are known.
         """
         parts = []
-        for begin, end in self.portions(subject, with_derivatives):
+        for begin, end in self.portions(subject, accuracy.derivatives):
             portion = slice(begin, end)
             start = None if near is None or np.isnan(near[portion]).all() else near[portion]
             plane = None if constraint is None else constraint.take(portion)
-            if not certify and self._has_fast_solver(plane):
+            if not accuracy.certificate and self._has_fast_solver(plane):
                 pairs = subject[portion], psi[portion]
-                described = self.variables(*pairs, with_derivatives)
-                how, ends = (with_derivatives, follow_unconverged), None
-                if floor is not None:
-                    ends = INNER.value_decrement, floor[portion]
-                parts.append(self._solve_fast(*described, *pairs, start, plane, how, ends))
+                described = self.variables(*pairs, accuracy.derivatives)
+                own = accuracy.take(portion)
+                parts.append(self._solve_fast(*described, *pairs, start, plane, own))
                 continue
             x, slopes = self.variables(
-                subject[portion], psi[portion], with_derivatives and self.n_shape > 0
+                subject[portion], psi[portion], accuracy.derivatives and self.n_shape > 0
             )
             rows = self.rows(subject[portion])
             outside = self.outside_domain(x, slopes, subject[portion])
@@ -575,9 +629,9 @@ class Profiles:
             if self.density is not None:
                 self._solve_under_density(self.density, points, x, rows, start, plane)
             elif plane is None:
-                self._solve(points, x, rows, start, follow_unconverged, allow_unbounded)
+                self._solve(points, x, rows, start, accuracy)
             else:
-                self._solve_on_constraint(points, x, rows, plane, start, follow_unconverged)
+                self._solve_on_constraint(points, x, rows, plane, start, accuracy)
             if slopes is not None:
                 self._differentiate(points, x, slopes, np.empty_like(points.information))
             points.value[outside] = points.log_likelihood[outside] = -np.inf
@@ -600,9 +654,8 @@ class Profiles:
         psi: Matrix,
         near: Matrix,
         constraint: LinearConstraint,
-        follow_unconverged: bool,
         place: IntVector,
-        floor: Vector,
+        accuracy: Accuracy,
     ) -> Vector:
         """Profile values under a constraint, at pairs of which two may share their variables.
 
@@ -610,15 +663,8 @@ class Profiles:
         computed once. Right to a thousandth above the floor: enough to compare with a height.
         """
         if Declared(self.model).outside or not self._has_fast_solver(constraint):
-            return self.solve(
-                subject,
-                psi,
-                near,
-                with_derivatives=False,
-                follow_unconverged=follow_unconverged,
-                constraint=constraint,
-                certify=False,
-            ).value
+            screened = replace(accuracy, floor=None)
+            return self.solve(subject, psi, near, accuracy=screened, constraint=constraint).value
         order = np.argsort(place, kind="stable")
         repeated = np.diff(place[order], prepend=-1) == 0
         two = np.append(repeated[1:], False)
@@ -630,9 +676,8 @@ class Profiles:
                 if len(which):
                     mine = x[: int(self.n_events[subject[which]].sum())]
                     pairs = subject[which], psi[which], near[which], constraint.take(which)
-                    how = False, follow_unconverged
-                    ends = INNER.compare_decrement, floor[which]
-                    found[which] = self._solve_fast(mine, None, *pairs, how, ends).value
+                    own = accuracy.take(which), INNER.compare_decrement
+                    found[which] = self._solve_fast(mine, None, *pairs, *own).value
         return found
 
     def _solve_fast(
@@ -643,10 +688,9 @@ class Profiles:
         psi: Matrix,
         near: Matrix | None,
         constraint: LinearConstraint | None,
-        how: tuple[bool, bool],
-        ends: tuple[float, Vector] | None = None,
+        accuracy: Accuracy,
+        decrement: float | None = None,
     ) -> Evaluations:
-        with_derivatives, follow_unconverged = how
         points = self.blank(subject, psi)
         fixed_weight = -1 if constraint is None else constraint.fixed_weight
         theta = points.theta
@@ -662,14 +706,13 @@ class Profiles:
             np.full(len(subject), -1),
             self.positive[self.positive != fixed_weight],
         )
-        if ends is None:
-            ends = (
-                INNER.exact_decrement if with_derivatives else INNER.value_decrement,
-                compiled.NO_FLOOR,
-            )
-        given = *pairs, no_start_pair, ends[0], positive, points.value, theta
+        if decrement is None:
+            exact = accuracy.derivatives
+            decrement = INNER.exact_decrement if exact else INNER.value_decrement
+        floor = compiled.NO_FLOOR if accuracy.floor is None else accuracy.floor
+        given = *pairs, no_start_pair, decrement, positive, points.value, theta
         n_steps = INNER.max_steps_one_weight if self.n_weights == 1 else INNER.max_steps
-        compiled.solve_weights(*given, fixed_weight, n_steps, ends[1])
+        compiled.solve_weights(*given, fixed_weight, n_steps, floor)
         # NaN is either an unconverged point or one outside the domain, with NaN variables.
         left = np.isnan(points.value)
         unsolved = bool(left.any())
@@ -686,8 +729,7 @@ class Profiles:
                 subject[rest],
                 psi[rest],
                 None if near is None else near[rest],
-                with_derivatives=with_derivatives,
-                follow_unconverged=follow_unconverged,
+                accuracy=replace(accuracy, certificate=True, floor=None),
                 constraint=None if constraint is None else constraint.take(rest),
             )
             points.put(rest, found)
@@ -723,8 +765,7 @@ class Profiles:
         x: Matrix,
         rows: DecisionIndex,
         near: Matrix | None,
-        follow_unconverged: bool,
-        allow_unbounded: bool,
+        accuracy: Accuracy,
     ) -> None:
         batch = self._fit(x, rows, near)
         points.theta[:], points.value[:] = batch.theta, batch.value
@@ -732,12 +773,12 @@ class Profiles:
         points.decrement[:], points.largest[:] = batch.decrement, batch.largest
         points.spread[:] = batch.spread
         points.converged[:] = batch.converged & np.isfinite(batch.value)
-        left = ~points.converged if follow_unconverged else ~np.isfinite(points.value)
+        left = ~points.converged if accuracy.suprema else ~np.isfinite(points.value)
         rest = np.flatnonzero(left)
         self.solve_to_supremum(
             points, rest[~solve_nonnegative_pairs(self, points, rest, x, rows)], x, rows
         )
-        enforce_positive(self, points, x, rows, batch, left, allow_unbounded)
+        enforce_positive(self, points, x, rows, batch, left, accuracy.unbounded)
         points.log_likelihood[:] = points.value - self.prior_value(points.theta, batch.spread)
 
     def _solve_under_density(
@@ -762,7 +803,7 @@ class Profiles:
         rows: DecisionIndex,
         constraint: LinearConstraint,
         near: Matrix | None,
-        follow_unconverged: bool,
+        accuracy: Accuracy,
     ) -> None:
         everyone = np.arange(len(points))
         if self.prior is not None:
@@ -777,7 +818,7 @@ class Profiles:
         points.theta[:], points.value[:], points.information[:] = theta, value, information
         allowed: BoolVector = np.all(theta[:, self.positive] > 0, axis=1)
         points.converged[:] = converged & np.isfinite(value) & allowed
-        left = ~points.converged if follow_unconverged else ~(np.isfinite(value) & allowed)
+        left = ~points.converged if accuracy.suprema else ~(np.isfinite(value) & allowed)
         self.solve_to_supremum(points, everyone[left], x, rows, constraint)
         points.log_likelihood[:] = points.value
 
@@ -933,129 +974,10 @@ class Profiles:
             pull = self.prior.c * theta[:, :, None] * spreading
             gradient -= 0.5 * (theta[:, :, None] * pull).sum(axis=1)
             curvature[0][:] -= pull
-        compiled.to_unconstrained_derivatives(self.stretch(psi), gradient, *curvature[:3])
+        compiled.to_unconstrained_derivatives(self.jacobian(psi), gradient, *curvature[:3])
 
 
 def _cumulative_offsets(lengths: IntVector) -> IntVector:
     found = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=found[1:])
     return found
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Inner solution at one psi."""
-
-    psi: Vector
-    theta: Vector
-    value: float
-    log_likelihood: float
-    gradient: Vector
-    information: Matrix
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Profile problem of one subject: episodes that share parameters, a model, and a prior."""
-
-    model: Model
-    episodes: tuple[Any, ...]
-    prior: Prior | None = None
-
-    @cached_property
-    def profiles(self) -> Profiles:
-        """Batch of this problem alone."""
-        return Profiles(self.model, (self.episodes,), self.prior)
-
-    @cached_property
-    def chosen(self) -> IntVector:
-        """Options of all decisions scored, counted among those that could be chosen."""
-        record = self.profiles.record
-        if record.shown is not None:
-            return np.asarray(self.profiles._option_ranks[self.profiles._scored])
-        return np.concatenate([episode.scored_options for episode in self.episodes])
-
-    @property
-    def n_shape(self) -> int:
-        """Number of shape parameters."""
-        return self.profiles.n_shape
-
-    def to_unconstrained(self, psi: Sequence[float] | Vector) -> Vector:
-        """Psi in unconstrained units."""
-        return np.asarray(
-            self.profiles.to_unconstrained(np.asarray(psi, dtype=np.float64)[None])[0]
-        )
-
-    def from_unconstrained(self, u: Vector) -> Vector:
-        """Psi in its own units."""
-        return np.asarray(self.profiles.from_unconstrained(np.asarray(u)[None])[0])
-
-    @property
-    def bounds(self) -> Matrix:
-        """Range of psi in unconstrained units: (n_shape, 2)."""
-        return self.profiles.bounds
-
-    def stretch(self, psi: Vector) -> Vector:
-        """Derivative of psi in its unconstrained units."""
-        return np.asarray(self.profiles.stretch(np.asarray(psi)[None])[0])
-
-    def variables(self, psi: Vector) -> Matrix:
-        """Explanatory variables of all decisions scored: (n_decisions, n_options, n_weights)."""
-        return self._scored_variables(psi, False)[0]
-
-    def variables_and_slopes(self, psi: Vector) -> tuple[Matrix, Matrix]:
-        """Variables, and their derivatives in psi: the model's own, or by differences."""
-        x, slopes = self._scored_variables(psi, True)
-        assert slopes is not None
-        return x, slopes
-
-    def _scored_variables(
-        self, psi: Vector, with_derivatives: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        whose = np.zeros(1, dtype=np.int64)
-        x, slopes = self.profiles.variables(
-            whose, np.asarray(psi, dtype=np.float64)[None], with_derivatives
-        )
-        scored = self.profiles.rows(whose).order
-        if len(scored) < len(x):
-            x = x[scored]
-            slopes = None if slopes is None else slopes[:, scored]
-        return x, slopes
-
-    def choices(self, psi: Vector) -> Choices:
-        """Scored decisions with the variables of this psi."""
-        return Choices.from_arrays(self.variables(psi), self.chosen, names=self.model.weights)
-
-    @property
-    def positive(self) -> Constraints | None:
-        """Positivity of the weights as constraints."""
-        return self.profiles.limits
-
-    def values(self, psis: Matrix) -> tuple[Vector, Matrix]:
-        """Profile at many psi (n, n_shape), and the weights there."""
-        whose = np.zeros(len(psis), dtype=np.int64)
-        points = self.profiles.solve(whose, psis, with_derivatives=False, follow_unconverged=False)
-        return points.value, points.theta
-
-    def inner(self, choices: Choices) -> Maximum:
-        """Weights that maximise the objective at fixed psi, positive where they must be."""
-        return best_weights(choices, self.positive, self.profiles.weight_prior)
-
-    def at(
-        self, psi: Vector, constraint: LinearConstraint | None = None, near: Vector | None = None
-    ) -> Evaluation:
-        """Inner solution and the profile's gradient in unconstrained units (envelope theorem).
-
-        `near` are weights to start from, of a psi near by.
-        """
-        start = None if near is None else near[None]
-        whose = np.zeros(1, dtype=np.int64)
-        points = self.profiles.solve(whose, psi[None], start, constraint=constraint)
-        return Evaluation(
-            psi,
-            points.theta[0],
-            float(points.value[0]),
-            float(points.log_likelihood[0]),
-            points.gradient[0],
-            points.information[0],
-        )

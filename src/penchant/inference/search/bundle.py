@@ -10,14 +10,13 @@ model predicts no further increase. It relies on the compiled steps of `_kernels
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import ITERATE, Profiles
 from penchant.inference.search import _kernels as compiled
 from penchant.inference.search.optima import Optima, expected_curvature_at
 
@@ -172,23 +171,6 @@ class BundleState:
         return np.asarray(below > BUNDLE.dominated_factor * self.predicted_increase[rows])
 
 
-Function = Callable[[Vector], tuple[float, Vector]]
-
-
-def maximize_by_bundle(function: Function, start: Vector, bounds: Matrix) -> tuple[Vector, float]:
-    """Maximum of one function, which returns value and gradient; its curvature is taken as 1."""
-    value, gradient = function(start)
-    free, unknown = np.zeros((1, len(start)), dtype=bool), np.eye(len(start))[None]
-    state = BundleState.at(bounds, free, start[None], np.array([value]), gradient[None], unknown)
-    while True:
-        rows, points = state.propose(np.zeros(1, dtype=np.int64))
-        if not len(rows):
-            return state.u[0], float(state.value[0])
-        found = [function(point) for point in points[0]]
-        values, gradients = np.array([one[0] for one in found]), np.array([one[1] for one in found])
-        state.update(rows, points, values, gradients)
-
-
 def bundle_search(
     profiles: Profiles,
     subject: IntVector,
@@ -255,7 +237,7 @@ def _solved(
     constraint: LinearConstraint | None,
 ) -> Evaluations:
     psi = profiles.from_unconstrained(u)
-    return profiles.solve(subject, psi, near, constraint=constraint, certify=False)
+    return profiles.solve(subject, psi, near, constraint=constraint, accuracy=ITERATE)
 
 
 def near_divergence(profiles: Profiles, points: Evaluations) -> BoolVector:

@@ -11,12 +11,12 @@ maxima of either.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import SCREENING, Profiles
 from penchant.inference.search.grid import Grids, best_cells, grid_steps
 from penchant.inference.search.newton import newton_batch
 from penchant.inference.search.optima import Optima
@@ -78,10 +78,7 @@ def _newton_from_values(
         np.full(len(psi), subject),
         psi,
         _weights_near(profiles, grids, subject, psi),
-        with_derivatives=False,
-        follow_unconverged=False,
-        certify=False,
-        floor=np.full(len(psi), top - EXTRA_STARTS.max_deficit),
+        accuracy=replace(SCREENING, floor=np.full(len(psi), top - EXTRA_STARTS.max_deficit)),
     )
     cells, _ = best_cells(points.value[None], dimensions, EXTRA_STARTS.n_starts)
     cells = cells[0][points.value[cells[0]] > top - EXTRA_STARTS.max_deficit]
@@ -116,10 +113,7 @@ def newton_from_small_rates(
     values = profiles.solve(
         subject,
         psi[at],
-        with_derivatives=False,
-        follow_unconverged=False,
-        certify=False,
-        floor=top - EXTRA_STARTS.max_deficit,
+        accuracy=replace(SCREENING, floor=top - EXTRA_STARTS.max_deficit),
     ).value.reshape(n, m)
     cells, _ = best_cells(values, tuple(len(axis) for axis in axes), EXTRA_STARTS.n_starts)
     row, rank = np.nonzero(

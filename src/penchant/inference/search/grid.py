@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
-from penchant.inference.profile.profiles import NUMBERS_AT_ONCE, Profiles
+from penchant.inference.profile.profiles import FINITE_VALUES, NUMBERS_AT_ONCE, Profiles
 from penchant.models.model import Declared, Model
-from penchant.models.natural import Shape
+from penchant.models.parameters import Shape
 
 
 @dataclass(frozen=True)
@@ -285,9 +285,7 @@ def search_grids(profiles: Profiles) -> Grids:
     )
     subject, cell = subject[near], cell[near]
     if len(subject):
-        points = profiles.solve(
-            subject, psi[cell], with_derivatives=False, follow_unconverged=False
-        )
+        points = profiles.solve(subject, psi[cell], accuracy=FINITE_VALUES)
         better = points.value > grids.values[subject, cell]
         at = subject[better], cell[better]
         grids.values[at], grids.theta[at] = points.value[better], points.theta[better]
@@ -372,7 +370,7 @@ def _solve_lines(
     rough, everyone = np.zeros(values.shape, dtype=bool), np.arange(n)
     if not _is_compiled(profiles):
         pairs = np.repeat(everyone, len(psi)), np.tile(psi, (n, 1))
-        points = profiles.solve(*pairs, with_derivatives=False, follow_unconverged=False)
+        points = profiles.solve(*pairs, accuracy=FINITE_VALUES)
         return points.value.reshape(n, -1), points.theta.reshape(theta.shape), rough
     for who, some in _cache_portions(profiles, len(psi)):
         n_who, n_some = who.stop - who.start, some.stop - some.start
@@ -405,7 +403,7 @@ def _solve_each(
     if not len(subject):
         return np.empty(0), start, none
     if not _is_compiled(profiles):
-        points = profiles.solve(subject, psi, with_derivatives=False, follow_unconverged=False)
+        points = profiles.solve(subject, psi, accuracy=FINITE_VALUES)
         return points.value, points.theta, none
     theta, afresh = start.copy(), np.full(len(subject), -1)
     if floor is None:
@@ -487,9 +485,7 @@ def _solve_pairs(
     left = np.flatnonzero(lost & ~nowhere)
     if len(left):
         pairs = subject[left], psi[left]
-        points = profiles.solve(
-            *pairs, with_derivatives=False, follow_unconverged=False, allow_unbounded=True
-        )
+        points = profiles.solve(*pairs, accuracy=replace(FINITE_VALUES, unbounded=True))
         values[left], theta[left] = points.value, points.theta
         held = (points.theta[:, profiles.positive] <= 0).any(axis=1)
         rough[left] = held & ~points.converged & (len(profiles.positive) > 1)

@@ -20,7 +20,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
-from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.profiles import FINITE_VALUES, VALUES, Profiles
 from penchant.inference.search.bundle import bundle_search, near_divergence
 from penchant.inference.search.extra_starts import newton_from_small_rates, newton_from_steps
 from penchant.inference.search.grid import (
@@ -110,7 +110,7 @@ def _profile_values(profiles: Profiles, subjects: IntVector, u: Matrix) -> Matri
     n, n_points, n_shape = u.shape
     psi = profiles.from_unconstrained(u.reshape(-1, n_shape))
     subject = np.repeat(subjects, n_points)
-    points = profiles.solve(subject, psi, with_derivatives=False, follow_unconverged=False)
+    points = profiles.solve(subject, psi, accuracy=FINITE_VALUES)
     return points.value.reshape(n, n_points)
 
 
@@ -165,8 +165,7 @@ def _bisect_interval_end(
         points = profiles.solve(
             subjects,
             profiles.from_unconstrained(u),
-            with_derivatives=False,
-            follow_unconverged=False,
+            accuracy=FINITE_VALUES,
         )
         return np.asarray(points.value > suprema - SEPARATED.interval_drop)
 
@@ -233,13 +232,11 @@ def grid_search(profiles: Profiles) -> tuple[Grids, Evaluations]:
     grids = search_grids(profiles)
     best = grids.values.argmax(axis=1)
     near = grids.theta[everyone, best]
-    return grids, profiles.solve(
-        everyone, grids.psi[best], near, with_derivatives=False, follow_unconverged=False
-    )
+    return grids, profiles.solve(everyone, grids.psi[best], near, accuracy=FINITE_VALUES)
 
 
 def newton_from(
-    problem: Problem,
+    profiles: Profiles,
     psi: Vector,
     max_steps: int = 40,
     fixed: BoolVector | None = None,
@@ -248,7 +245,7 @@ def newton_from(
     """Maximize one profile from psi: see `newton_batch`."""
     subjects = np.zeros(1, dtype=np.int64)
     held = None if fixed is None else fixed[None]
-    newton = newton_batch(problem.profiles, subjects, psi[None], None, max_steps, held, constraint)
+    newton = newton_batch(profiles, subjects, psi[None], None, max_steps, held, constraint)
     return newton.optima()[0]
 
 
@@ -533,9 +530,7 @@ def _plateau_centres(profiles: Profiles, subjects: IntVector, grids: Grids) -> I
     if not len(undecided):
         return best
     both = np.concatenate([best[undecided], middle[undecided]])
-    points = profiles.solve(
-        np.tile(subjects[undecided], 2), grids.psi[both], with_derivatives=False
-    )
+    points = profiles.solve(np.tile(subjects[undecided], 2), grids.psi[both], accuracy=VALUES)
     of_best, of_middle = points.value.reshape(2, -1)
     shared = undecided[of_middle > of_best - SEARCH.tie_tol]
     best[shared] = middle[shared]
@@ -593,8 +588,3 @@ def _newton_polish(profiles: Profiles, subjects: IntVector, best: Optima) -> Non
         newton.converged & (newton.points.value > at.points.value - SEARCH.smooth_gain)
     )
     best.put(smooth_ones[there], newton.optima().take(there))
-
-
-def best_optimum(problem: Problem, grid: Grid) -> Optimum:
-    """Highest optimum of one subject."""
-    return best_optima(problem.profiles, Grids.single(grid), np.zeros(1, dtype=bool))[0]

@@ -15,7 +15,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import CERTIFIED, ITERATE, Profiles
 from penchant.inference.search.bundle import bundle_search
 from penchant.inference.search.optima import (
     Optima,
@@ -192,7 +192,7 @@ class BatchNewton:
             self.profiles.from_unconstrained(target),
             self.points.theta[rows],
             constraint=None if self.constraint is None else self.constraint.take(rows),
-            certify=self._certify,
+            accuracy=CERTIFIED if self._certify else ITERATE,
         )
 
     def _is_decided(self, rows: IntVector) -> BoolVector:
@@ -497,7 +497,8 @@ class BatchNewton:
             constraint = (
                 None if self.constraint is None else self.constraint.take(np.repeat(rows, q * m))
             )
-            exact = profiles.solve(*pairs, theta, constraint=constraint, certify=not approximate)
+            accuracy = ITERATE if approximate else CERTIFIED
+            exact = profiles.solve(*pairs, theta, accuracy=accuracy, constraint=constraint)
             gradient = exact.gradient
         else:
             gradient = profiles.partial_gradient(*pairs, theta)

@@ -8,12 +8,12 @@ arrived is decided by probing all directions, as in a direct search (Kolda, Lewi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import VALUES, Profiles
 from penchant.inference.search.bundle import bundle_search, near_divergence
 from penchant.inference.search.optima import Optima, expected_curvature_at, values_near_optima
 
@@ -87,8 +87,7 @@ def _probe_values(profiles: Profiles, subject: IntVector, optima: Optima, u: Mat
         np.repeat(subject, n_points),
         profiles.from_unconstrained(inside),
         np.repeat(optima.points.theta[subject], n_points, axis=0),
-        with_derivatives=False,
-        certify=False,
+        accuracy=replace(VALUES, certificate=False),
     )
     return found.value.reshape(len(subject), n_points)
 

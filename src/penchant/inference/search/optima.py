@@ -8,17 +8,17 @@ curvature is the Schur complement of the joint expected information of weights a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.errors import argument, either, profile_interval_advice
+from penchant.errors import Code, argument, profile_interval_advice
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
-from penchant.inference.profile.profiles import Evaluation, Profiles
-from penchant.models.natural import Limit, Shape
+from penchant.inference.profile.profiles import FINITE_VALUES, SCREENING, Profiles
+from penchant.models.parameters import Limit, Shape
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,17 @@ class Optima:
             self.put(rows[higher], others.take(which[higher]))
 
 
+class Point(NamedTuple):
+    """Inner solution at one psi."""
+
+    psi: Vector
+    theta: Vector
+    value: float
+    log_likelihood: float
+    gradient: Vector
+    information: Matrix
+
+
 @dataclass(frozen=True)
 class Optimum:
     """A view of one row of `Optima`."""
@@ -122,10 +133,10 @@ class Optimum:
     row: int
 
     @property
-    def point(self) -> Evaluation:
+    def point(self) -> Point:
         """The inner solution there."""
         points, k = self.optima.points, self.row
-        return Evaluation(
+        return Point(
             points.psi[k],
             points.theta[k],
             float(points.value[k]),
@@ -253,8 +264,7 @@ def _no_neighbour_is_higher(
         np.repeat(points.subject, m),
         profiles.from_unconstrained(probes.reshape(n * m, n_shape)),
         np.repeat(points.theta, m, axis=0),
-        with_derivatives=False,
-        follow_unconverged=False,
+        accuracy=FINITE_VALUES,
     )
     return np.asarray((found.value.reshape(n, m) <= points.value[:, None] + tolerance).all(axis=1))
 
@@ -290,7 +300,7 @@ def bounds_message(profiles: Profiles, optimum: Optimum, held: Sequence[str]) ->
     reached = list(bounds_reached(profiles.shape, optimum))
     point = optimum.point
     limits = [
-        limit.words(s.name, float(point.psi[profiles.shape.index(s)]), point.theta)
+        limit.describe(s.name, float(point.psi[profiles.shape.index(s)]), point.theta)
         for s, _, limit in reached
         if limit is not None
     ]
@@ -300,12 +310,15 @@ def bounds_message(profiles: Profiles, optimum: Optimum, held: Sequence[str]) ->
         ends = [
             h for h in held if not any(h.startswith(f"{s.name} = ") for s, _, x in reached if x)
         ]
-        of_length = all(h.startswith("length_scale") for h in ends)
-        fixed = argument("length_scale" if of_length else "settings")
         said.append(
             f"The estimate lies at a bound ({', '.join(ends)}): the choices do not say how far "
             f"beyond. {profile_interval_advice()}, "
-            + either("widen the range, or hold it fixed.", f"or hold it fixed ({fixed}).")
+            + (
+                argument("widen the range, or hold it fixed{}", Code(""))
+                if all(h.startswith("length_scale") for h in ends)
+                else argument("widen the range, or hold it fixed")
+            )
+            + "."
         )
     else:
         said.append(f"Nothing lies beyond. {profile_interval_advice()}, or hold it fixed.")
@@ -361,10 +374,7 @@ def values_near_optima(
         np.repeat(subject, m),
         profiles.from_unconstrained(u.reshape(n * m, q)),
         near.reshape(n * m, near.shape[2]),
-        with_derivatives=False,
-        follow_unconverged=False,
-        certify=False,
-        floor=np.repeat(at.value, m),
+        accuracy=replace(SCREENING, floor=np.repeat(at.value, m)),
     )
 
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from penchant.models.natural import Shape
+from penchant.models.parameters import Parameter, Shape
 from penchant.models.recursion import ValueModel, rates
 
 
@@ -38,17 +38,18 @@ class AversiveLearning(ValueModel):
     {'inverse_temperature': 0.3, 'learning_rate': 0.3, 'gamma': 1.7}
     """
 
-    reports = "inverse_temperature"
+    in_brief: ClassVar[str] = "punishments whose sizes are shown"
+
     n_options: int = field(default=2, init=False, repr=False)
     before: tuple[str, ...] = field(default=("magnitude_0", "magnitude_1"), init=False, repr=False)
     after: tuple[str, ...] = field(default=("outcome",), init=False, repr=False)
 
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """a and gamma."""
-        gamma = Shape("gamma", 0.1, 10.0, scale="log", n_grid=21)
-        # a grid as fine as that of a rate alone: along gamma run ridges that are narrow in the rate
-        return (*rates("learning_rate", of=1), gamma)
+    # a grid as fine as that of a rate alone: along gamma run ridges that are narrow in the rate
+    parameters = (
+        Parameter.weight("inverse_temperature", positive=True),
+        *rates("learning_rate", of=1),
+        Shape("gamma", 0.1, 10.0, scale="log", n_grid=21),
+    )
 
     @property
     def smooth(self) -> bool:

@@ -23,19 +23,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from math import exp, log
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.clinic._kernels import balloons, earlier_pumps
-from penchant.models.clinic.recursion import in_turn
-from penchant.models.model import finite, positive, share, softmax
-from penchant.models.natural import ONE_LESS, Natural, Shape
-from penchant.models.record import Record
+from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion
-from penchant.softmax._simd import LANES
+from penchant.models.transforms import Transform
 
 TARGET, MEAN = "target", "mean and variance"
 
@@ -62,11 +60,15 @@ class Balloons(Recursion):
     ('risk_taking*inverse_temperature', 'inverse_temperature', 'burst_belief', 'updating')
     """
 
+    in_brief: ClassVar[str] = "balloons that may burst"
+
     rule: Literal["target", "mean and variance"] = "target"
 
     n_options: int = field(default=2, init=False, repr=False)
     before: tuple[str, ...] = field(default=("balloon", "pump"), init=False, repr=False)
     after: tuple[str, ...] = field(default=("burst",), init=False, repr=False)
+
+    optional: ClassVar[tuple[str, ...]] = ("choice", "burst")
 
     def __post_init__(self) -> None:
         if self.rule not in (TARGET, MEAN):
@@ -80,54 +82,77 @@ class Balloons(Recursion):
         return ("inverse_temperature", "risk_preference*inverse_temperature")
 
     @property
-    def positive(self) -> tuple[str, ...]:
-        """All but tau rho."""
-        return self.weights if self.rule == TARGET else self.weights[:1]
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """The chance of bursting believed at first, eta, and lambda."""
-        n = 17 if self.rule == TARGET else 13
-        found = (
-            Shape("burst_belief", 1e-3, 0.95, scale="log", n_grid=n),
-            Shape("updating", 1e-4, 10.0, scale="log", n_grid=n),
-        )
-        if self.rule == TARGET:
-            return found
-        return (*found, Shape("loss_aversion", 0.05, 20.0, scale="log", n_grid=n))
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
+    def parameters(self) -> tuple[Row, ...]:
         """tau, gamma or rho, phi, eta, lambda."""
-        updating = Natural("updating", "shape", 1)
+        temperature = Parameter.weight("inverse_temperature", positive=True)
+        n = 17 if self.rule == TARGET else 13
+        burst = Shape("burst_belief", 1e-3, 0.95, scale="log", n_grid=n)
+        updating = Shape("updating", 1e-4, 10.0, scale="log", n_grid=n)
         if self.rule == TARGET:
+            weight, belief = "risk_taking*inverse_temperature", Transform("1 - u")
             return (
-                Natural("inverse_temperature", "weight", 1),
-                Natural("risk_taking", "ratio", 0, 1),
-                Natural("prior_belief", "shape function", 0, curve=ONE_LESS, low=0.0, high=1.0),
+                temperature,
+                Parameter.ratio("risk_taking", weight, "inverse_temperature", positive=True),
+                Parameter(
+                    "prior_belief",
+                    shape=burst,
+                    transform=belief,
+                    is_derived=True,
+                    low=0.0,
+                    high=1.0,
+                ),
                 updating,
             )
+        weight = "risk_preference*inverse_temperature"
         return (
-            Natural("inverse_temperature", "weight", 0),
-            Natural("risk_preference", "ratio", 1, 0),
-            Natural("prior_belief", "shape", 0),
+            temperature,
+            Parameter.ratio("risk_preference", weight, "inverse_temperature"),
+            Parameter("prior_belief", shape=burst),
             updating,
-            Natural("loss_aversion", "shape", 2),
+            Shape("loss_aversion", 0.05, 20.0, scale="log", n_grid=n),
         )
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """What a pump is worth, and its derivatives; stopping has 0."""
-        record.check_options(self.n_options)
-        *counts, most = record.kept("balloons", lambda: _counts(record))
-        given = record, which, psi, psi.shape[1] * with_slopes, (2, 2), most
-        rule = (0 if self.rule == TARGET else 1,)
-        return in_turn(balloons, *given, *counts, record.before("pump"), settings=rule)
+    def settings(self) -> Mapping[str, int]:
+        """Whether players aim at a number of pumps."""
+        return {"aims": int(self.rule == TARGET)}
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> BalloonAgents:
-        """Agents who play so."""
-        return BalloonAgents(self, parameters, n_agents)
+    def bindings(self) -> Mapping[str, float]:
+        """No aversion to losses, where the model has none."""
+        return {"loss_aversion": 0.0}
+
+    def state(self) -> Mapping[str, ArrayLike]:
+        """Balloon at hand; pumps and bursts of all balloons, and of those before it."""
+        counts = dict.fromkeys(("pumps", "bursts", "earlier_pumps", "earlier_bursts"), 0.0)
+        return {"balloon": np.nan, **counts}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """What a pump is worth, by counts of earlier balloons; stopping has 0."""
+        if e.balloon == e.balloon:
+            n = s.earlier_pumps if e.balloon == s.balloon else s.pumps
+            bursts = s.earlier_bursts if e.balloon == s.balloon else s.bursts
+            if c.aims == 1:
+                known = 1.0 - psi.burst_belief + psi.updating * (n - bursts)
+                x[1, 0] = -1.0 / log(known / (1.0 + psi.updating * n))
+                x[1, 1] = -e.pump
+            else:
+                away = (bursts / n if n > 0 else psi.burst_belief) - psi.burst_belief
+                b = psi.burst_belief + (1.0 - exp(-psi.updating * n)) * away
+                more = psi.loss_aversion * (e.pump - 1.0)
+                x[1, 0] = (1.0 - b) - b * more
+                x[1, 1] = b * (1.0 - b) * (1.0 + more) ** 2
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Count pumps and bursts."""
+        if e.balloon != s.balloon:
+            s.balloon = e.balloon
+            s.earlier_pumps = s.pumps
+            s.earlier_bursts = s.bursts
+        if e.choice == 1:
+            s.pumps += 1.0
+            if e.burst == 1:
+                s.bursts += 1.0
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """The number of pumps to aim at, or mean and variance of the next pump."""
@@ -138,54 +163,3 @@ class Balloons(Recursion):
 
     def __str__(self) -> str:
         return f"balloons, {self.rule}"
-
-
-def _counts(record: Record) -> tuple[Any, ...]:
-    """Balloons of events and of episodes, pumps and bursts before each; how many are to be kept."""
-    seen = record.chosen, record.before("balloon"), record.after("burst"), record.starts
-    n_events, n_episodes = len(record.chosen), len(record.starts) - 1
-    place, first = np.empty(n_events, dtype=np.int64), np.empty(n_episodes + 1, dtype=np.int64)
-    pumps, bursts = np.empty(n_events), np.empty(n_events)
-    earlier_pumps(*seen, place, first, pumps, bursts)
-    most = int(np.diff(first).max(initial=0))
-    return place, first, pumps, bursts, -(-most // LANES) * LANES
-
-
-class BalloonAgents:
-    """Agents in play, each with counts of its own."""
-
-    def __init__(self, model: Balloons, parameters: Mapping[str, float], n_agents: int) -> None:
-        self.rule = model.rule
-        self.tau = positive(parameters, "inverse_temperature")
-        self.phi = share(parameters, "prior_belief")
-        self.eta = positive(parameters, "updating")
-        self.risk = finite(parameters, "risk_taking" if model.rule == TARGET else "risk_preference")
-        self.loss = 0.0 if model.rule == TARGET else positive(parameters, "loss_aversion")
-        self.pumps, self.bursts, self.now = np.zeros((3, n_agents))
-        self.pending, self.balloon = np.zeros(n_agents), np.full(n_agents, -1.0)
-
-    def probabilities(self, before: Mapping[str, Vector]) -> Matrix:
-        """Choice probabilities of each agent at its pump."""
-        new = np.asarray(before["balloon"]) != self.balloon
-        self.pumps = self.pumps + np.where(new, self.now, 0.0)
-        self.bursts = self.bursts + np.where(new, self.pending, 0.0)
-        self.now, self.pending = np.where(new, 0.0, self.now), np.where(new, 0.0, self.pending)
-        self.balloon = np.asarray(before["balloon"], dtype=np.float64)
-        pump = np.asarray(before["pump"])
-        if self.rule == TARGET:
-            known = self.phi + self.eta * (self.pumps - self.bursts)
-            safe = known / (1.0 + self.eta * self.pumps)
-            q = self.tau * (-self.risk / np.log(safe) - pump)
-        else:
-            seen = self.bursts / np.maximum(self.pumps, 1.0)
-            told = 1.0 - np.exp(-self.eta * self.pumps)
-            b = self.phi + told * (seen - self.phi)
-            mean = (1.0 - b) - self.loss * b * (pump - 1)
-            variance = b * (1.0 - b) * (1.0 + self.loss * (pump - 1)) ** 2
-            q = self.tau * (mean + self.risk * variance)
-        return softmax(np.column_stack([np.zeros(len(q)), q]))
-
-    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
-        """Count pumps and bursts."""
-        self.now = self.now + (np.asarray(chosen) == 1)
-        self.pending = self.pending + (np.asarray(after["burst"]) == 1)

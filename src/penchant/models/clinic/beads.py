@@ -20,18 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.clinic._kernels import beads
-from penchant.models.clinic.recursion import in_turn
-from penchant.models.model import finite, positive, softmax
-from penchant.models.natural import Shape
+from penchant.models.parameters import Row, Shape
 from penchant.models.record import Record, known_number
-from penchant.models.recursion import ValueModel, codes
+from penchant.models.recursion import TEMPERATURE, Field, ValueModel
 
 
 @dataclass(frozen=True)
@@ -59,6 +57,8 @@ class Beads(ValueModel):
     {'temperature': 0.12, 'cost': 0.04}
     """
 
+    in_brief: ClassVar[str] = "to draw on or to name a jar"
+
     share: float = 0.85
     most: int = 20
     win: float = 1.0
@@ -83,75 +83,67 @@ class Beads(ValueModel):
             )
 
     @property
-    def shape(self) -> tuple[Shape, ...]:
-        """c, from what makes draws pay to what makes them costly."""
+    def parameters(self) -> tuple[Row, ...]:
+        """tau; c, from what makes draws pay to what makes them costly."""
         scale = self.win + self.loss
-        return (Shape("cost", -0.5 * scale, 0.5 * scale, n_grid=81),)
+        return (TEMPERATURE, Shape("cost", -0.5 * scale, 0.5 * scale, n_grid=81))
 
     @property
     def smooth(self) -> bool:
         """No: which value is the larger one changes with the cost."""
         return False
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Values of drawing and of naming, at what was seen, and their derivatives."""
-        drawn = codes(record.before("drawn"), "drawn", 0, self.most - 1, record)
-        firsts = codes(record.before("firsts"), "firsts", 0, self.most - 1, record)
-        if (firsts > drawn).any():
-            k = int(np.flatnonzero(firsts > drawn)[0])
-            raise DataError(
-                f"before['firsts'] must not exceed before['drawn']; got {firsts[k]} of {drawn[k]} "
-                f"at event {k}. Count beads of the first colour among those drawn."
-            )
-        settings = self._chance, float(self.share), float(self.win), float(self.loss)
-        given = record, which, psi, 1 * with_slopes, (3, 1), 2 * (self.most + 1) ** 2
-        return in_turn(beads, *given, drawn, firsts, settings=settings)
+    def codes(self) -> Mapping[str, int]:
+        """Beads so far, and those of the first colour: fewer than can be drawn."""
+        return {"drawn": self.most, "firsts": self.most}
 
-    @property
-    def _chance(self) -> Matrix:
-        """Of the first jar, after b of n beads: (most + 1, most + 1)."""
+    def events(self, record: Record) -> Mapping[str, Field]:
+        """Beads, of which no more can be of the first colour than were drawn."""
+        found = super().events(record)
+        wrong = np.flatnonzero(found["firsts"] > found["drawn"])
+        if wrong.size:
+            k = int(wrong[0])
+            raise DataError(
+                f"before['firsts'] must not exceed before['drawn']; got {found['firsts'][k]} of "
+                f"{found['drawn'][k]} at event {k}. Count beads of the first colour among those "
+                "drawn."
+            )
+        return found
+
+    def settings(self) -> Mapping[str, float]:
+        """Most beads, share of beads of one colour, and payoffs."""
+        return {"most": self.most, "share": self.share, "win": self.win, "loss": self.loss}
+
+    def state(self) -> Mapping[str, Matrix]:
+        """Of b of n beads: chance of the first jar, value of drawing on, value of the best."""
         n, b = np.arange(self.most + 1.0)[:, None], np.arange(self.most + 1.0)
         log_odds = np.log(self.share) - np.log(1.0 - self.share)
-        return np.asarray(1.0 / (1.0 + np.exp(-log_odds * (2.0 * b - n))))
+        chance = 1.0 / (1.0 + np.exp(-log_odds * (2.0 * b - n)))
+        return {"chance": chance, "on": np.zeros(chance.shape), "best": np.zeros(chance.shape)}
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> BeadsAgents:
-        """Agents who play so."""
-        return BeadsAgents(self, parameters)
+    @staticmethod
+    def start(s: Any, psi: Any, c: Any) -> None:
+        """Backward induction, from all beads drawn to none."""
+        for n in range(c.most, -1, -1):
+            for b in range(n + 1):
+                p = s.chance[n, b]
+                first = c.win * p - c.loss * (1.0 - p)
+                second = c.win * (1.0 - p) - c.loss * p
+                s.best[n, b] = max(first, second)
+                if n < c.most:
+                    up = p * c.share + (1.0 - p) * (1.0 - c.share)
+                    later = up * s.best[n + 1, b + 1] + (1.0 - up) * s.best[n + 1, b]
+                    s.on[n, b] = later - psi.cost
+                    s.best[n, b] = max(s.best[n, b], s.on[n, b])
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Values of drawing on and of naming either jar, at what was seen."""
+        if e.drawn >= 0 and e.firsts >= 0:
+            p = s.chance[e.drawn, e.firsts]
+            x[0, 0] = s.on[e.drawn, e.firsts]
+            x[1, 0] = c.win * p - c.loss * (1.0 - p)
+            x[2, 0] = c.win * (1.0 - p) - c.loss * p
 
     def __str__(self) -> str:
         return f"beads, {self.share:g} of a colour, at most {self.most}"
-
-
-class BeadsAgents:
-    """Agents in play: they think through all beads that may come."""
-
-    def __init__(self, model: Beads, parameters: Mapping[str, float]) -> None:
-        self.model = model
-        self.tau = positive(parameters, "temperature")
-        self.cost = finite(parameters, "cost")
-        self.known: dict[tuple[int, int], tuple[float, float, float]] = {}
-
-    def probabilities(self, before: Mapping[str, Vector]) -> Matrix:
-        """Choice probabilities of each agent by its beads."""
-        pairs = zip(before["drawn"], before["firsts"], strict=True)
-        return softmax(np.array([self._values(int(n), int(b)) for n, b in pairs]) / self.tau)
-
-    def _values(self, n: int, b: int) -> tuple[float, float, float]:
-        """Of drawing, and of naming either jar."""
-        if (n, b) not in self.known:
-            model, odds = self.model, (self.model.share / (1.0 - self.model.share)) ** (2 * b - n)
-            p = odds / (1.0 + odds)
-            first = p * model.win - (1.0 - p) * model.loss
-            second = (1.0 - p) * model.win - p * model.loss
-            on = -np.inf
-            if n < model.most:
-                up = p * model.share + (1.0 - p) * (1.0 - model.share)
-                best = max(self._values(n + 1, b + 1)), max(self._values(n + 1, b))
-                on = up * best[0] + (1.0 - up) * best[1] - self.cost
-            self.known[n, b] = on, first, second
-        return self.known[n, b]
-
-    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
-        """What matters is seen at the next decision."""

@@ -24,16 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from math import exp, nan
+from typing import Any, ClassVar
 
-import numpy as np
-
-from penchant._typing import IntVector, Matrix, Vector
-from penchant.models.clinic._kernels import FELT, gaussian_filter
-from penchant.models.clinic.recursion import given, in_groups
-from penchant.models.model import finite, positive, softmax
-from penchant.models.natural import Shape
-from penchant.models.record import Record
+from penchant._typing import Matrix, Vector
+from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import ValueModel
 
 
@@ -60,38 +55,64 @@ class HGF(ValueModel):
     ('inverse_temperature', 'omega_2', 'omega_3')
     """
 
+    in_brief: ClassVar[str] = "hierarchical Gaussian filter"
+
     kappa: float | None = 1.0
     initial: tuple[float, float, float, float] = (0.0, 0.1, 1.0, 1.0)
 
-    reports = "inverse_temperature"
     n_options: int = field(default=2, init=False, repr=False)
     after: tuple[str, ...] = field(default=("input",), init=False, repr=False)
     outside: bool = field(default=True, init=False, repr=False)
 
     @property
-    def shape(self) -> tuple[Shape, ...]:
-        """omega2, omega3, and kappa if it is estimated."""
+    def parameters(self) -> tuple[Row, ...]:
+        """1 / tau; omega2, omega3, and kappa if it is estimated."""
         n = 17 if self.kappa is not None else 13
-        found = (
+        return (
+            Parameter.weight("inverse_temperature", positive=True),
             Shape("omega_2", -10.0, 2.0, n_grid=n),
             Shape("omega_3", -12.0, 0.0, n_grid=n),
+            *((Shape("kappa", 0.1, 3.0, n_grid=n),) if self.kappa is None else ()),
         )
-        return found if self.kappa is not None else (*found, Shape("kappa", 0.1, 3.0, n_grid=n))
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """The tendency before every input, and its derivatives."""
-        n_slopes = psi.shape[1] * with_slopes
-        every = np.empty((len(psi), 3))
-        every[:, 0], every[:, 1] = psi[:, 0], np.exp(psi[:, 1])
-        every[:, 2] = psi[:, 2] if self.kappa is None else self.kappa
-        given = record, which, every, n_slopes, (2, 1), self.initial, FELT + 4 * n_slopes
-        return in_groups(gaussian_filter, *given, record.chosen, record.after("input"))
+    def bindings(self) -> Mapping[str, float]:
+        """kappa, where it is known."""
+        return {} if self.kappa is None else {"kappa": self.kappa}
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> HGFAgents:
-        """Agents who play so."""
-        return HGFAgents(self, parameters, n_agents)
+    def state(self) -> Mapping[str, float]:
+        """Mean and variance of the second and third level; exp(omega3), which `start` fills in."""
+        return dict(zip(("mu2", "s2", "mu3", "s3"), self.initial, strict=True), drift=0.0)
+
+    @staticmethod
+    def start(s: Any, psi: Any, c: Any) -> None:
+        """Variance of the steps of the third level."""
+        s.drift = exp(psi.omega_3)
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """The tendency before the input, for the response 1."""
+        x[1, 0] = s.mu2
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Update both levels by the input, after a response."""
+        if e.choice >= 0:
+            p = 1.0 / (1.0 + exp(-s.mu2))
+            v = exp(psi.kappa * s.mu3 + psi.omega_2)
+            pi2 = 1.0 / (s.s2 + v)
+            s2 = 1.0 / (pi2 + p * (1.0 - p))
+            step = s2 * (e.input - p)
+            w = v * pi2
+            d = (s2 + step * step) * pi2 - 1.0
+            precision = 1.0 / (s.s3 + s.drift)
+            precision += 0.5 * psi.kappa * psi.kappa * w * (w + (2.0 * w - 1.0) * d)
+            s3 = 1.0 / (precision if precision > 0.0 else nan)
+            mu2 = s.mu2 + step
+            # a third level so uncertain that it jumps anywhere
+            s.mu2 = mu2 if abs(mu2) < 500.0 and precision > 0.0 else nan
+            s.s2 = s2
+            s.mu3 += 0.5 * psi.kappa * w * d * s3
+            s.s3 = s3
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """The tendency before each input."""
@@ -100,34 +121,3 @@ class HGF(ValueModel):
     def __str__(self) -> str:
         coupled = "estimated" if self.kappa is None else f"{self.kappa:g}"
         return f"hierarchical Gaussian filter, coupling {coupled}"
-
-
-class HGFAgents:
-    """Agents in play: beliefs of two levels."""
-
-    def __init__(self, model: HGF, parameters: Mapping[str, float], n_agents: int) -> None:
-        self.zeta = positive(parameters, "inverse_temperature")
-        self.omega2 = finite(parameters, "omega_2")
-        self.omega3 = finite(parameters, "omega_3")
-        self.kappa = given(parameters, "kappa", 1.0 if model.kappa is None else model.kappa)
-        mu2, s2, mu3, s3 = (np.full(n_agents, value) for value in model.initial)
-        self.mu2, self.pi2, self.mu3, self.pi3 = mu2, 1.0 / s2, mu3, 1.0 / s3
-
-    def probabilities(self, before: Mapping[str, Vector]) -> Matrix:
-        """Choice probabilities of each agent."""
-        return softmax(np.column_stack([np.zeros(len(self.mu2)), self.zeta * self.mu2]))
-
-    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
-        """Update both levels by the input."""
-        u = np.asarray(after["input"])
-        first = 0.5 + 0.5 * np.tanh(0.5 * self.mu2)  # where exp(-mu2) would overflow, too
-        v = np.exp(self.kappa * self.mu3 + self.omega2)
-        expected2 = 1.0 / (1.0 / self.pi2 + v)
-        expected3 = 1.0 / (1.0 / self.pi3 + np.exp(self.omega3))
-        pi2 = expected2 + first * (1.0 - first)
-        mu2 = self.mu2 + (u - first) / pi2
-        w = v * expected2
-        delta = (1.0 / pi2 + (mu2 - self.mu2) ** 2) * expected2 - 1.0
-        self.pi3 = expected3 + 0.5 * self.kappa**2 * w * (w + (2.0 * w - 1.0) * delta)
-        self.mu3 = self.mu3 + 0.5 * self.kappa * w * delta / self.pi3
-        self.mu2, self.pi2 = mu2, pi2

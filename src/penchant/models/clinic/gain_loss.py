@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.natural import Shape
+from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion
 
 
@@ -54,6 +54,8 @@ class GainLoss(Recursion):
     {'gain_sensitivity': 4.0, 'loss_sensitivity': 1.9, 'gain_rate': 0.5, 'loss_rate': 0.3}
     """
 
+    in_brief: ClassVar[str] = "gains and losses learnt apart"
+
     n_options: int
     single_rate: bool = False
     decay: bool = False
@@ -65,26 +67,17 @@ class GainLoss(Recursion):
         whole_number(self.n_options, "n_options", 2)
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """R and P, or one for both."""
-        if self.single_sensitivity:
-            return ("sensitivity",)
-        return ("gain_sensitivity", "loss_sensitivity")
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """Both."""
-        return self.weights
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """The rates."""
+    def parameters(self) -> tuple[Row, ...]:
+        """R and P, or one for both; the rates."""
+        apart = ("gain_sensitivity", "loss_sensitivity")
+        weights = ("sensitivity",) if self.single_sensitivity else apart
         names = ["learning_rate"] if self.single_rate else ["gain_rate", "loss_rate"]
         names += ["decay"] if self.decay else []
-        return tuple(
+        shapes = (
             Shape(name, 0.0 if name == "decay" else MIN_RATE, 1.0, n_grid=N_RATE_GRID[len(names)])
             for name in names
         )
+        return (*(Parameter.weight(name, positive=True) for name in weights), *shapes)
 
     def bindings(self) -> Mapping[str, float | str]:
         """One rate for both, and no decay of its own, where the model has none."""

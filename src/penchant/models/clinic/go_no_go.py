@@ -25,15 +25,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.natural import Natural, Shape
-from penchant.models.recursion import Recursion, rates, shapes
+from penchant.models.parameters import Parameter, Row, Shape
+from penchant.models.recursion import Recursion, rates
 
 ONE = ("sensitivity",)
 TWO = ("gain_sensitivity", "loss_sensitivity")
@@ -69,6 +69,8 @@ class GoNoGo(Recursion):
     {'sensitivity': 4.4, 'bias': 0.3, 'pavlovian': 0.6, 'learning_rate': 0.2}
     """
 
+    in_brief: ClassVar[str] = "Pavlovian go/no-go"
+
     n_cues: int = 4
     bias: bool = True
     pavlovian: bool | Literal["by valence"] = True
@@ -91,45 +93,25 @@ class GoNoGo(Recursion):
             )
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """rho; b; pi rho."""
-        names = list(TWO if self.two_sensitivities else ONE)
-        names += ["bias"] if self.bias else []
+    def parameters(self) -> tuple[Row, ...]:
+        """rho; b; pi, as a weight in units of rho or as a shape parameter; e."""
+        names = TWO if self.two_sensitivities else ONE
+        found = [Parameter.weight(name, positive=True) for name in names]
+        found += [Parameter.weight("bias")] if self.bias else []
         if self.pavlovian == "by valence":
-            names += [f"{name}*sensitivity" for name in VALENCE]
+            pairs = zip(VALENCE, TWO, strict=True)
+            found += [Parameter.ratio(name, f"{name}*sensitivity", to) for name, to in pairs]
         elif self.pavlovian and not self.two_sensitivities:
-            names.append("pavlovian*sensitivity")
-        return tuple(names)
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """Sensitivities."""
-        return TWO if self.two_sensitivities else ONE
+            found.append(Parameter.ratio("pavlovian", "pavlovian*sensitivity", "sensitivity"))
+        if not self._searched:
+            return (*found, *rates("learning_rate"))
+        pi = Shape("pavlovian", -MOST, MOST, n_grid=21)
+        return (*found, *rates("learning_rate", of=2), pi)
 
     @property
     def _searched(self) -> bool:
         """Whether the Pavlovian weight is a shape parameter."""
         return self.two_sensitivities and self.pavlovian is True
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """The learning rate, and the Pavlovian weight of two sensitivities."""
-        if not self._searched:
-            return rates("learning_rate")
-        pi = Shape("pavlovian", -MOST, MOST, n_grid=21)
-        return (*rates("learning_rate", of=2), pi)
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """rho, b, pi, e."""
-        names = self.weights
-        found = [Natural(name, "weight", a) for a, name in enumerate(names) if "*" not in name]
-        if self.pavlovian == "by valence":
-            places = [names.index(f"{name}*sensitivity") for name in VALENCE]
-            found += [Natural(n, "ratio", places[v], v) for v, n in enumerate(VALENCE)]
-        elif self.pavlovian and not self.two_sensitivities:
-            found.append(Natural("pavlovian", "ratio", len(names) - 1, 0))
-        return (*found, *shapes(self))
 
     def codes(self) -> Mapping[str, int]:
         """Cues."""

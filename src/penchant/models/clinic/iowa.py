@@ -35,22 +35,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from math import exp, log
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.clinic._kernels import outcome_frequency, prospect_traces
-from penchant.models.clinic.recursion import in_turn
-from penchant.models.model import finite, positive, share, softmax
-from penchant.models.natural import LOG_3_OF_1_MORE, MINUS_LOG_3, Natural, Shape
-from penchant.models.record import Record
-from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion, rates, shapes
-from penchant.softmax._simd import padded_length
+from penchant.models.parameters import Parameter, Row, Shape
+from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion, rates
+from penchant.models.transforms import Transform
 
-RULES = {"decay": 0, "delta": 1, "perseverance": 2}
 LEAST_POWER, MOST_POWER = 0.05, 2.0
 LEAST_KEPT, MOST_KEPT = 0.002, 0.999
 
@@ -67,32 +63,72 @@ class Decks(Recursion):
                 f"payscale must be > 0; got {self.payscale}. Give what outcomes are divided by."
             )
 
-    def net(self, record: Record) -> Vector:
-        """Outcomes of all cards over the payscale."""
-        return np.asarray(
-            record.kept(("net", self.payscale), lambda: record.rewards / self.payscale)
-        )
-
-    def felt(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool, rule: str
-    ) -> tuple[Matrix, Matrix | None]:
-        """Traces of what cards are felt to bring, and of choices, and their derivatives."""
-        net, size = self.net(record), (self.n_options, len(self.weights))
-        log_size = record.kept(("log size", self.payscale), lambda: _log_size(net))
-        room = np.zeros(padded_length(int(record.lengths(which).max(initial=0))))
-        given = record, which, psi, psi.shape[1] * with_slopes, size, size[0] * size[1]
-        seen = record.chosen, net, log_size, record.is_choice
-        return in_turn(prospect_traces, *given, *seen, settings=(RULES[rule], room))
+    def settings(self) -> Mapping[str, float]:
+        """Number of decks, and the payscale."""
+        return {"n": self.n_options, "payscale": self.payscale}
 
 
-def _log_size(net: Vector) -> Vector:
-    """log |r|, and 0 where there is nothing to feel."""
-    size = np.abs(net)
-    return np.log(np.where(np.isfinite(size) & (size > 0), size, 1.0))
+class ProspectDecks(Decks):
+    """Base of models in which outcomes are felt, gains apart from losses."""
+
+    def state(self) -> Mapping[str, Matrix]:
+        """Traces of gains and of losses of every deck; those of choices that won and lost."""
+        return {"felt": np.zeros((self.n_options, 2)), "habit": np.zeros((self.n_options, 2))}
+
+    def settings(self) -> Mapping[str, float]:
+        """Also whether traces decay, and whether there are habits."""
+        decays, habits = self.shape[0].name == "retention", len(self.shape) == 3
+        return {**super().settings(), "decays": int(decays), "habits": int(habits)}
+
+    def bindings(self) -> Mapping[str, float | str]:
+        """A under its name; no habits where the model has none."""
+        return {"a": self.shape[0].name, "perseverance_decay": 0.0}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Traces of all decks."""
+        for i in range(c.n):
+            for v in range(2):
+                x[i, v] = s.felt[i, v]
+                if c.habits == 1:
+                    x[i, 2 + v] = s.habit[i, v]
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Feel the outcome, by the rule of decay or the delta rule, and remember the choice."""
+        r = e.reward / c.payscale
+        log_size = log(abs(r)) if r != 0 else 0.0
+        size = exp(min(psi.sensitivity * log_size, 700.0))  # exp(710) is infinite
+        for v in range(2):
+            u = (size if r > 0 else 0.0) if v == 0 else (-size if r < 0 else 0.0)
+            if c.decays == 1:
+                for i in range(c.n):
+                    s.felt[i, v] *= psi.a
+                s.felt[e.choice, v] += u
+            else:
+                s.felt[e.choice, v] += psi.a * (u - s.felt[e.choice, v])
+            if c.habits == 1 and e.is_choice == 1:
+                for i in range(c.n):
+                    s.habit[i, v] *= psi.perseverance_decay
+                s.habit[e.choice, v] += 1.0 if (r >= 0) == (v == 0) else 0.0
+
+
+# c, of the weight 3^c - 1 of gains; l
+PROSPECT = (
+    Parameter(
+        "consistency",
+        ("gain",),
+        transform=Transform("log3(1 + u)"),
+        is_positive_weight=True,
+        is_derived=True,
+        low=0.0,
+    ),
+    Parameter.ratio("loss_aversion", "loss", "gain", positive=True),
+)
 
 
 @dataclass(frozen=True)
-class PVL(Decks):
+class PVL(ProspectDecks):
     """Prospect valence learning: theta = (3^c - 1, l (3^c - 1)), psi = (A, s).
 
     Parameters
@@ -118,6 +154,8 @@ class PVL(Decks):
     ('gain', 'loss', 'learning_rate', 'sensitivity')
     """
 
+    in_brief: ClassVar[str] = "Iowa gambling, prospect valence"
+
     n_options: int = 4
     rule: Literal["decay", "delta"] = "delta"
     payscale: float = 100.0
@@ -128,37 +166,12 @@ class PVL(Decks):
             raise DataError(f"rule must be 'decay' or 'delta'; got {self.rule!r}. Choose one.")
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """Of gains and of losses."""
-        return ("gain", "loss")
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """Both."""
-        return self.weights
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """A and s."""
+    def parameters(self) -> tuple[Row, ...]:
+        """c, l, A, s."""
         name = "retention" if self.rule == "decay" else "learning_rate"
         low, high = (0.0, MOST_KEPT) if self.rule == "decay" else (MIN_RATE, 1.0)
         power = Shape("sensitivity", LEAST_POWER, MOST_POWER, n_grid=17)
-        return (Shape(name, low, high, n_grid=17), power)
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """c, l, A, s."""
-        return (*_prospect(), *shapes(self))
-
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Traces of gains and of losses, and their derivatives."""
-        return self.felt(record, which, psi, with_slopes, self.rule)
-
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> PVLAgents:
-        """Agents who play so."""
-        return PVLAgents(self, parameters, n_agents, self.rule)
+        return (*PROSPECT, Shape(name, low, high, n_grid=17), power)
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Values as they are felt, in units of gains."""
@@ -169,7 +182,7 @@ class PVL(Decks):
 
 
 @dataclass(frozen=True)
-class VPP(Decks):
+class VPP(ProspectDecks):
     """Values plus perseverance: four weights, psi = (A, s, k).
 
     Parameters
@@ -182,51 +195,24 @@ class VPP(Decks):
     Examples
     --------
     >>> import penchant as pn
-    >>> [n.name for n in pn.models.VPP().natural][:4]
+    >>> [row.name for row in pn.models.VPP().rows][:4]
     ['consistency', 'loss_aversion', 'win_perseverance', 'loss_perseverance']
     """
+
+    in_brief: ClassVar[str] = "Iowa gambling, value and perseverance"
 
     n_options: int = 4
     payscale: float = 100.0
 
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """Of gains, losses, and of traces of choices that won and that lost."""
-        return ("gain", "loss", "win_trace", "loss_trace")
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """Of gains and losses."""
-        return ("gain", "loss")
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """A, s and k."""
-        n = N_RATE_GRID[3]
-        return (
-            Shape("learning_rate", MIN_RATE, 1.0, n_grid=n),
-            Shape("sensitivity", LEAST_POWER, MOST_POWER, n_grid=n),
-            Shape("perseverance_decay", 0.0, MOST_KEPT, n_grid=n),
-        )
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """c, l, e+ and e- relative to the weight of gains, A, s, k."""
-        traces = (
-            Natural("win_perseverance", "ratio", 2, 0),
-            Natural("loss_perseverance", "ratio", 3, 0),
-        )
-        return (*_prospect(), *traces, *shapes(self))
-
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Traces of gains and losses, and of choices that won and lost; their derivatives."""
-        return self.felt(record, which, psi, with_slopes, "perseverance")
-
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> PVLAgents:
-        """Agents who play so."""
-        return PVLAgents(self, parameters, n_agents, "delta")
+    # c, l, e+ and e- relative to the weight of gains, A, s, k
+    parameters = (
+        *PROSPECT,
+        Parameter.ratio("win_perseverance", "win_trace", "gain"),
+        Parameter.ratio("loss_perseverance", "loss_trace", "gain"),
+        Shape("learning_rate", MIN_RATE, 1.0, n_grid=N_RATE_GRID[3]),
+        Shape("sensitivity", LEAST_POWER, MOST_POWER, n_grid=N_RATE_GRID[3]),
+        Shape("perseverance_decay", 0.0, MOST_KEPT, n_grid=N_RATE_GRID[3]),
+    )
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Values as they are felt, and perseverance, both in units of gains."""
@@ -248,55 +234,9 @@ class VPP(Decks):
         )
 
 
-def _prospect() -> tuple[Natural, Natural]:
-    return (
-        Natural("consistency", "function", 0, curve=LOG_3_OF_1_MORE, low=0.0),
-        Natural("loss_aversion", "ratio", 1, 0),
-    )
-
-
 def _felt(model: Any, episode: Any, theta: Vector, psi: Vector) -> Matrix:
     x = model.explanatory(episode, *psi)
     return np.asarray(x[:, :, :2] @ theta[:2]) / (theta[0] or 1.0)
-
-
-class PVLAgents:
-    """Agents in play: values of decks and, for VPP, perseverance."""
-
-    def __init__(
-        self, model: Any, parameters: Mapping[str, float], n_agents: int, rule: str
-    ) -> None:
-        self.model, self.rule, self.who = model, rule, np.arange(n_agents)
-        self.theta = 3.0 ** positive(parameters, "consistency") - 1.0
-        self.aversion = finite(parameters, "loss_aversion")
-        self.power = positive(parameters, "sensitivity")
-        self.a = share(parameters, "retention" if rule == "decay" else "learning_rate")
-        sticks = "win_perseverance" in parameters
-        self.pushes = [
-            finite(parameters, f"{kind}_perseverance") if sticks else 0.0
-            for kind in ("win", "loss")
-        ]
-        self.kept = share(parameters, "perseverance_decay") if sticks else 0.0
-        self.values = np.zeros((n_agents, model.n_options))
-        self.habits = np.zeros((n_agents, model.n_options))
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
-        return softmax(self.theta * (self.values + self.habits))
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Feel the outcome, and learn."""
-        r = np.asarray(rewards) / self.model.payscale
-        size = np.abs(r) ** self.power
-        felt = np.where(r >= 0, size, -self.aversion * size)
-        own = self.values[self.who, chosen]
-        if self.rule == "decay":
-            self.values *= self.a
-            self.values[self.who, chosen] += felt
-        else:
-            self.values[self.who, chosen] = own + self.a * (felt - own)
-        self.habits *= self.kept
-        self.habits[self.who, chosen] += np.where(r >= 0, *self.pushes)
 
 
 @dataclass(frozen=True)
@@ -324,43 +264,53 @@ class ORL(Decks):
     ('value', 'frequency', 'perseverance')
     """
 
+    in_brief: ClassVar[str] = "Iowa gambling, outcome representation"
+
     n_options: int = 4
     payscale: float = 100.0
 
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """v, f, p."""
-        return ("value", "frequency", "perseverance")
+    # v, f, p; a+, a- and K, of what is kept of perseverance, 3^-K
+    parameters = (
+        Parameter.weight("value", positive=True),
+        Parameter.weight("frequency"),
+        Parameter.weight("perseverance"),
+        *rates("reward_rate", "punishment_rate", of=3),
+        Parameter(
+            "perseverance_decay",
+            shape=Shape("perseverance_kept", LEAST_KEPT, MOST_KEPT, n_grid=N_RATE_GRID[3]),
+            transform=Transform("-log3 u"),
+            is_derived=True,
+        ),
+    )
 
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """v."""
-        return ("value",)
+    def state(self) -> Mapping[str, Vector]:
+        """Value, frequency of wins, and perseverance of every deck."""
+        return {name: np.zeros(self.n_options) for name in ("value", "often", "habit")}
 
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """a+, a- and what is kept of perseverance, 3^-K."""
-        kept = Shape("perseverance_kept", LEAST_KEPT, MOST_KEPT, n_grid=N_RATE_GRID[3])
-        return (*rates("reward_rate", "punishment_rate", of=3), kept)
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Values, frequencies of wins, perseverance."""
+        for i in range(c.n):
+            x[i, 0] = s.value[i]
+            x[i, 1] = s.often[i]
+            x[i, 2] = s.habit[i]
 
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """The weights, the rates, and K."""
-        decay = Natural("perseverance_decay", "shape function", 2, curve=MINUS_LOG_3)
-        weights = (Natural(name, "weight", a) for a, name in enumerate(self.weights))
-        return (*weights, *shapes(self)[:-1], decay)
-
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Values, frequencies of wins, perseverance, and their derivatives."""
-        given = record, which, psi, 3 * with_slopes, (self.n_options, 3), 3 * self.n_options
-        seen = record.chosen, self.net(record), record.is_choice
-        return in_turn(outcome_frequency, *given, *seen)
-
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> ORLAgents:
-        """Agents who play so."""
-        return ORLAgents(self, parameters, n_agents)
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Delta rules for the deck taken and, in frequency, for the others; perseverance decays."""
+        r = e.reward / c.payscale
+        own = psi.reward_rate if r >= 0 else psi.punishment_rate
+        other = psi.punishment_rate if r >= 0 else psi.reward_rate
+        sign = 1.0 if r > 0 else (-1.0 if r < 0 else 0.0)
+        s.value[e.choice] += own * (r - s.value[e.choice])
+        for i in range(c.n):
+            rate = own if i == e.choice else other
+            target = sign if i == e.choice else -sign / (c.n - 1)
+            s.often[i] += rate * (target - s.often[i])
+        if e.is_choice == 1:
+            s.habit[e.choice] = 1.0
+            for i in range(c.n):
+                s.habit[i] *= psi.perseverance_kept
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Values in units of the payscale, frequencies of wins, perseverance."""
@@ -370,34 +320,3 @@ class ORL(Decks):
 
     def __str__(self) -> str:
         return f"outcome-representation learning, {self.n_options} decks"
-
-
-class ORLAgents:
-    """Agents in play."""
-
-    def __init__(self, model: ORL, parameters: Mapping[str, float], n_agents: int) -> None:
-        self.model, self.who = model, np.arange(n_agents)
-        self.b = [finite(parameters, name) for name in model.weights]
-        self.gains = share(parameters, "reward_rate")
-        self.losses = share(parameters, "punishment_rate")
-        self.decay = 3.0 ** -finite(parameters, "perseverance_decay")
-        size = (n_agents, model.n_options)
-        self.value, self.often, self.habit = np.zeros(size), np.zeros(size), np.zeros(size)
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
-        return softmax(self.b[0] * self.value + self.b[1] * self.often + self.b[2] * self.habit)
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Learn value and frequency, and remember the choice."""
-        r = np.asarray(rewards) / self.model.payscale
-        sign, at = np.sign(r), (self.who, chosen)
-        own = np.where(r >= 0, self.gains, self.losses)
-        other = np.where(r >= 0, self.losses, self.gains)[:, None]
-        self.value[at] += own * (r - self.value[at])
-        mine = self.often[at] + own * (sign - self.often[at])
-        others = -sign[:, None] / (self.model.n_options - 1)
-        self.often += other * (others - self.often)
-        self.often[at] = mine
-        self.habit[at] = 1.0
-        self.habit *= self.decay

@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.natural import Shape
-from penchant.models.recursion import ValueModel, rates
+from penchant.models.parameters import Shape
+from penchant.models.recursion import TEMPERATURE, ValueModel, rates
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,14 @@ class EWA(ValueModel):
     {'temperature': 0.3, 'value_decay': 0.6, 'experience_decay': 0.6}
     """
 
+    in_brief: ClassVar[str] = "experience-weighted attraction"
+
     n_options: int
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
 
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """phi and rho."""
-        return rates("value_decay", "experience_decay")
+    parameters = (TEMPERATURE, *rates("value_decay", "experience_decay"))
 
     def state(self) -> Mapping[str, Vector]:
         """Value and experience of every option."""
@@ -109,17 +108,17 @@ class HiddenState(ValueModel):
     ('inverse_temperature', 'hazard', 'reliability')
     """
 
+    in_brief: ClassVar[str] = "belief in which option is good now"
+
     log_odds: bool = False
 
     n_options: int = field(default=2, init=False, repr=False)
 
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """h and q."""
-        return (
-            Shape("hazard", 0.001, 0.5, n_grid=17),
-            Shape("reliability", 0.501, 0.999, n_grid=17),
-        )
+    parameters = (
+        TEMPERATURE,
+        Shape("hazard", 0.001, 0.5, n_grid=17),
+        Shape("reliability", 0.501, 0.999, n_grid=17),
+    )
 
     def state(self) -> Mapping[str, float]:
         """Belief that the first option is the good one."""

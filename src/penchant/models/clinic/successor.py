@@ -24,17 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
-from penchant.models.clinic._kernels import successors
-from penchant.models.clinic.recursion import in_turn
-from penchant.models.model import finite, positive, share, softmax
-from penchant.models.natural import Shape
-from penchant.models.record import Record
-from penchant.models.recursion import Recursion, codes, rates
+from penchant._typing import Matrix, Vector
+from penchant.models.parameters import Shape
+from penchant.models.recursion import Recursion, rates
 
 
 @dataclass(frozen=True)
@@ -59,10 +55,13 @@ class Successor(Recursion):
     'converged'
     """
 
+    in_brief: ClassVar[str] = "two-step, where choices lead"
+
     stickiness: bool = True
 
     n_options: int = field(default=2, init=False, repr=False)
     before: tuple[str, ...] = field(default=("state",), init=False, repr=False)
+    optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -80,18 +79,51 @@ class Successor(Recursion):
         """a_M and a_R."""
         return rates("successor_rate", "reward_rate")
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Values before every decision, by stage, and their derivatives."""
-        state = codes(record.before("state"), "state", 0, 2, record)
-        given = record, which, psi, 2 * with_slopes, (2, len(self.weights)), 12
-        seen = record.chosen, record.rewards, record.is_choice, state
-        return in_turn(successors, *given, *seen)
+    def codes(self) -> Mapping[str, int]:
+        """The first stage, and two states of the second."""
+        return {"state": 3}
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> SuccessorAgents:
-        """Agents who play so."""
-        return SuccessorAgents(self, parameters, n_agents)
+    def state(self) -> Mapping[str, Any]:
+        """M (option, state, option), R; first choices, of this trial and the last one made."""
+        known = {"leads": np.zeros((2, 2, 2)), "pays": np.zeros((2, 2))}
+        return {**known, "first": -1.0, "last": -1.0}
+
+    def settings(self) -> Mapping[str, int]:
+        """Columns of the last choice, -1 for none, and of the second stage."""
+        return {"sticky": 1 if self.stickiness else -1, "second": len(self.weights) - 1}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """What options lead to pays, and the last choice; what those of the second stage pay."""
+        if e.state == 0:
+            for i in range(2):
+                for j in range(2):
+                    for k in range(2):
+                        x[i, 0] += s.leads[i, j, k] * s.pays[j, k]
+            if s.last >= 0 and c.sticky >= 0:
+                x[int(s.last), c.sticky] = 1.0
+        elif e.state > 0:
+            for i in range(2):
+                x[i, c.second] = s.pays[e.state - 1, i]
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Remember the first choice; at the second one learn where it led, and what that pays."""
+        if e.state == 0:
+            s.first = e.choice
+            if e.choice >= 0 and e.is_choice == 1:
+                s.last = e.choice
+        else:
+            if e.choice >= 0 and e.reward == e.reward:
+                i = int(s.first)
+                if i >= 0:
+                    for j in range(2):
+                        for k in range(2):
+                            came = 1.0 if j == e.state - 1 and k == e.choice else 0.0
+                            s.leads[i, j, k] += psi.successor_rate * (came - s.leads[i, j, k])
+                paid = s.pays[e.state - 1, e.choice]
+                s.pays[e.state - 1, e.choice] = paid + psi.reward_rate * (e.reward - paid)
+            s.first = -1.0
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Value of the options at hand."""
@@ -101,39 +133,3 @@ class Successor(Recursion):
 
     def __str__(self) -> str:
         return "successor representation" + ("" if self.stickiness else ", no stickiness")
-
-
-class SuccessorAgents:
-    """Agents in play: successors of the first stage, and what they pay, by state and option."""
-
-    def __init__(self, model: Successor, parameters: Mapping[str, float], n_agents: int) -> None:
-        self.beta1 = positive(parameters, "inverse_temperature")
-        self.beta2 = positive(parameters, "inverse_temperature_2")
-        self.pi = finite(parameters, "stickiness") if model.stickiness else 0.0
-        self.rate = share(parameters, "successor_rate")
-        self.reward_rate = share(parameters, "reward_rate")
-        self.leads = np.zeros((n_agents, 2, 2, 2))
-        self.pays = np.zeros((n_agents, 2, 2))
-        self.last = np.full(n_agents, -1)
-        self.state = np.zeros(n_agents, dtype=np.int64)
-        self.who = np.arange(n_agents)
-
-    def probabilities(self, before: Mapping[str, Vector]) -> Matrix:
-        """Choice probabilities of each agent in its state."""
-        self.state = np.asarray(before["state"]).astype(np.int64)
-        ahead = np.einsum("aisj,asj->ai", self.leads, self.pays)
-        first = self.beta1 * ahead + self.pi * (self.last[:, None] == np.arange(2))
-        second = self.beta2 * self.pays[self.who, np.maximum(self.state - 1, 0)]
-        return softmax(np.where(self.state[:, None] == 0, first, second))
-
-    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
-        """Learn after the second choice."""
-        for a in self.who:
-            if self.state[a] == 0:
-                self.last[a] = chosen[a]
-                continue
-            there = self.state[a] - 1, chosen[a]
-            led = self.leads[a, self.last[a]]
-            led *= 1.0 - self.rate
-            led[there] += self.rate
-            self.pays[a][there] += self.reward_rate * (rewards[a] - self.pays[a][there])

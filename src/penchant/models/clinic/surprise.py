@@ -23,16 +23,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import nan
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from penchant._typing import Vector
 from penchant.arguments import whole_number
-from penchant.models.natural import Natural, Shape
-from penchant.models.record import control_names, in_units_of_temperature
-from penchant.models.recursion import ValueModel, rates, shapes
+from penchant.models.parameters import Parameter, Row
+from penchant.models.record import control_names
+from penchant.models.recursion import TEMPERATURE, ValueModel, rates
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,8 @@ class PearceHall(ValueModel):
     ('inverse_temperature', 'learning_scale', 'associability_rate')
     """
 
+    in_brief: ClassVar[str] = "rate by surprise"
+
     n_options: int
 
     outside: bool = field(default=True, init=False, repr=False)
@@ -64,10 +66,7 @@ class PearceHall(ValueModel):
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
 
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """s and g."""
-        return rates("learning_scale", "associability_rate")
+    parameters = (TEMPERATURE, *rates("learning_scale", "associability_rate"))
 
     @property
     def smooth(self) -> bool:
@@ -124,30 +123,18 @@ class ConfirmationBias(ValueModel):
     {'temperature': 0.2, 'confirmatory_rate': 0.3, 'disconfirmatory_rate': 0.2}
     """
 
+    in_brief: ClassVar[str] = "full feedback, two rates"
+
     stickiness: bool = False
 
     n_options: int = field(default=2, init=False, repr=False)
     after: tuple[str, ...] = field(default=("forgone",), init=False, repr=False)
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, and phi."""
-        return ("inverse_temperature", *control_names(2, self.stickiness, False))
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """1/tau."""
-        return ("inverse_temperature",)
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau, phi and the rates."""
-        return (*in_units_of_temperature(self.weights), *shapes(self))
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """a_c and a_d."""
-        return rates("confirmatory_rate", "disconfirmatory_rate")
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, phi, a_c and a_d."""
+        sticky = map(Parameter.weight, control_names(2, self.stickiness, False))
+        return (TEMPERATURE, *sticky, *rates("confirmatory_rate", "disconfirmatory_rate"))
 
     @property
     def smooth(self) -> bool:

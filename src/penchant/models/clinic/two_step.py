@@ -34,18 +34,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.clinic._kernels import stay, two_step
-from penchant.models.clinic.recursion import column, in_turn
-from penchant.models.model import finite, positive, share, softmax
-from penchant.models.natural import Natural, Shape
-from penchant.models.record import Record, blank_variables, known_number
-from penchant.models.recursion import Recursion, codes, rates, shapes
+from penchant.models.parameters import Parameter, Row
+from penchant.models.record import known_number
+from penchant.models.recursion import Recursion, rates
 
 BASED, FREE, TRACED = "model_based", "model_free", "model_free_with_trace"
 
@@ -83,6 +80,8 @@ class TwoStep(Recursion):
     'converged'
     """
 
+    in_brief: ClassVar[str] = "model-based and model-free"
+
     common: float = 0.7
     trace: Literal["before", "after"] = "before"
     trace_decay: float | None = None
@@ -92,6 +91,7 @@ class TwoStep(Recursion):
 
     n_options: int = field(default=2, init=False, repr=False)
     before: tuple[str, ...] = field(default=("state",), init=False, repr=False)
+    optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
     def __post_init__(self) -> None:
         known_number(self.common, "common", "Give the probability of the usual transition.")
@@ -110,67 +110,107 @@ class TwoStep(Recursion):
                 )
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """beta1 w; beta1 (1 - w) of what the trace is; pi; beta2."""
+    def parameters(self) -> tuple[Row, ...]:
+        """beta1, w, lambda, pi, beta2 and the rates."""
         free = (FREE, TRACED) if self.trace_decay is None else (FREE,)
-        sticky = ("stickiness",) if self.stickiness else ()
-        second = () if self.same_temperatures else ("inverse_temperature_2",)
-        return (BASED, *free, *sticky, *second)
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """All but stickiness."""
-        return tuple(name for name in self.weights if name != "stickiness")
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """Learning rates of the stages."""
-        if self.same_rates:
-            return rates("learning_rate")
-        return rates("learning_rate_1", "learning_rate_2")
+        both = (BASED, *free)
+        found: list[Row] = [
+            Parameter(
+                "inverse_temperature", both, is_positive_weight=True, is_derived=True, low=0.0
+            ),
+            Parameter("model_based_share", (BASED,), both, is_derived=True, low=0.0, high=1.0),
+        ]
+        if self.trace_decay is None:
+            found.append(
+                Parameter("trace_decay", (TRACED,), free, is_derived=True, low=0.0, high=1.0)
+            )
+        if self.stickiness:
+            found.append(Parameter.weight("stickiness"))
+        if not self.same_temperatures:
+            found.append(Parameter.weight("inverse_temperature_2", positive=True))
+        stages = ("learning_rate",) if self.same_rates else ("learning_rate_1", "learning_rate_2")
+        return (*found, *rates(*stages))
 
     @property
     def smooth(self) -> bool:
         """No: where two values are equal, the other one becomes the larger."""
         return False
 
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """beta1, w, lambda, pi, beta2 and the rates."""
-        names = self.weights
-        free = tuple(names.index(name) for name in (FREE, TRACED) if name in names)
-        found = [
-            Natural("inverse_temperature", "function", 0, parts=(0, *free), low=0.0),
-            Natural(
-                "model_based_share", "function", 0, parts=(0,), over=(0, *free), low=0.0, high=1.0
-            ),
-        ]
-        if self.trace_decay is None:
-            found.append(
-                Natural("trace_decay", "function", 2, parts=(2,), over=free, low=0.0, high=1.0)
-            )
-        found += [
-            Natural(name, "weight", names.index(name))
+    def bindings(self) -> Mapping[str, str]:
+        """One learning rate for both stages, where there is one."""
+        both = ("learning_rate_1", "learning_rate_2") if self.same_rates else ()
+        return dict.fromkeys(both, "learning_rate")
+
+    def codes(self) -> Mapping[str, int]:
+        """The first stage, and two states of the second."""
+        return {"state": 3}
+
+    def state(self) -> Mapping[str, Any]:
+        """Values, and first choices: of this trial, and the last one made; -1 for none.
+
+        MF and T of first-stage options, Q2 (n_states, n_options).
+        """
+        values = {"free": np.zeros(2), "trace": np.zeros(2), "second": np.zeros((2, 2))}
+        return {**values, "first": -1.0, "last": -1.0}
+
+    def settings(self) -> Mapping[str, float]:
+        """The model's numbers; where columns are, -1 for none; values of the first stage."""
+        names, decay = self.weights, self.trace_decay
+        sticky, second = (
+            names.index(name) if name in names else -1
             for name in ("stickiness", "inverse_temperature_2")
-            if name in names
-        ]
-        return (*found, *shapes(self))
+        )
+        return {
+            "common": float(self.common),
+            "after": int(self.trace == "after"),
+            "decay": -1.0 if decay is None else float(decay),
+            "sticky": sticky,
+            "second": second,
+            "n_values": 3 if decay is None else 2,
+        }
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Values before every decision, by stage, and their derivatives."""
-        names, known = self.weights, -1.0 if self.trace_decay is None else self.trace_decay
-        sought = ("stickiness", "inverse_temperature_2")
-        columns = np.array([names.index(name) if name in names else -1 for name in sought])
-        settings = float(self.common), self.trace == "after", float(known), columns
-        given = record, which, psi, psi.shape[1] * with_slopes, (2, len(names)), 8
-        seen = record.chosen, record.rewards, record.is_choice, _states(record)
-        return in_turn(two_step, *given, *seen, settings=settings)
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Model-based and model-free values and the last choice, or values of the second stage."""
+        if e.state == 0:
+            for i in range(2):
+                best = max(s.second[i, 0], s.second[i, 1])
+                other = max(s.second[1 - i, 0], s.second[1 - i, 1])
+                x[i, 0] = c.common * best + (1.0 - c.common) * other
+                traced = s.free[i] + s.trace[i]
+                if c.decay >= 0:
+                    x[i, 1] = (1.0 - c.decay) * s.free[i] + c.decay * traced
+                else:
+                    x[i, 1] = s.free[i]
+                    x[i, 2] = traced
+            if s.last >= 0 and c.sticky >= 0:
+                x[int(s.last), c.sticky] = 1.0
+        elif e.state > 0:
+            for i in range(2):
+                if c.second >= 0:
+                    x[i, c.second] = s.second[e.state - 1, i]
+                else:
+                    for a in range(c.n_values):
+                        x[i, a] = s.second[e.state - 1, i]
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> TwoStepAgents:
-        """Agents who play so."""
-        return TwoStepAgents(self, parameters, n_agents)
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Remember the first choice; at the second one the values of both stages move."""
+        if e.state == 0:
+            s.first = e.choice
+            if e.choice >= 0 and e.is_choice == 1:
+                s.last = e.choice
+        else:
+            if e.choice >= 0 and e.reward == e.reward:
+                old = s.second[e.state - 1, e.choice]
+                new = old + psi.learning_rate_2 * (e.reward - old)
+                error = e.reward - new if c.after == 1 else e.reward - old
+                if s.first >= 0:
+                    i = int(s.first)
+                    s.free[i] += psi.learning_rate_1 * (old - s.free[i])
+                    s.trace[i] += psi.learning_rate_1 * (error - s.trace[i])
+                s.second[e.state - 1, e.choice] = new
+            s.first = -1.0
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Value of the options at hand, in the units of their stage; model-based and model-free."""
@@ -179,9 +219,9 @@ class TwoStep(Recursion):
         both = (psi[0], psi[-1])
         columns = raw.explanatory(episode, *both)
         first = (episode.before["state"] == 0)[:, None]
-        free = tuple(name for name in (FREE, TRACED) if name in self.weights)
-        total = sum(theta[self.weights.index(name)] for name in (BASED, *free))
-        mixed = column(x, self.weights, theta, BASED, *free) / (total if total > 0 else 1.0)
+        n_values = self.settings()["n_values"]
+        total = theta[:n_values].sum()
+        mixed = x[:, :, :n_values] @ theta[:n_values] / (total if total > 0 else 1.0)
         second = columns[:, :, raw.weights.index("inverse_temperature_2")]
         return {
             "value": np.where(first, mixed, second),
@@ -197,55 +237,6 @@ class TwoStep(Recursion):
         words += ["one inverse temperature"] if self.same_temperatures else []
         words += [] if self.stickiness else ["no stickiness"]
         return ", ".join(words)
-
-
-def _states(record: Record) -> IntVector:
-    return codes(record.before("state"), "state", 0, 2, record)
-
-
-class TwoStepAgents:
-    """Agents in play, by the equations of the first lines of this file."""
-
-    def __init__(self, model: TwoStep, parameters: Mapping[str, float], n_agents: int) -> None:
-        self.model, self.who = model, np.arange(n_agents)
-        self.beta1 = positive(parameters, "inverse_temperature")
-        both = "inverse_temperature_2" not in parameters
-        self.beta2 = self.beta1 if both else positive(parameters, "inverse_temperature_2")
-        self.w = share(parameters, "model_based_share")
-        known = model.trace_decay
-        self.decay = share(parameters, "trace_decay") if known is None else known
-        self.pi = finite(parameters, "stickiness") if model.stickiness else 0.0
-        names = [s.name for s in model.shape]
-        self.a1, self.a2 = share(parameters, names[0]), share(parameters, names[-1])
-        self.second = np.zeros((n_agents, 2, 2))
-        self.first = np.zeros((n_agents, 2))
-        self.last = np.full(n_agents, -1)
-        self.state = np.zeros(n_agents, dtype=np.int64)
-
-    def probabilities(self, before: Mapping[str, Vector]) -> Matrix:
-        """Choice probabilities of each agent in its state."""
-        self.state = np.asarray(before["state"]).astype(np.int64)
-        best = self.second.max(axis=2)
-        p = self.model.common
-        based = p * best + (1 - p) * best[:, ::-1]
-        q = self.beta1 * (self.w * based + (1 - self.w) * self.first)
-        q = q + self.pi * (self.last[:, None] == np.arange(2))
-        there = np.maximum(self.state - 1, 0)
-        paid = self.beta2 * self.second[self.who, there]
-        return softmax(np.where(self.state[:, None] == 0, q, paid))
-
-    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
-        """Learn after the second choice."""
-        for a in self.who:
-            if self.state[a] == 0:
-                self.last[a] = chosen[a]
-                continue
-            at = a, self.state[a] - 1, chosen[a]
-            old, c1 = self.second[at], self.last[a]
-            self.second[at] += self.a2 * (rewards[a] - old)
-            error = rewards[a] - (self.second[at] if self.model.trace == "after" else old)
-            target = old + self.decay * error
-            self.first[a, c1] += self.a1 * (target - self.first[a, c1])
 
 
 STAY = ("stay", "reward", "transition", "reward:transition")
@@ -277,59 +268,48 @@ class StayRegression(Recursion):
     [1.5, 0.4, -0.2, 0.3]
     """
 
+    in_brief: ClassVar[str] = "two-step, stay ~ reward x transition"
+
     win_above: float = 0.0
 
     n_options: int = field(default=2, init=False, repr=False)
     before: tuple[str, ...] = field(default=("state",), init=False, repr=False)
+    optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """Stay, and how it goes with reward and transition."""
-        return STAY
+    parameters = tuple(map(Parameter.weight, STAY))
 
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """None."""
-        return ()
+    def codes(self) -> Mapping[str, int]:
+        """The first stage, and two states of the second."""
+        return {"state": 3}
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
+    def state(self) -> Mapping[str, float]:
+        """First choice of this trial and of the last whole one, -1 for none; what became of it."""
+        return {"first": -1.0, "last": -1.0, "won": 0.0, "usual": 0.0}
+
+    def settings(self) -> Mapping[str, float]:
+        """A reward above this counts as one."""
+        return {"win_above": float(self.win_above)}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
         """1, reward, transition and their product, for the last first-stage choice."""
-        x, slopes = blank_variables(record, which, 2, 4, 0)
-        seen = record.chosen, record.rewards, _states(record)
-        stay(*seen, record.starts, which, float(self.win_above), x)
-        return x, slopes
+        if e.state == 0 and s.last >= 0:
+            x[int(s.last), 0] = 1.0
+            x[int(s.last), 1] = s.won
+            x[int(s.last), 2] = s.usual
+            x[int(s.last), 3] = s.won * s.usual
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> StayAgents:
-        """Agents who play so."""
-        return StayAgents(self.win_above, parameters, n_agents)
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Remember the first choice, and at the second one the trial."""
+        if e.state == 0:
+            s.first = e.choice
+        else:
+            if s.first >= 0 and e.choice >= 0 and e.reward == e.reward:
+                s.last = s.first
+                s.won = 1.0 if e.reward > c.win_above else -1.0
+                s.usual = 1.0 if e.state - 1 == s.first else -1.0
+            s.first = -1.0
 
     def __str__(self) -> str:
         return "stay ~ reward x transition"
-
-
-class StayAgents:
-    """Agents who stay or shift by their last trial."""
-
-    def __init__(self, win_above: float, parameters: Mapping[str, float], n: int) -> None:
-        self.b = [finite(parameters, name) for name in STAY]
-        self.win_above, self.n = win_above, n
-        self.first, self.last = np.full(n, -1), np.full(n, -1)
-        self.push, self.state = np.zeros(n), np.zeros(n, dtype=np.int64)
-
-    def probabilities(self, before: Mapping[str, Vector]) -> Matrix:
-        """Choice probabilities of each agent in its state."""
-        self.state = np.asarray(before["state"]).astype(np.int64)
-        staying = self.push[:, None] * (self.last[:, None] == np.arange(2))
-        return softmax(np.where(self.state[:, None] == 0, staying, 0.0))
-
-    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
-        """Remember the trial."""
-        first = self.state == 0
-        self.first = np.where(first, chosen, self.first)
-        won = np.where(rewards > self.win_above, 1.0, -1.0)
-        usual = np.where(self.state - 1 == self.first, 1.0, -1.0)
-        push = self.b[0] + self.b[1] * won + self.b[2] * usual + self.b[3] * won * usual
-        self.last = np.where(first, self.last, self.first)
-        self.push = np.where(first, self.push, push)

@@ -19,19 +19,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Row, Shape
 from penchant.models.record import (
     doubts_of_start,
-    in_units_of_temperature,
     known_number,
 )
-from penchant.models.recursion import N_RATE_GRID, Recursion, rates, shapes
+from penchant.models.recursion import N_RATE_GRID, TEMPERATURE, Recursion, per_temperature, rates
 
 
 @dataclass(frozen=True)
@@ -63,6 +62,8 @@ class VolatileKalman(Recursion):
     ('inverse_temperature', 'volatility_rate', 'initial_volatility', 'noise_variance')
     """
 
+    in_brief: ClassVar[str] = "rate by how fast rewards change"
+
     n_options: int
     initial_value: float = 0.0
     bonus: bool = True
@@ -73,29 +74,15 @@ class VolatileKalman(Recursion):
         known_number(self.initial_value, "initial_value", "0 is usual.")
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, and gamma/tau."""
-        bonus = ("uncertainty_bonus/temperature",) if self.bonus else ()
-        return ("inverse_temperature", *bonus)
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """1/tau."""
-        return ("inverse_temperature",)
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """l, v0 and sigma^2."""
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, gamma; l, v0 and sigma^2."""
         return (
+            TEMPERATURE,
+            *((per_temperature("uncertainty_bonus"),) if self.bonus else ()),
             *rates("volatility_rate", of=3),
             Shape("initial_volatility", 1e-3, 1e2, scale="log", n_grid=N_RATE_GRID[3]),
             Shape("noise_variance", *self.noises, scale="log", n_grid=N_RATE_GRID[3]),
         )
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau, gamma, and the shape parameters."""
-        return (*in_units_of_temperature(self.weights), *shapes(self))
 
     def state(self) -> Mapping[str, Vector]:
         """Mean, variance and volatility of every option; `start` fills in the last two."""

@@ -25,8 +25,8 @@ Linear in the biases b, without shape parameters. What any model of learning has
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from penchant._typing import Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.models.model import finite
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Row
 from penchant.models.record import bias_names, doubts_of_threshold, known_number, start_words
 from penchant.models.recursion import Recursion
 
@@ -62,22 +62,17 @@ class RandomChoice(Recursion):
     <Estimate converged: bias_0=0.69315, bias_1=-0.69315>
     """
 
-    n_options: int
+    in_brief: ClassVar[str] = "fixed preferences, no learning"
 
-    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
+    n_options: int
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """Biases of all options but the last."""
-        return bias_names(self.n_options)
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """The biases, in log-odds against the last option."""
-        return tuple(Natural(name, "weight", a) for a, name in enumerate(self.weights))
+    def parameters(self) -> tuple[Row, ...]:
+        """Biases of all options but the last, in log-odds against it."""
+        return tuple(map(Parameter.weight, bias_names(self.n_options)))
 
     def controls(self) -> tuple[str, ...]:
         """The biases."""
@@ -124,27 +119,23 @@ class WinStayLoseShift(Recursion):
     <Estimate converged: epsilon=0.2005>
     """
 
+    in_brief: ClassVar[str] = "noisy win-stay-lose-shift"
+
     n_options: int
     win_above: float = 0.0
     equal: bool = False
-
-    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
         known_number(self.win_above, "win_above", "Give the largest reward that is no win.")
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """w and l, or one weight for both."""
-        return ("win_stay_lose_shift",) if self.equal else ("win_stay", "lose_shift")
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
+    def parameters(self) -> tuple[Row, ...]:
         """epsilon, or the weights in log-odds of the last choice against any other option."""
         if self.equal and self.n_options == 2:
-            return (Natural("epsilon", "share", 0, scale=2.0),)
-        return tuple(Natural(name, "weight", a) for a, name in enumerate(self.weights))
+            return (Parameter.share("epsilon", "win_stay_lose_shift", 2.0),)
+        names = ("win_stay_lose_shift",) if self.equal else ("win_stay", "lose_shift")
+        return tuple(map(Parameter.weight, names))
 
     def settings(self) -> Mapping[str, float]:
         """Number of options, the threshold, and the column of losses."""

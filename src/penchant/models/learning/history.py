@@ -15,15 +15,15 @@ and so are options shown. Before play there is nothing, and the variables are 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from penchant._typing import Matrix
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Row
 from penchant.models.record import control_names
 from penchant.models.recursion import Recursion
 
@@ -57,12 +57,12 @@ class HistoryRegression(Recursion):
     <Estimate converged: reward_1=1.8227, reward_2=0.89222, choice_1=-0.40334>
     """
 
+    in_brief: ClassVar[str] = "regression on the past"
+
     n_options: int
     reward_lags: int = 3
     choice_lags: int = 3
     bias: bool = False
-
-    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
@@ -75,16 +75,11 @@ class HistoryRegression(Recursion):
             )
 
     @property
-    def weights(self) -> tuple[str, ...]:
+    def parameters(self) -> tuple[Row, ...]:
         """a, k and b."""
         rewards = (f"reward_{j}" for j in range(1, self.reward_lags + 1))
         choices = (f"choice_{j}" for j in range(1, self.choice_lags + 1))
-        return (*rewards, *choices, *self.controls())
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """The weights themselves."""
-        return tuple(Natural(name, "weight", a) for a, name in enumerate(self.weights))
+        return tuple(map(Parameter.weight, (*rewards, *choices, *self.controls())))
 
     def controls(self) -> tuple[str, ...]:
         """Biases."""

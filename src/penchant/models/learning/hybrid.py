@@ -19,9 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,7 +32,7 @@ from penchant.models.learning.kalman import (
     check_variance,
     prior_variances,
 )
-from penchant.models.natural import Limit, Natural, Shape
+from penchant.models.parameters import Limit, Parameter, Row, Shape
 from penchant.models.record import (
     control_names,
     doubts_of_noise,
@@ -42,6 +41,7 @@ from penchant.models.record import (
     start_words,
 )
 from penchant.models.recursion import Recursion
+from penchant.models.transforms import Transform
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,8 @@ class GershmanHybrid(Recursion):
     >>> [round(p.estimate, 1) for p in pn.fit(plays, model).parameters]
     [0.2, 0.4, 0.9]
     """
+
+    in_brief: ClassVar[str] = "directed and random exploration"
 
     noise_variance: float | Sequence[float] = 10.0
     prior_variance: float | Sequence[float] | None = 100.0
@@ -127,25 +129,16 @@ class GershmanHybrid(Recursion):
         )
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """w1 per unit of reward, w2 per unit of its standard deviation, w3 without a unit."""
-        names = ("value", "relative_uncertainty", "value/total_uncertainty")
-        return (*names, *self.controls())
-
-    @cached_property
-    def shape(self) -> tuple[Shape, ...]:
-        """The prior variance relative to the noise, if it is estimated."""
-        if self.prior_variance is not None:
-            return ()
-        return (_prior_variances(),)
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """The weights themselves, and the prior variance."""
-        found = [Natural(name, "weight", a) for a, name in enumerate(self.weights)]
-        if self.prior_variance is None:
-            found.append(Natural("prior_variance", "shape", 0, scale=self._unit))
-        return tuple(found)
+    def parameters(self) -> tuple[Row, ...]:
+        """w1 per unit of reward, w2 per unit of its standard deviation, w3 without one; s_0."""
+        names = ("value", "relative_uncertainty", "value/total_uncertainty", *self.controls())
+        variance = Parameter(
+            "prior_variance",
+            shape=_prior_variances(),
+            transform=Transform("power", self._unit, 1.0),
+        )
+        free = (variance,) if self.prior_variance is None else ()
+        return (*map(Parameter.weight, names), *free)
 
     def controls(self) -> tuple[str, ...]:
         """Stickiness and bias."""

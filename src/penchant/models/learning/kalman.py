@@ -24,118 +24,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal
+from math import sqrt
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError, argument
-from penchant.models.learning._kernels import kalman, lines_of_filter, numbers_of_filter
-from penchant.models.model import Habits, finite, positive, share, softmax
-from penchant.models.natural import Limit, Natural, Shape
+from penchant.models.model import positive
+from penchant.models.parameters import Limit, Parameter, Row, Shape
 from penchant.models.record import (
-    CompiledModel,
-    Record,
     control_names,
     doubts_of_noise,
     doubts_of_start,
-    empty,
-    fill_controls,
-    in_lines,
-    in_units_of_temperature,
     known_number,
-    room_for,
     start_words,
     with_starts,
 )
-
-
-@dataclass
-class Tracker:
-    """Means and variances of the options (n_agents, n_options), brought forward by Bayes' rule."""
-
-    means: Matrix
-    variances: Matrix
-    noise_variance: Vector
-
-    @classmethod
-    def of(
-        cls,
-        n_options: int,
-        n_agents: int,
-        mean: float,
-        variance: float | Sequence[float],
-        noise_variance: float | Sequence[float],
-    ) -> Tracker:
-        """The prior; variances are those of all options, or of each."""
-        shape = (n_agents, n_options)
-        prior = np.broadcast_to(np.asarray(variance, dtype=np.float64), shape).copy()
-        noise = np.broadcast_to(np.asarray(noise_variance, dtype=np.float64), n_options)
-        return cls(np.full(shape, mean), prior, noise)
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Precisions add up, and means are weighted with them."""
-        agents = np.flatnonzero(self.variances[np.arange(len(chosen)), chosen] > 0)
-        chosen, rewards = chosen[agents], rewards[agents]
-        sure = self.noise_variance[chosen] == 0
-        self.means[agents[sure], chosen[sure]] = rewards[sure]
-        self.variances[agents[sure], chosen[sure]] = 0.0
-        agents, chosen, rewards = agents[~sure], chosen[~sure], rewards[~sure]
-        noise = self.noise_variance[chosen]
-        before = 1.0 / self.variances[agents, chosen]
-        after = before + 1.0 / noise
-        weighted = before * self.means[agents, chosen] + rewards / noise
-        self.means[agents, chosen] = weighted / after
-        self.variances[agents, chosen] = 1.0 / after
-
-
-@dataclass
-class KalmanAgents:
-    """The state of agents in play."""
-
-    tracker: Tracker
-    habits: Habits
-    temperature: float
-    bonus: float
-    decay: float
-    drift_variance: float
-    centre: float
-
-    @classmethod
-    def of(
-        cls, n_options: int, n_agents: int, parameters: Mapping[str, float], noise_variance: float
-    ) -> KalmanAgents:
-        """Agents before play, from all numbers of the model, known or given; no centre: m0."""
-        mean = finite(parameters, "initial_mean")
-        drift = finite(parameters, "drift_variance")
-        if drift < 0:
-            raise DataError(f"drift_variance must be >= 0; got {drift}. 0 is none.")
-        variance = positive(parameters, "prior_variance")
-        return cls(
-            Tracker.of(n_options, n_agents, mean, variance, noise_variance),
-            Habits.of(parameters, n_agents, n_options),
-            temperature=positive(parameters, "temperature"),
-            bonus=finite(parameters, "uncertainty_bonus"),
-            decay=share(parameters, "decay"),
-            drift_variance=drift,
-            centre=finite(parameters, "centre") if "centre" in parameters else mean,
-        )
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
-        heuristic = self.tracker.means + self.bonus * np.sqrt(self.tracker.variances)
-        return softmax(heuristic / self.temperature + self.habits.objective())
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Learn from what each agent chose and received, then let the world move."""
-        self.tracker.observe(chosen, rewards)
-        self.tracker.means += (1.0 - self.decay) * (self.centre - self.tracker.means)
-        self.tracker.variances *= self.decay**2
-        self.tracker.variances += self.drift_variance
-        self.habits.observe(chosen)
-
+from penchant.models.recursion import TEMPERATURE, Recursion, per_temperature
+from penchant.models.transforms import Transform
 
 N_GRID = {1: 33, 2: 17, 3: 11}
 # Ranges that stand for all from 0 to infinity, relative to the noise: at their ends means and
@@ -148,7 +56,7 @@ NEARLY_NONE = 1.0 - 1e-8  # a decay that leaves a centre to be estimated
 
 
 @dataclass(frozen=True)
-class KalmanFilter(CompiledModel):
+class KalmanFilter(Recursion):
     """Kalman filter and softmax: a number given is known, None is estimated.
 
     Parameters
@@ -195,6 +103,8 @@ class KalmanFilter(CompiledModel):
     ['relative_prior_variance', 'decay', 'relative_drift_variance']
     """
 
+    in_brief: ClassVar[str] = "Bayesian mean tracker and a bonus"
+
     n_options: int
     noise_variance: float = 1.0
     prior_variance: float | None = None
@@ -205,6 +115,8 @@ class KalmanFilter(CompiledModel):
     bonus: bool = True
     stickiness: bool = False
     bias: bool = False
+
+    optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
@@ -254,18 +166,20 @@ class KalmanFilter(CompiledModel):
         )
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, m0/tau and c/tau where they are estimated, gamma/tau, phi, b."""
-        names = ["inverse_temperature"]
-        names += ["initial_mean/temperature"] if self.initial_mean is None else []
-        names += ["centre/temperature"] if self.centre is None else []
-        names += ["uncertainty_bonus/temperature"] if self.bonus else []
-        return (*names, *control_names(self.n_options, self.stickiness, self.bias))
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """Weights that must be positive: tau > 0."""
-        return ("inverse_temperature",)
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, m0, c in units of rewards, gamma, the filter's numbers, then phi and b."""
+        names = ["initial_mean"] if self.initial_mean is None else []
+        names += ["centre"] if self.centre is None else []
+        names += ["uncertainty_bonus"] if self.bonus else []
+        unit = Transform("power", self.noise_variance, 1.0)
+        numbers = (
+            one
+            if one.name == "decay"
+            else Parameter(one.name.removeprefix("relative_"), shape=one, transform=unit)
+            for one in self._free_numbers(len(names))
+        )
+        controls = map(Parameter.weight, self.controls())
+        return (TEMPERATURE, *map(per_temperature, names), *numbers, *controls)
 
     @property
     def _filter(self) -> dict[str, float | None]:
@@ -278,20 +192,22 @@ class KalmanFilter(CompiledModel):
             "relative_drift_variance": None if drift is None else drift / unit,
         }
 
-    @cached_property
-    def shape(self) -> tuple[Shape, ...]:
-        """Prior variance, decay and drift variance, as far as they are estimated."""
+    def _free_numbers(self, bonus: int) -> tuple[Shape, ...]:
+        """Prior variance, decay and drift variance, as far as they are estimated.
+
+        `bonus`: the place of the bonus's weight, if there is one.
+        """
         names = [name for name, known in self._filter.items() if known is None]
         made = {
-            "relative_prior_variance": self._prior_variances,
+            "relative_prior_variance": lambda n_grid: self._prior_variances(n_grid, bonus),
             "decay": self._decays,
             "relative_drift_variance": self._drift_variances,
         }
         return tuple(made[name](N_GRID[len(names)]) for name in names)
 
-    def _prior_variances(self, n_grid: int) -> Shape:
+    def _prior_variances(self, n_grid: int, place: int) -> Shape:
         static = self.decay == 1 and self.drift_variance == 0
-        bonus = ("uncertainty_bonus", self._bonus) if self.bonus else None
+        bonus = ("uncertainty_bonus", place) if self.bonus else None
         shape = prior_variances(n_grid, static=static, bonus=bonus)
         both = self.initial_mean is None and self.bonus
         return replace(shape, low=LEAST_BESIDE_MEAN) if both else shape
@@ -320,49 +236,79 @@ class KalmanFilter(CompiledModel):
             at_high=Limit(np.inf, "the last reward of an option is believed wholly"),
         )
 
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau, m0, c in units of rewards, gamma, the filter's numbers, then phi and b."""
-        found = in_units_of_temperature(self.weights)
-        n_first = len(self.weights) - len(control_names(self.n_options, self.stickiness, self.bias))
-        shape = [
-            Natural("decay", "shape", q)
-            if s.name == "decay"
-            else Natural(s.name.removeprefix("relative_"), "shape", q, scale=self.noise_variance)
-            for q, s in enumerate(self.shape)
-        ]
-        return (*found[:n_first], *shape, *found[n_first:])
+    def controls(self) -> tuple[str, ...]:
+        """Stickiness and bias."""
+        return control_names(self.n_options, self.stickiness, self.bias)
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Means, their parts, standard deviations and controls; with derivatives."""
-        names = [s.name for s in self.shape]
-        record.check_options(self.n_options)
-        n_rows = int(record.lengths(which).sum())
-        n_planes = 1 + (len(names) if with_slopes else 0)
-        whole = empty(n_planes, n_rows, self.n_options, len(self.weights))
-        filters = np.empty((len(which), 3))
-        for a, (name, known) in enumerate(self._filter.items()):
-            filters[:, a] = psi[:, names.index(name)] if known is None else known
-        start, centre = self._start_and_centre()
-        noise_sd, noises = float(np.sqrt(self.noise_variance)), (1.0,) * self.n_options
-        own = lines_of_filter(tuple(start), tuple(centre), noise_sd, noises, n_planes)
-        index = [names.index(name) if name in names else -1 for name in self._filter]
-        restless = self.decay != 1.0 or self.drift_variance != 0.0
-        kalman(
-            record.told,
-            record.starts,
-            which,
-            in_lines(numbers_of_filter(filters, centre)),
-            np.array([*index, restless]),
-            np.array([self._column(name) for name in ("initial_mean", "centre")] + [self._bonus]),
-            room_for(record, which, own, whole.shape),
-            whole.shape,
-            whole.reshape(-1),
-        )
-        fill_controls(record, which, whole[0], self.stickiness, self.bias)
-        return whole[0], whole[1:] if with_slopes else None
+    def bindings(self) -> Mapping[str, float]:
+        """The filter's numbers that are known."""
+        return {name: known for name, known in self._filter.items() if known is not None}
+
+    def state(self) -> Mapping[str, Vector]:
+        """Means, with what an initial mean and a centre to be estimated add to them; variances."""
+        known, free = self._parts(self.initial_mean)
+        return {
+            "mean": np.full(self.n_options, known),
+            "of_initial": np.full(self.n_options, free),
+            "of_centre": np.zeros(self.n_options),
+            "variance": np.zeros(self.n_options),
+        }
+
+    def settings(self) -> Mapping[str, float]:
+        """Where means decay to; whether the world is restless; columns, -1 for none."""
+        at_start = self.centre == "initial_mean"
+        known, free = self._parts(self.initial_mean if at_start else self.centre)
+        return {
+            "n": self.n_options,
+            "centre": known,
+            "to_initial": free if at_start else 0.0,
+            "to_centre": 0.0 if at_start else free,
+            "sd": float(np.sqrt(self.noise_variance)),
+            "restless": int(self.decay != 1.0 or self.drift_variance != 0.0),
+            "initial_column": self._column("initial_mean"),
+            "centre_column": self._column("centre"),
+            "bonus_column": self._bonus,
+        }
+
+    @staticmethod
+    def start(s: Any, psi: Any, c: Any) -> None:
+        """The prior variance, in units of the noise."""
+        for i in range(c.n):
+            s.variance[i] = psi.relative_prior_variance
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Means, their parts, and standard deviations in units of rewards."""
+        for i in range(c.n):
+            x[i, 0] = s.mean[i]
+            if c.initial_column >= 0:
+                x[i, c.initial_column] = s.of_initial[i]
+            if c.centre_column >= 0:
+                x[i, c.centre_column] = s.of_centre[i]
+            if c.bonus_column >= 0:
+                # variances that decay to 0 have no root with a derivative
+                x[i, c.bonus_column] = c.sd * sqrt(s.variance[i]) if s.variance[i] > 0 else 0.0
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Bayes' rule for the option that was seen; then the world moves, whatever was seen."""
+        if e.choice >= 0 and e.reward == e.reward:
+            gain = s.variance[e.choice] / (1.0 + s.variance[e.choice])
+            kept = 1.0 / (1.0 + s.variance[e.choice])
+            s.mean[e.choice] += gain * (e.reward - s.mean[e.choice])
+            if c.initial_column >= 0:
+                s.of_initial[e.choice] *= kept
+            if c.centre_column >= 0:
+                s.of_centre[e.choice] *= kept
+            s.variance[e.choice] = gain
+        if c.restless == 1:
+            for i in range(c.n):
+                s.mean[i] = psi.decay * s.mean[i] + (1.0 - psi.decay) * c.centre
+                if c.initial_column >= 0:
+                    s.of_initial[i] = psi.decay * s.of_initial[i] + (1.0 - psi.decay) * c.to_initial
+                if c.centre_column >= 0:
+                    s.of_centre[i] = psi.decay * s.of_centre[i] + (1.0 - psi.decay) * c.to_centre
+                s.variance[i] = psi.decay * psi.decay * s.variance[i] + psi.relative_drift_variance
 
     def _column(self, name: str) -> int:
         """Where a weight in units of the temperature stands, or -1."""
@@ -373,31 +319,16 @@ class KalmanFilter(CompiledModel):
     def _bonus(self) -> int:
         return self._column("uncertainty_bonus")
 
-    def _start_and_centre(self) -> tuple[Vector, Vector]:
-        """Parts (b, f, g) of the mean before play, and of what it decays to."""
-        free = self.initial_mean is None
-        start = np.array([self.initial_mean or 0.0, 1.0 if free else 0.0, 0.0])
-        if self.centre == "initial_mean":
-            return start, start
-        if self.centre is None:
-            return start, np.array([0.0, 0.0, 1.0])
-        return start, np.array([self.centre, 0.0, 0.0])
+    @staticmethod
+    def _parts(mean: Any) -> tuple[float, float]:
+        """The known part of a mean, and how often it holds one that is estimated."""
+        return (0.0, 1.0) if mean is None else (float(mean), 0.0)
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> KalmanAgents:
-        """Agents who play so."""
-        known = {
-            "initial_mean": self.initial_mean,
-            "prior_variance": self.prior_variance,
-            "decay": self.decay,
-            "drift_variance": self.drift_variance,
-            "uncertainty_bonus": None if self.bonus else 0.0,
-        }
-        given = {name: value for name, value in known.items() if value is not None}
-        if self.centre != "initial_mean" and self.centre is not None:
-            given["centre"] = self.centre
-        return KalmanAgents.of(
-            self.n_options, n_agents, {**parameters, **given}, self.noise_variance
-        )
+    def agents(self, parameters: Mapping[str, float], n_agents: int) -> Any:
+        """Agents who play so; who knew the rewards before play would learn nothing."""
+        if self.prior_variance is None:
+            positive(parameters, "prior_variance")
+        return super().agents(parameters, n_agents)
 
     def __str__(self) -> str:
         words = [f"Kalman filter, {self.n_options} options"]

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, log
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion
 from penchant.tables.numbers import exact_floats
 
@@ -54,6 +54,9 @@ class KnownValues(Recursion):
     <Estimate converged: decision_noise=3.8321>
     """
 
+    in_brief: ClassVar[str] = "known values, cooling or not"
+    example: ClassVar[Mapping[str, Any]] = {"values": (0, 1)}
+
     values: Sequence[float]
     cooling: Literal["constant", "logarithmic", "power"] = "constant"
 
@@ -75,26 +78,11 @@ class KnownValues(Recursion):
             )
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, 1/nu or 1/tau_1."""
-        return (f"1/{NOISE_NAMES[self.cooling]}",)
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """Weights that must be positive."""
-        return self.weights
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """kappa, with power cooling."""
-        return (Shape("cooling_exponent", -1.0, 2.0),) if self.cooling == "power" else ()
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau, nu or tau_1, in units of values, and kappa."""
-        noise = Natural(NOISE_NAMES[self.cooling], "reciprocal", 0)
-        powers = [Natural(s.name, "shape", q) for q, s in enumerate(self.shape)]
-        return (noise, *powers)
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, nu or tau_1, in units of values; kappa, with power cooling."""
+        noise = NOISE_NAMES[self.cooling]
+        power = (Shape("cooling_exponent", -1.0, 2.0),) if self.cooling == "power" else ()
+        return (Parameter.reciprocal(noise, f"1/{noise}"), *power)
 
     def bindings(self) -> Mapping[str, float]:
         """kappa = 0 at constant temperature."""

@@ -26,41 +26,24 @@ values as chosen ones do, but are no choices: stickiness and the choice kernel p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.learning._kernels import (
-    BY_OUTCOME,
-    FICTITIOUS,
-    FORGETTING,
-    TIED,
-    learner,
-    lines_of_learner,
-)
-from penchant.models.learning._lines import CHOSEN, N_TOLD, REWARD
-from penchant.models.model import Habits, finite, positive, share, softmax
-from penchant.models.natural import Limit, Natural, Shape
+from penchant.models.parameters import Limit, Parameter, Row, Shape
 from penchant.models.record import (
-    CompiledModel,
-    Record,
     control_names,
     doubts_of_start,
-    empty,
-    fill_controls,
-    in_lines,
-    in_units_of_temperature,
     known_number,
-    room_for,
     start_words,
-    unfolded,
     with_starts,
 )
+from penchant.models.recursion import TEMPERATURE, Recursion, per_temperature
 
 Rate = float | None
 Tied = Literal["learning_rate"]
@@ -151,27 +134,6 @@ class LearningRates:
         """Whether all values move in proportion to a single rate, if it is small."""
         own = {self.gains, self.losses}
         return own == {"learning_rate"} and self.others in ("learning_rate", "forgetting", 0.0)
-
-    @cached_property
-    def index(self) -> IntVector:
-        """Which shape parameter each of the four rates is, or -1."""
-        names = self.estimated
-        return np.array([names.index(r) if isinstance(r, str) else -1 for r in self.all_four])
-
-    def at(self, psi: Matrix) -> Matrix:
-        """The four rates at each psi: (n_psi, 4)."""
-        known = [0.0 if isinstance(rate, str) else rate for rate in self.all_four]
-        found = np.empty((len(psi), 4))
-        found[:] = known
-        found[:, self.index >= 0] = psi[:, self.index[self.index >= 0]]
-        return found
-
-    def with_slopes(self, psi: Matrix, n_slopes: int) -> Matrix:
-        """The four rates, each with its derivatives in psi: (n_psi, 4 (1 + n_slopes))."""
-        found = np.empty((len(psi), 4, 1 + n_slopes))
-        found[:, :, 0] = self.at(psi)
-        found[:, :, 1:] = self.index[:, None] == np.arange(n_slopes)
-        return found.reshape(len(psi), 4 * (1 + n_slopes))
 
 
 def _limits(
@@ -276,95 +238,8 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, tuple | list) and len(value) == 2 and all(map(_is_share, value))
 
 
-@dataclass
-class QLearningAgents:
-    """The state of agents in play: values and traces of choices (n_agents, n_options)."""
-
-    values: Matrix
-    traces: Matrix
-    habits: Habits
-    temperature: float
-    kernel_weight: float
-    rates: dict[str, float]
-    initial_value: float
-    fictitious: bool
-    by_outcome: bool = False
-    tied: bool = False
-    agents: IntVector = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.agents = np.arange(len(self.values))
-
-    @classmethod
-    def of(
-        cls,
-        n_options: int,
-        n_agents: int,
-        parameters: Mapping[str, float],
-        *,
-        rates: LearningRates,
-        initial_value: float | None,
-        fictitious: bool,
-        by_outcome: bool = False,
-        tied: bool = False,
-    ) -> QLearningAgents:
-        """Agents before play.
-
-        Parameters
-        ----------
-        parameters
-            temperature, the rates that are estimated, and what the options of the model add.
-        rates
-            Each a number, or the name of a parameter.
-        initial_value
-            Value before play; None if it is a parameter.
-        fictitious
-            Whether options not taken learn the opposite, rather than forget.
-        by_outcome, tied
-            Whether the sign of the reward picks the rate; and whether that is the rate of options
-            not taken, too.
-        """
-        start = finite(parameters, "initial_value") if initial_value is None else initial_value
-        found = {
-            role: share(parameters, rate) if isinstance(rate, str) else rate
-            for role, rate in asdict(rates).items()
-        }
-        kernel = finite(parameters, "choice_kernel") if "choice_kernel" in parameters else 0.0
-        return cls(
-            values=np.full((n_agents, n_options), float(start)),
-            traces=np.zeros((n_agents, n_options)),
-            habits=Habits.of(parameters, n_agents, n_options),
-            temperature=positive(parameters, "temperature"),
-            kernel_weight=kernel,
-            rates=found,
-            initial_value=float(start),
-            fictitious=fictitious,
-            by_outcome=by_outcome,
-            tied=tied,
-        )
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
-        q = self.values / self.temperature + self.kernel_weight * self.traces
-        return softmax(q + self.habits.objective())
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Learn from the option each agent chose and the reward it received."""
-        error = rewards - self.values[self.agents, chosen]
-        good = rewards > 0 if self.by_outcome else error >= 0
-        rate = np.where(good, self.rates["gains"], self.rates["losses"])
-        taken = self.values[self.agents, chosen] + error * rate
-        elsewhere = -rewards[:, None] if self.fictitious else self.initial_value
-        others = rate[:, None] if self.tied else self.rates["others"]
-        self.values = self.values + others * (elsewhere - self.values)
-        self.values[self.agents, chosen] = taken
-        self.traces *= 1.0 - self.rates["trace"]
-        self.traces[self.agents, chosen] += self.rates["trace"]
-        self.habits.observe(chosen)
-
-
 @dataclass(frozen=True)
-class QLearning(CompiledModel):
+class QLearning(Recursion):
     """Softmax Q-learning: a number given is known, None is estimated.
 
     Parameters
@@ -410,6 +285,8 @@ class QLearning(CompiledModel):
     [('temperature', 0.2), ('learning_rate_positive', 0.5)]
     """
 
+    in_brief: ClassVar[str] = "Rescorla-Wagner, composable"
+
     n_options: int
     initial_value: float | None = 0.0
     learning_rate: Rate | Sequence[float] = None
@@ -447,116 +324,80 @@ class QLearning(CompiledModel):
     def _rates(self) -> LearningRates:
         return LearningRates.of(self)
 
-    @cached_property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, and what the options add: Q0/tau, kappa, phi, b."""
-        names = ["inverse_temperature"]
-        names += ["initial_value/temperature"] if self.initial_value is None else []
-        names += ["choice_kernel"] if self.choice_kernel else []
-        return (*names, *control_names(self.n_options, self.stickiness, self.bias))
-
     @property
-    def positive(self) -> tuple[str, ...]:
-        """Weights that must be positive: tau > 0."""
-        return ("inverse_temperature",)
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, Q0, the rates, then kappa, phi and b as they are."""
+        start = (per_temperature("initial_value"),) if self.initial_value is None else ()
+        trace = (Parameter.weight("choice_kernel"),) if self.choice_kernel else ()
+        rates = self._rates.shape(self.stickiness, 1 + len(start) if trace else -1)
+        return (TEMPERATURE, *start, *rates, *trace, *map(Parameter.weight, self.controls()))
 
     @property
     def smooth(self) -> bool:
         """Not with dual rates: where a reward equals the value, the other rate takes over."""
         return not (self._by_error and self._rates.estimated)
 
-    @cached_property
-    def shape(self) -> tuple[Shape, ...]:
-        """The rates that are estimated."""
-        return self._rates.shape(self.stickiness, self._column("choice_kernel"))
+    def controls(self) -> tuple[str, ...]:
+        """Stickiness and bias."""
+        return control_names(self.n_options, self.stickiness, self.bias)
 
-    @cached_property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau, Q0, the rates, then kappa, phi and b as they are."""
-        first, *others = in_units_of_temperature(self.weights)
-        n_values = int(self.initial_value is None)
-        rates = (Natural(name, "shape", q) for q, name in enumerate(self._rates.estimated))
-        return (first, *others[:n_values], *rates, *others[n_values:])
+    def bindings(self) -> Mapping[str, float | str]:
+        """The rate of everything that is learnt: a number, or the name of a shape parameter."""
+        return asdict(self._rates)
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Values before every event, and what the options add; with derivatives in the rates."""
-        rates = self._rates
-        n_slopes = len(rates.estimated) if with_slopes else 0
-        if self._is_plain:
-            return self._values_alone(record, which, rates.with_slopes(psi, n_slopes), n_slopes)
-        record.check_options(self.n_options)
-        n_rows = int(record.lengths(which).sum())
-        whole = empty(1 + n_slopes, n_rows, self.n_options, len(self.weights))
-        start, others = float(self.initial_value or 0.0), self._others
-        own = lines_of_learner(self.n_options, others % BY_OUTCOME, start, len(whole))
-        learner(
-            record.told,
-            record.starts,
-            which,
-            in_lines(rates.with_slopes(psi, n_slopes)),
-            others,
-            np.array([self._column("initial_value/temperature"), self._column("choice_kernel")]),
-            room_for(record, which, own, whole.shape),
-            whole.shape,
-            whole.reshape(-1),
-        )
-        x, dx = whole[0], whole[1:]
-        fill_controls(record, which, x, self.stickiness, self.bias)
-        return x, dx if with_slopes else None
+    def state(self) -> Mapping[str, Vector]:
+        """Values, what an initial value to be estimated adds to them, and the trace of choices."""
+        n = self.n_options
+        values = np.full(n, float(self.initial_value or 0.0))
+        return {"value": values, "of_initial": np.ones(n), "trace": np.zeros(n)}
 
-    @cached_property
-    def _is_plain(self) -> bool:
-        """Whether nothing is learnt but the values of two options, when they are taken."""
-        return self.n_options == 2 and len(self.weights) == 1 and self._others == 0
+    def settings(self) -> Mapping[str, float]:
+        """Which rules hold; the initial value; columns, -1 for none."""
+        return {
+            "n": self.n_options,
+            "initial": float(self.initial_value or 0.0),
+            "by_outcome": int(self.dual_rates == "outcome"),
+            "forgets": int(self.forgetting != 0.0),
+            "fictitious": int(self.fictitious != 0.0),
+            # options not taken move at that of two rates which the option taken has
+            "tied": int(bool(self.dual_rates) and self.fictitious == "learning_rate"),
+            "initial_column": self._column("initial_value/temperature"),
+            "trace_column": self._column("choice_kernel"),
+        }
 
-    def _values_alone(
-        self, record: Record, which: IntVector, rates: Matrix, n_slopes: int
-    ) -> tuple[Matrix, Matrix | None]:
-        """The same of a learner that is plain; rates (n_pairs, ...) with their slopes."""
-        n = 2 * (1 + n_slopes)
-        before = np.zeros(n)
-        before[:: 1 + n_slopes] = self.initial_value
-        return unfolded(
-            record,
-            "rates",
-            which,
-            np.ascontiguousarray(rates[:, :n]),
-            before,
-            n_slopes,
-            lambda: record.told.reshape(-1, N_TOLD).T[[CHOSEN, REWARD]],
-        )
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Values of all options, their part in the initial value, and traces of choices."""
+        for i in range(c.n):
+            x[i, 0] = s.value[i]
+            if c.initial_column >= 0:
+                x[i, c.initial_column] = s.of_initial[i]
+            if c.trace_column >= 0:
+                x[i, c.trace_column] = s.trace[i]
 
-    @property
-    def _others(self) -> int:
-        """What becomes of options not taken, and what picks the rate."""
-        rule = FORGETTING if self.forgetting != 0.0 else 0
-        if self.fictitious != 0.0:
-            rule = TIED if self._tied else FICTITIOUS
-        return rule + (BY_OUTCOME if self.dual_rates == "outcome" else 0)
-
-    @property
-    def _tied(self) -> bool:
-        """Whether options not taken move at that of two rates which the option taken has."""
-        return bool(self.dual_rates) and self.fictitious == "learning_rate"
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Delta rule for the option taken; forgetting or fictitious learning for the others."""
+        is_gain = e.reward > 0 if c.by_outcome == 1 else e.reward >= s.value[e.choice]
+        rate = psi.gains if is_gain else psi.losses
+        s.value[e.choice] += rate * (e.reward - s.value[e.choice])
+        if c.initial_column >= 0:
+            s.of_initial[e.choice] += rate * (0.0 - s.of_initial[e.choice])
+        if c.forgets == 1 or c.fictitious == 1:
+            slower = rate if c.tied == 1 else psi.others
+            for i in range(c.n):
+                if i != e.choice:
+                    away = c.initial if c.forgets == 1 else -e.reward
+                    s.value[i] += slower * (away - s.value[i])
+                    if c.initial_column >= 0:
+                        s.of_initial[i] += slower * (c.forgets - s.of_initial[i])
+        if c.trace_column >= 0 and e.is_choice == 1:
+            for i in range(c.n):
+                s.trace[i] += psi.trace * ((1.0 if i == e.choice else 0.0) - s.trace[i])
 
     def _column(self, weight: str) -> int:
         """Where the variable of a weight stands, or -1."""
         return self.weights.index(weight) if weight in self.weights else -1
-
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> QLearningAgents:
-        """Agents who play so."""
-        return QLearningAgents.of(
-            self.n_options,
-            n_agents,
-            parameters,
-            rates=self._rates,
-            initial_value=self.initial_value,
-            fictitious=self.fictitious != 0.0,
-            by_outcome=self.dual_rates == "outcome",
-            tied=self._tied,
-        )
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Values before each event, and the trace of choices if there is one."""

@@ -17,24 +17,23 @@ A decision without a choice changes nothing; options shown count as observed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import log, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Row
 from penchant.models.record import (
     control_names,
     doubts_of_start,
-    in_units_of_temperature,
     known_number,
     start_words,
     with_starts,
 )
-from penchant.models.recursion import Recursion
+from penchant.models.recursion import TEMPERATURE, Recursion, per_temperature
 
 
 @dataclass(frozen=True)
@@ -65,12 +64,12 @@ class UCB1(Recursion):
     <Estimate converged: temperature=0.19071, exploration=0.58495>
     """
 
+    in_brief: ClassVar[str] = "mean rewards and a bonus by counts"
+
     n_options: int
     initial_value: float | None = 0.0
     stickiness: bool = False
     bias: bool = False
-
-    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
@@ -78,20 +77,11 @@ class UCB1(Recursion):
             known_number(self.initial_value, "initial_value", "Give None to estimate it.")
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, v0/tau if it is estimated, gamma/tau, phi, b."""
-        start = ("initial_value/temperature",) if self.initial_value is None else ()
-        return ("inverse_temperature", *start, "exploration/temperature", *self.controls())
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """Weights that must be positive: tau > 0."""
-        return ("inverse_temperature",)
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
+    def parameters(self) -> tuple[Row, ...]:
         """tau, v0 and gamma in units of rewards; phi and b in log-odds."""
-        return tuple(in_units_of_temperature(self.weights))
+        start = (per_temperature("initial_value"),) if self.initial_value is None else ()
+        bonus = per_temperature("exploration")
+        return (TEMPERATURE, *start, bonus, *map(Parameter.weight, self.controls()))
 
     def controls(self) -> tuple[str, ...]:
         """Stickiness and biases."""

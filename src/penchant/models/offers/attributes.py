@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -10,86 +10,127 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint
-from penchant.models.model import Described, natural_parameters
+from penchant.models.model import Described, natural_parameters, weights_and_shape
 from penchant.models.natural import Natural, Shape
-from penchant.models.record import CompiledModel, Record, empty
-from penchant.softmax._simd import LANES
-
-Prepared = tuple[Matrix, ...]  # what does not depend on psi
-Pairs = tuple[IntVector, IntVector, Matrix]  # where each person starts, which person, at which psi
+from penchant.models.offers.offers import Offers
+from penchant.models.offers.program import OfferDeclarations, offer_program
+from penchant.models.record import CompiledModel, Record
 
 
-class StaticModel(CompiledModel):
-    """Base of models of `Offers`: they define `fill` and `option_values`.
+class OfferModel(CompiledModel):
+    """Base of models of `Offers`, which define `features`: see `penchant.models.offers.program`.
 
     Attributes
     ----------
     attributes
         What must be known of every option.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> class Regret(pn.models.OfferModel):
+    ...     attributes = ("gain", "cost")
+    ...     weights = ("inverse_temperature",)
+    ...     shape = (pn.models.Shape("curvature", 0.1, 3.0),)
+    ...     @staticmethod
+    ...     def features(o, psi, c, x):
+    ...         x[0] = o.gain - o.cost ** psi.curvature
+    >>> decisions = pn.Offers([0], {"gain": [[5.0, 9.0]], "cost": [[2.0, 3.0]]})
+    >>> Regret().explanatory(decisions, 2.0).round(9).tolist()
+    [[[1.0], [0.0]]]
     """
 
     attributes: ClassVar[tuple[str, ...]]
     weights: Any
     shape: Any
+    features: ClassVar[Callable[..., None]]
 
-    def prepare(self, offers: Described) -> Prepared:
-        """What `fill` needs of the attributes of all decisions, whatever psi is."""
-        return tuple(offers[name] for name in self.attributes)
+    def fields(self, offers: Described) -> Described:
+        """What `features` reads of all options as o, whatever psi is: (n, n_options) each.
 
-    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
-        """Fill the variables, and the slopes if they have rows.
-
-        Parameters
-        ----------
-        prepared
-            What `prepare` made of the offers.
-        pairs
-            Where the decisions of each person start, which person, and at which psi.
-        x, slopes
-            (rows, n_options, n_weights), and the same for every shape parameter.
+        Fields with several outcomes are (n, n_options, n_outcomes).
         """
-        raise NotImplementedError
+        return {name: offers[name] for name in self.attributes}
 
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """Value of every option in natural parameters; a simulation divides it by temperature."""
-        raise NotImplementedError
+    def settings(self) -> Mapping[str, float]:
+        """Numbers of the model that `features` reads as c."""
+        return {}
+
+    def bindings(self) -> Mapping[str, float]:
+        """Fields of psi that are no shape parameters."""
+        return {}
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
-        """What every option is worth; not known where a ratio of weights is infinite."""
-        natural = natural_parameters(self)
-        parameters = {n.name: n.value(theta, psi) for n in natural}
-        if not all(np.isfinite(parameters[n.name]) for n in natural if n.is_ratio):
-            offered = np.asarray(next(iter(episode.offers.values())))
-            return {"value": np.full(offered.shape[:2], np.nan)}
-        return {"value": self.option_values(episode.offers, parameters)}
+        """What every option is worth; not known where the temperature is infinite."""
+        tempered = any(one.name == "temperature" for one in natural_parameters(self))
+        scale = (theta[0] or np.nan) if tempered else 1.0
+        return {"value": self.explanatory(episode, *psi) @ (theta / scale)}
 
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
-        """Variables of person which[k] at psi[k], one after another; see `CompiledModel`."""
-        offers = record.offers
-        if not set(self.attributes) <= set(offers):
+        """Attributes of person which[k] at psi[k], one after another; see `CompiledModel`."""
+        self.check_attributes(record)
+        program, arrays, numbers = record.kept(self, lambda: self._prepared(record))
+        n_rows = int(record.lengths(which).sum())
+        n_options = record.offers[self.attributes[0]].shape[1]
+        x = np.empty((n_rows, n_options, len(self.weights)))
+        given = (
+            n_options,
+            record.starts,
+            which,
+            np.ascontiguousarray(psi),
+            *arrays,
+            *numbers,
+            x.reshape(-1),
+        )
+        slopes = np.empty((psi.shape[1], *x.shape)) if with_slopes else None
+        if slopes is None or not len(slopes):
+            program.attributes(*given)
+        else:
+            program.attributes_and_slopes(*given, slopes.reshape(len(slopes), -1))
+        return x, slopes
+
+    def check_attributes(self, record: Record) -> None:
+        """Raise an error unless all offers have what the model must know."""
+        if not set(self.attributes) <= set(record.offers):
             for decisions in record.episodes:
                 check_attributes(decisions, self.attributes, type(self).__name__)
-        n_rows = int(record.lengths(which).sum())
-        x = empty(n_rows, offers[self.attributes[0]].shape[1], len(self.weights))
-        slopes = empty(psi.shape[1], n_rows if with_slopes else 0, *x.shape[1:])
-        if self not in record.prepared:
-            record.prepared[self] = self.prepare(offers)
-        pairs = record.starts, which, np.ascontiguousarray(psi)
-        self.fill(record.prepared[self], pairs, x, slopes)
-        return x, slopes if with_slopes else None
+
+    def _prepared(self, record: Record) -> tuple[Any, list[Any], list[float]]:
+        """Compiled loops of the model, and what they take of all options, whatever psi is."""
+        vectors, outcomes = _end_to_end(self.fields(record.offers))
+        settings = self.settings()
+        shape = tuple(one.name for one in self.shape)
+        whole = tuple((name, v) for name, v in settings.items() if isinstance(v, int))
+        declared = OfferDeclarations(shape, outcomes, whole, len(self.weights))
+        program = offer_program(type(self).__name__, type(self).features, declared)
+        known = {**settings, **self.bindings()}
+        numbers = [float(known[name]) for name in (*program.fixed, *program.settings)]
+        arrays = [vectors[name] for name in program.fields]
+        n_rows = int(np.prod(record.offers[self.attributes[0]].shape[:2]))
+        parts = np.empty((program.n_parts, n_rows))
+        program.module.prepare(n_rows, *arrays, *numbers, parts)
+        return program.module, [*arrays, parts], numbers
 
 
-def side_by_side(*attributes: Matrix) -> Matrix:
-    """Attributes as rows, one option of a decision after another: (n_attributes, n)."""
-    return np.stack([attribute.reshape(-1) for attribute in attributes])
+def _end_to_end(
+    fields: Described,
+) -> tuple[dict[str, Vector], tuple[tuple[str, int], ...]]:
+    """Fields as vectors, option after option; numbers of outcomes, 0 without an axis of them."""
+    vectors = {
+        name: np.ascontiguousarray(values, dtype=np.float64).reshape(-1)
+        for name, values in fields.items()
+    }
+    outcomes = ((name, v.shape[2] if v.ndim == 3 else 0) for name, v in fields.items())
+    return vectors, tuple(outcomes)
 
 
-def blocks_for(pairs: Pairs, width: int, n_rooms: int = 1) -> Matrix:
-    """Rooms for `width` numbers of every decision of any person, in whole blocks of eight."""
-    longest = int(np.diff(pairs[0]).max(initial=0))
-    return np.zeros((n_rooms, -(-longest * width // LANES) * LANES))
+def option_values(model: Any, offers: Described, parameters: Mapping[str, float]) -> Matrix:
+    """Value of every option in natural parameters; a simulation divides it by temperature."""
+    nobody = Offers(np.zeros(len(next(iter(offers.values())))), offers)
+    theta, psi = weights_and_shape(model, {**parameters, "temperature": 1.0})
+    return np.asarray(model.explanatory(nobody, *psi)) @ theta
 
 
 def check_attributes(decisions: Any, wanted: tuple[str, ...], whose: str) -> None:
@@ -109,58 +150,23 @@ def check_attributes(decisions: Any, wanted: tuple[str, ...], whose: str) -> Non
 
 
 TEMPERATURE = Natural("temperature", "reciprocal", 0)
-AT_ONCE = 4096  # decisions whose numbers stay in the cache
 
 
-class ColumnModel(StaticModel):
-    """Base of models whose first weight is 1/tau, and whose others are ratios to it.
+class LinearModel(OfferModel):
+    """Base of models without a shape: they define `columns`, the attributes as they are."""
 
-    They define `columns`, `column_slopes` where there are shape parameters, and `option_values`, by
-    which people are simulated: the equation in natural parameters, apart from the columns.
-    """
-
-    weights: tuple[str, ...]
-
-    def columns(self, offers: Described, psi: Any) -> Matrix:
-        """Variables (n, n_options, n_weights) of some decisions, each at a psi of its own.
-
-        psi[a] is (n, 1): shape parameter a at every decision.
-        """
+    def columns(self, offers: Described) -> Matrix:
+        """Attributes of all options: (n, n_options, n_weights)."""
         raise NotImplementedError
 
-    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
-        """Their derivatives in each shape parameter, (n_shape, n, n_options, n_weights)."""
-        raise NotImplementedError
-
-    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
-        """The columns of every person at every psi, of many pairs at once."""
-        starts, which, psi = pairs
-        counts = np.diff(starts)[which]
-        ends = np.cumsum(counts)
-        first = 0
-        while first < len(which):
-            begin = ends[first] - counts[first]
-            last = max(first + 1, int(np.searchsorted(ends, begin + AT_ONCE, side="right")))
-            some, mine = slice(first, last), slice(begin, ends[last - 1])
-            skipped = starts[which[some]] - (ends[some] - counts[some])
-            rows = np.arange(mine.start, mine.stop) + np.repeat(skipped, counts[some])
-            described = zip(self.attributes, prepared, strict=True)
-            offers = {name: np.take(values, rows, axis=0) for name, values in described}
-            at = np.repeat(psi[some], counts[some], axis=0).T[:, :, None]
-            x[mine] = self.columns(offers, at)
-            if slopes.shape[1]:
-                slopes[:, mine] = self.column_slopes(offers, at)
-            first = last
-
-
-class LinearModel(StaticModel):
-    """Base of models without a shape: `prepare` gives their columns as they are."""
-
-    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
         """Those of the decisions asked for."""
-        starts, which, _ = pairs
-        rows = np.concatenate([np.arange(starts[e], starts[e + 1]) for e in which])
-        x[:] = prepared[0][rows]
+        self.check_attributes(record)
+        every = record.kept(self, lambda: self.columns(record.offers))
+        rows = np.concatenate([np.arange(record.starts[e], record.starts[e + 1]) for e in which])
+        return every[rows], np.empty((0, len(rows), *every.shape[1:])) if with_slopes else None
 
 
 def ratios(*names: str) -> tuple[Natural, ...]:
@@ -230,18 +236,10 @@ class Attributes(LinearModel):
             for i, name in enumerate(self.attributes)
         )
 
-    def prepare(self, offers: Described) -> Prepared:
+    def columns(self, offers: Described) -> Matrix:
         """The attributes, what it costs with a minus."""
         columns = [-offers[name] if name == self.price else offers[name] for name in self.weights]
-        return (np.stack(columns, axis=-1),)
-
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """What the attributes are worth together, in units of the objective."""
-        if self.price is None:
-            return np.asarray(sum(parameters[name] * offers[name] for name in self.attributes))
-        others = (name for name in self.attributes if name != self.price)
-        worth = sum((parameters[f"{n}_worth"] * offers[n] for n in others), -offers[self.price])
-        return np.asarray(parameters[f"{self.price}_sensitivity"] * worth)
+        return np.stack(columns, axis=-1)
 
     def __str__(self) -> str:
         worth = "" if self.price is None else f", worth in {self.price}"

@@ -19,31 +19,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from math import log
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers._kernels import of_stakes, stakes_seen
-from penchant.models.offers.attributes import (
-    LinearModel,
-    Pairs,
-    Prepared,
-    blocks_for,
-    ratios,
-    shapes,
-)
-from penchant.models.record import empty
-from penchant.softmax._simd import LANES
+from penchant.models.offers.attributes import OfferModel, ratios, shapes
 
 HUNDRED = 100.0
 
 
 @dataclass(frozen=True)
-class CambridgeGamble(LinearModel):
+class CambridgeGamble(OfferModel):
     """The Cambridge gamble, of which the stakes and the colours are two fits.
 
     part="stakes": theta = (1/tau, beta/tau), psi = rho. Each option has `stake`, the share of the
@@ -70,6 +60,8 @@ class CambridgeGamble(LinearModel):
     >>> {p.name: round(p.estimate, 1) for p in pn.fit(play, model).parameters}
     {'probability_distortion': 1.4, 'colour_bias': 0.5}
     """
+
+    in_brief: ClassVar[str] = "stakes that are shown in turn; colours"
 
     part: Literal["stakes", "colours"] = "stakes"
 
@@ -112,8 +104,8 @@ class CambridgeGamble(LinearModel):
             Natural("colour_bias", "share", 1),
         )
 
-    def prepare(self, offers: Described) -> tuple[Matrix, ...]:
-        """The attributes, if chances are chances."""
+    def fields(self, offers: Described) -> Described:
+        """What a gain is worth, what is left after a loss; of colours which one is the first."""
         p = offers["probability"]
         low = 0.0 if self.part == "stakes" else np.nextafter(0.0, 1.0)
         if not ((p >= low) & (p <= 1.0 - low)).all():
@@ -122,34 +114,25 @@ class CambridgeGamble(LinearModel):
                 f"{p.min():g} to {p.max():g}. Give shares of boxes."
             )
         if self.part == "colours":
-            first = np.zeros(p.shape)
-            first[:, 0] = 1.0
-            return (np.stack([np.log(p), first], axis=-1),)
-        points, stake, delay = offers["points"], offers["stake"], offers["delay"]
-        worth = empty(2, -(-p.size // LANES) * LANES)
-        worth[:, p.size :] = 1.0
-        stakes_seen(p.reshape(-1), points.reshape(-1) / HUNDRED, stake.reshape(-1), *worth)
-        return (worth, p.reshape(-1), delay.reshape(-1))
+            return {"probability": p, "first": np.arange(p.shape[1]) == np.zeros((len(p), 1))}
+        points, stake = offers["points"] / HUNDRED, offers["stake"]
+        won = p * np.log(1.0 + points * (1.0 + stake))
+        lost = points * (1.0 - stake)
+        return {"probability": p, "delay": offers["delay"], "won": won, "lost": lost}
 
-    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+    def settings(self) -> Mapping[str, int]:
+        """Whether stakes are chosen."""
+        return {"stakes": int(self.part == "stakes")}
+
+    @staticmethod
+    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
         """Expected utility and minus the delay; or log p, and 1 for the first colour."""
-        if self.part == "colours":
-            super().fill(prepared, pairs, x, slopes)
-            return
-        (room,) = blocks_for(pairs, x.shape[1]) + 1.0
-        of_stakes(*prepared, *pairs, x.shape[1], room, x.reshape(-1), slopes.reshape(-1))
-
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """What a stake is worth; of a colour its odds, distorted and biased, in logarithms."""
-        p = np.asarray(offers["probability"])
-        if self.part == "colours":
-            bias = parameters["colour_bias"]
-            biased = np.array([1.0 - bias, bias])
-            return np.asarray(np.log(biased * p ** parameters["probability_distortion"]))
-        points, stake = np.asarray(offers["points"]) / HUNDRED, np.asarray(offers["stake"])
-        lost = parameters["loss_sensitivity"] * (points - points * stake)
-        utility = p * np.log(1.0 + points + points * stake) + (1.0 - p) * np.log(1.0 + lost)
-        return np.asarray(utility - parameters["impatience"] * np.asarray(offers["delay"]))
+        if c.stakes == 1:
+            x[0] = o.won + (1.0 - o.probability) * log(1.0 + psi.loss_sensitivity * o.lost)
+            x[1] = -o.delay
+        else:
+            x[0] = log(o.probability)
+            x[1] = o.first
 
     def __str__(self) -> str:
         return f"Cambridge gamble, {self.part}"

@@ -14,26 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers._kernels import beside_peers, by_odds
-from penchant.models.offers.attributes import (
-    TEMPERATURE,
-    ColumnModel,
-    Pairs,
-    Prepared,
-    StaticModel,
-    blocks_for,
-    ratios,
-    shapes,
-    side_by_side,
-)
+from penchant.models.offers.attributes import TEMPERATURE, OfferModel, ratios, shapes
 from penchant.models.offers.discounting import N_RATES, RATES
 from penchant.models.offers.gambles import CURVATURE
 
@@ -41,7 +29,7 @@ ODDS = (1e-4, 1e4)
 
 
 @dataclass(frozen=True)
-class ProbabilityDiscounting(StaticModel):
+class ProbabilityDiscounting(OfferModel):
     """Probability discounting: V = A / (1 + h odds), odds = (1 - p) / p (Rachlin et al. 1991).
 
     theta = 1/tau, psi = h: 1 is the expected value, more is averse to risks. With delays V = A /
@@ -63,6 +51,8 @@ class ProbabilityDiscounting(StaticModel):
     >>> pn.models.ProbabilityDiscounting().explanatory(decisions, 1.0)[0, :, 0].tolist()
     [9.0, 5.0]
     """
+
+    in_brief: ClassVar[str] = "A / (1 + h odds against)"
 
     delays: bool = False
     odds: tuple[float, float] = ODDS
@@ -91,24 +81,17 @@ class ProbabilityDiscounting(StaticModel):
         """Temperature, and the rates."""
         return (TEMPERATURE, *shapes(*(s.name for s in self.shape)))
 
-    def prepare(self, offers: Described) -> Prepared:
-        """A p, p, and 1 - p, with delays."""
-        amount, p, *delays = super().prepare(offers)
-        return (side_by_side(amount * p, p, 1.0 - p, *delays),)
+    def settings(self) -> Mapping[str, int]:
+        """Whether amounts come after delays."""
+        return {"delays": int(self.delays)}
 
-    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
-        """V; - V odds / (1 + h odds), and - V D / (1 + k D)."""
-        steep = slopes.reshape(len(slopes), slopes.shape[1] * x.shape[1])
-        by_odds(*prepared, *pairs, x.shape[1], x.reshape(-1), steep)
-
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """A / (1 + h odds), and less after a delay; nothing where it never comes."""
-        amount, p = np.asarray(offers["amount"]), np.asarray(offers["probability"])
-        odds = np.divide(1.0 - p, p, out=np.full(p.shape, np.inf), where=p > 0)
-        value = np.where(p > 0, amount / (1.0 + parameters["odds_rate"] * odds), 0.0)
-        if self.delays:
-            value = value / (1.0 + parameters["discount_rate"] * np.asarray(offers["delay"]))
-        return np.asarray(value)
+    @staticmethod
+    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+        """A p / (p + h (1 - p)), which is A / (1 + h odds), over 1 + k D."""
+        value = o.amount * o.probability / (o.probability + psi.odds_rate * (1.0 - o.probability))
+        if c.delays == 1:
+            value /= 1.0 + psi.discount_rate * o.delay
+        x[0] = value
 
     def __str__(self) -> str:
         said = "A / ((1 + k D) (1 + h odds))" if self.delays else "A / (1 + h odds)"
@@ -116,7 +99,7 @@ class ProbabilityDiscounting(StaticModel):
 
 
 @dataclass(frozen=True)
-class Ambiguity(ColumnModel):
+class Ambiguity(OfferModel):
     """Ambiguity aversion: V = (p - beta a / 2) v^alpha (Levy et al. 2010).
 
     a is the share of chances that is hidden. theta = (1/tau, beta/tau), psi = alpha, the curvature
@@ -136,6 +119,8 @@ class Ambiguity(ColumnModel):
     [2.0, -1.0]
     """
 
+    in_brief: ClassVar[str] = "hidden chances (Levy)"
+
     kind: Literal["linear", "exponential"] = "linear"
 
     attributes = ("amount", "probability", "ambiguity")
@@ -148,7 +133,7 @@ class Ambiguity(ColumnModel):
             )
 
     @property
-    def weights(self) -> tuple[str, ...]:  # type: ignore[override]  # by kind
+    def weights(self) -> tuple[str, ...]:
         """1/tau, and beta/tau."""
         linear = ("ambiguity_weight",) if self.kind == "linear" else ()
         return ("inverse_temperature", *linear)
@@ -167,39 +152,28 @@ class Ambiguity(ColumnModel):
             return (*ratios("ambiguity_aversion"), *shapes("curvature"))
         return (TEMPERATURE, *shapes("curvature", "ambiguity_aversion"))
 
-    def columns(self, offers: Described, psi: Any) -> Matrix:
-        """p v^alpha and -(a / 2) v^alpha; or p^(1 + beta a) v^alpha."""
-        utility = offers["amount"] ** psi[0]
-        p, a = offers["probability"], offers["ambiguity"]
-        if self.kind == "linear":
-            return np.stack([p * utility, -0.5 * a * utility], axis=-1)
-        return np.asarray((p ** (1.0 + psi[1] * a) * utility)[:, :, None])
-
-    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
-        """Times log v, and times a log p."""
-        x, v = self.columns(offers, psi), offers["amount"]
-        by_alpha = x * np.log(np.where(v > 0, v, 1.0))[:, :, None]
-        if self.kind == "linear":
-            return np.asarray(by_alpha[None])
-        p = offers["probability"]
-        log_p = np.log(np.where(p > 0, p, 1.0))
-        return np.stack([by_alpha, x * (offers["ambiguity"] * log_p)[:, :, None]])
-
-    def prepare(self, offers: Described) -> tuple[Matrix, ...]:
+    def fields(self, offers: Described) -> Described:
         """The attributes, if amounts are gains."""
         if (offers["amount"] < 0).any():
             raise DataError(
                 "offers['amount'] must not be negative for Ambiguity; got "
                 f"{offers['amount'].min():g}. Fit gains and losses apart."
             )
-        return super().prepare(offers)
+        return super().fields(offers)
 
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """(p - beta a / 2) v^alpha, or p^(1 + beta a) v^alpha."""
-        beta, a = parameters["ambiguity_aversion"], np.asarray(offers["ambiguity"])
-        p = np.asarray(offers["probability"])
-        chance = p - beta * a / 2.0 if self.kind == "linear" else p ** (1.0 + beta * a)
-        return np.asarray(chance * np.asarray(offers["amount"]) ** parameters["curvature"])
+    def settings(self) -> Mapping[str, int]:
+        """Whether ambiguity aversion is a weight."""
+        return {"is_linear": int(self.kind == "linear")}
+
+    @staticmethod
+    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+        """p v^alpha and -(a / 2) v^alpha; or p^(1 + beta a) v^alpha."""
+        utility = o.amount**psi.curvature
+        if c.is_linear == 1:
+            x[0] = o.probability * utility
+            x[1] = -0.5 * o.ambiguity * utility
+        else:
+            x[0] = o.probability ** (1.0 + psi.ambiguity_aversion * o.ambiguity) * utility
 
     def __str__(self) -> str:
         said = "(p - beta a / 2) v^alpha" if self.kind == "linear" else "p^(1 + beta a) v^alpha"
@@ -207,7 +181,7 @@ class Ambiguity(ColumnModel):
 
 
 @dataclass(frozen=True)
-class PeerInfluence(StaticModel):
+class PeerInfluence(OfferModel):
     """Choices of peers: expected utility, and a bonus for what others took (Chung et al. 2015).
 
     V = p H^rho + (1 - p) L^rho, plus the influence of peers for the safe option (the first) in
@@ -223,6 +197,8 @@ class PeerInfluence(StaticModel):
     [[4.5, 0.0], [4.0, 1.0]]
     """
 
+    in_brief: ClassVar[str] = "gambles, and what others took"
+
     attributes = ("high", "low", "probability", "condition")
     weights = ("inverse_temperature", "influence_weight")
     positive = ("inverse_temperature",)
@@ -233,33 +209,20 @@ class PeerInfluence(StaticModel):
         """Curvature of utility."""
         return (CURVATURE,)
 
-    def prepare(self, offers: Described) -> Prepared:
-        """Chances and logarithms of the amounts, and 1 for what peers took."""
-        p, condition = offers["probability"], offers["condition"]
-        taken = np.zeros(p.shape)
+    def fields(self, offers: Described) -> Described:
+        """The attributes, and 1 for what peers took."""
+        condition = offers["condition"]
+        taken = np.zeros(condition.shape)
         taken[:, 0] = condition[:, 0] == 1
         taken[:, -1] = condition[:, -1] == 3
-        outcomes = []
-        for chance, amount in ((p, offers["high"]), (1.0 - p, offers["low"])):
-            gained = np.where(
-                amount < 0, np.nan, chance * (amount > 0)
-            )  # of losses nothing is known
-            outcomes += [gained, np.log(np.where(amount > 0, amount, 1.0))]
-        return (side_by_side(*outcomes, taken),)
+        return {**super().fields(offers), "taken": taken}
 
-    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
-        """Expected utility, its slope, and what peers took."""
-        rooms = blocks_for(pairs, x.shape[1], 2)
-        beside_peers(*prepared, *pairs, x.shape[1], rooms, x.reshape(-1), slopes.reshape(-1))
-
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """p H^rho + (1 - p) L^rho, and the bonus of what peers took."""
-        rho, p = parameters["curvature"], np.asarray(offers["probability"])
-        value = p * np.asarray(offers["high"]) ** rho
-        value = value + (1.0 - p) * np.asarray(offers["low"]) ** rho
-        took = np.array([1.0, *[np.nan] * (p.shape[1] - 2), 3.0])
-        shown = np.asarray(offers["condition"]) == took
-        return np.asarray(value + parameters["peer_influence"] * shown)
+    @staticmethod
+    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+        """Expected utility, of losses not known, and what peers took."""
+        p = o.probability
+        x[0] = p * o.high**psi.curvature + (1.0 - p) * o.low**psi.curvature
+        x[1] = o.taken
 
     def __str__(self) -> str:
         return "expected utility and what peers took"

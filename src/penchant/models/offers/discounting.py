@@ -13,24 +13,16 @@ one of these intervals, whatever their temperature.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from math import exp, log
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from penchant._typing import BoolVector, Matrix, Vector
-from penchant.models.model import Described
+from penchant._typing import BoolVector, Vector
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers import _kernels
-from penchant.models.offers.attributes import (
-    Pairs,
-    Prepared,
-    StaticModel,
-    blocks_for,
-    check_attributes,
-    side_by_side,
-)
+from penchant.models.offers.attributes import OfferModel, check_attributes
 
 Option = tuple[Vector, Vector]  # amount and delay
 
@@ -95,7 +87,7 @@ TEMPERATURE = Natural("temperature", "reciprocal", 0)
 RATE = Natural("discount_rate", "shape", 0)
 
 
-class _OneRate(StaticModel):
+class _OneRate(OfferModel):
     """One weight and one rate: V = A f(k D), with f falling from 1."""
 
     attributes = ("amount", "delay")
@@ -108,10 +100,6 @@ class _OneRate(StaticModel):
     def shape(self) -> tuple[Shape, ...]:
         """The discount rate, on a logarithmic scale."""
         return (Shape("discount_rate", *self.rates, scale="log", n_grid=N_RATES),)
-
-    def prepare(self, offers: Described) -> Prepared:
-        """Amounts and delays."""
-        return (side_by_side(*super().prepare(offers)),)
 
     def indifferent_at(self, one: Option, other: Option) -> Vector:
         """Rate at which two options, each (amount, delay), are worth the same; NaN for none."""
@@ -158,22 +146,20 @@ class HyperbolicDiscounting(_OneRate):
     [[50.0], [12.9]]
     """
 
+    in_brief: ClassVar[str] = "A / (1 + k D)"
+
     rates: tuple[float, float] = RATES
-
-    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
-        """V, and dV/dk = -A D / (1 + k D)^2."""
-        _kernels.hyperbolic(*prepared[0], *pairs, x.shape[1], x.reshape(-1), slopes.reshape(-1))
-
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """A / (1 + k D)."""
-        k = parameters["discount_rate"]
-        return np.asarray(offers["amount"] / (1 + k * offers["delay"]))
 
     def indifferent_at(self, one: Option, other: Option) -> Vector:
         """A1 (1 + k D2) = A2 (1 + k D1) at k = (A2 - A1) / (A1 D2 - A2 D1)."""
         (a, d), (b, e) = one, other
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray((b - a) / (a * e - b * d))
+
+    @staticmethod
+    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+        """A / (1 + k D)."""
+        x[0] = o.amount / (1.0 + psi.discount_rate * o.delay)
 
     def __str__(self) -> str:
         return "hyperbolic discounting, A / (1 + k D)"
@@ -191,16 +177,9 @@ class ExponentialDiscounting(_OneRate):
         Range of k in which to search, per unit of delay.
     """
 
+    in_brief: ClassVar[str] = "A exp(-k D)"
+
     rates: tuple[float, float] = RATES
-
-    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
-        """V, and dV/dk = -D V."""
-        _fill_exponential(prepared, pairs, x, slopes)
-
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """A delta^D with the discount factor delta = exp(-k)."""
-        factor = np.exp(-parameters["discount_rate"])
-        return np.asarray(offers["amount"] * factor ** offers["delay"])
 
     def indifferent_at(self, one: Option, other: Option) -> Vector:
         """A1 exp(-k D1) = A2 exp(-k D2) at k = log(A1 / A2) / (D1 - D2)."""
@@ -208,20 +187,19 @@ class ExponentialDiscounting(_OneRate):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.log(a / b) / (d - e))
 
+    @staticmethod
+    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+        """A exp(-k D); nothing where that is less than the rounding error of A."""
+        z = psi.discount_rate * o.delay
+        value = o.amount * exp(-z)
+        x[0] = value if z <= 37.0 else 0.0
+
     def __str__(self) -> str:
         return "exponential discounting, A exp(-k D)"
 
 
-def _fill_exponential(prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
-    """A exp(-k D), and its derivative in k, in one column."""
-    width = x.shape[1]
-    steep = slopes.reshape(len(slopes), slopes.shape[1] * x.shape[1])
-    room = blocks_for(pairs, width)[0]
-    _kernels.exponential(*prepared, *pairs, width, room, x.reshape(-1), steep)
-
-
 @dataclass(frozen=True)
-class QuasiHyperbolicDiscounting(StaticModel):
+class QuasiHyperbolicDiscounting(OfferModel):
     """Quasi-hyperbolic (beta-delta) discounting: V = A now, b A exp(-k D) later (Laibson 1997).
 
     The present-bias factor b times 1/tau is a weight of its own, so that the model is linear in
@@ -232,6 +210,8 @@ class QuasiHyperbolicDiscounting(StaticModel):
     rates
         Range of k in which to search, per unit of delay; delta = exp(-k).
     """
+
+    in_brief: ClassVar[str] = "present bias"
 
     rates: tuple[float, float] = RATES
 
@@ -245,32 +225,20 @@ class QuasiHyperbolicDiscounting(StaticModel):
         """The discount rate, on a logarithmic scale."""
         return (Shape("discount_rate", *self.rates, scale="log", n_grid=N_RATES),)
 
-    def prepare(self, offers: Described) -> Prepared:
-        """Amounts and delays."""
-        return (side_by_side(*super().prepare(offers)),)
-
-    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+    @staticmethod
+    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
         """A where D = 0, and A exp(-k D) where D > 0."""
-        value, fall = np.empty(x.shape[:2]), np.empty(slopes.shape[:3])
-        _fill_exponential(prepared, pairs, value, fall)
-        starts, which, _ = pairs
-        where = prepared[0][1], starts, which, x.shape[1]
-        _kernels.now_or_later(*where, value.reshape(-1), x.reshape(-1))
-        if slopes.shape[1]:
-            _kernels.now_or_later(*where, fall.reshape(-1), slopes.reshape(-1))
-
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """A now, b A delta^D later."""
-        factor = np.exp(-parameters["discount_rate"]) ** offers["delay"]
-        bias = np.where(offers["delay"] > 0, parameters["present_bias"], 1.0)
-        return np.asarray(offers["amount"] * bias * factor)
+        z = psi.discount_rate * o.delay
+        value = o.amount * exp(-z)
+        x[0] = 0.0 if o.delay > 0 else value
+        x[1] = value if o.delay > 0 and z <= 37.0 else 0.0
 
     def __str__(self) -> str:
         return "quasi-hyperbolic discounting, A now, b A exp(-k D) later"
 
 
 @dataclass(frozen=True)
-class ConstantSensitivityDiscounting(StaticModel):
+class ConstantSensitivityDiscounting(OfferModel):
     """Constant-sensitivity discounting: V = A exp(-(a D)^s) (Ebert & Prelec 2007).
 
     theta = 1/tau; psi = (a, s): impatience a per unit of delay, and sensitivity to time s. s = 1 is
@@ -283,6 +251,8 @@ class ConstantSensitivityDiscounting(StaticModel):
     sensitivities
         Range of s.
     """
+
+    in_brief: ClassVar[str] = "A exp(-(k D)^s)"
 
     rates: tuple[float, float] = RATES
     sensitivities: tuple[float, float] = (0.05, 5.0)
@@ -300,22 +270,13 @@ class ConstantSensitivityDiscounting(StaticModel):
             Shape("time_sensitivity", *self.sensitivities, scale="log", n_grid=11),
         )
 
-    def prepare(self, offers: Described) -> Prepared:
-        """Amounts, delays, and logarithms of the delays that are not 0."""
-        amount, delay = super().prepare(offers)
-        return (side_by_side(amount, delay, np.log(np.where(delay == 0, 1.0, delay))),)
-
-    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
-        """V = A e^-z with z = (a D)^s; dV/da = -V z s / a; dV/ds = -V z log(a D)."""
-        width = x.shape[1]
-        steep = slopes.reshape(len(slopes), slopes.shape[1] * x.shape[1])
-        rooms = blocks_for(pairs, width, 2)
-        _kernels.constant_sensitivity(*prepared, *pairs, width, rooms, x.reshape(-1), steep)
-
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """A exp(-(a D)^s)."""
-        power = (parameters["discount_rate"] * offers["delay"]) ** parameters["time_sensitivity"]
-        return np.asarray(offers["amount"] * np.exp(-power))
+    @staticmethod
+    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+        """A exp(-(a D)^s); nothing where that is less than the rounding error of A."""
+        power = psi.time_sensitivity * (log(psi.discount_rate) + log(o.delay))
+        z = exp(min(power, 700.0)) if o.delay > 0 else 0.0  # exp(710) is infinite
+        value = o.amount * exp(-z)
+        x[0] = value if z <= 37.0 else 0.0
 
     def __str__(self) -> str:
         return "constant-sensitivity discounting, A exp(-(a D)^s)"

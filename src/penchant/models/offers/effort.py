@@ -9,23 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from math import exp
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy import special
+from scipy.special import expit
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Vector
 from penchant.errors import DataError
-from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers.attributes import TEMPERATURE, ColumnModel, ratios, shapes
+from penchant.models.offers.attributes import TEMPERATURE, OfferModel, ratios, shapes
 
 KINDS = ("linear", "quadratic", "power", "hyperbolic", "exponential", "sigmoid")
 POWER = Shape("effort_power", 0.1, 10.0, scale="log", n_grid=25)
 
 
 @dataclass(frozen=True)
-class Effort(ColumnModel):
+class Effort(OfferModel):
     """Effort discounting: a reward R for an effort E.
 
     linear, quadratic: V = R - k E, R - k E^2; theta = (1/tau, k/tau), no shape. power: V = R - k
@@ -52,6 +52,8 @@ class Effort(ColumnModel):
     [[2.0], [2.5]]
     """
 
+    in_brief: ClassVar[str] = "rewards for effort"
+
     kind: Literal["linear", "quadratic", "power", "hyperbolic", "exponential", "sigmoid"] = "linear"
     rates: tuple[float, float] = (1e-4, 1e3)
     turns: tuple[float, float] = (1e-3, 1e2)
@@ -70,7 +72,7 @@ class Effort(ColumnModel):
         return self.kind in ("linear", "quadratic", "power")
 
     @property
-    def weights(self) -> tuple[str, ...]:  # type: ignore[override]  # by kind
+    def weights(self) -> tuple[str, ...]:
         """1/tau, and k/tau where the cost is subtracted."""
         cost = ("effort_weight",) if self._subtracts else ()
         return ("inverse_temperature", *cost)
@@ -100,63 +102,29 @@ class Effort(ColumnModel):
             return {}
         return {"effort_turn": np.unique(decisions.offers["effort"])}
 
-    def columns(self, offers: Described, psi: Any) -> Matrix:
+    def settings(self) -> Mapping[str, int]:
+        """Place of the kind among all kinds."""
+        return {"kind": KINDS.index(self.kind)}
+
+    @staticmethod
+    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
         """What a reward is worth; and minus what the effort costs where it is subtracted."""
-        reward, effort = offers["reward"], offers["effort"]
-        if self._subtracts:
-            known = {"linear": 1.0, "quadratic": 2.0}.get(self.kind)
-            return np.stack([reward, -(effort ** (known or psi[0]))], axis=-1)
-        return np.asarray((reward * self._left(effort, psi))[:, :, None])
-
-    def _left(self, effort: Matrix, psi: Any) -> Matrix:
-        """Share of a reward that is left after an effort."""
-        k = psi[0]
-        if self.kind == "hyperbolic":
-            return np.asarray(1.0 / (1.0 + k * effort))
-        if self.kind == "exponential":
-            return np.asarray(np.exp(-k * effort))
-        p = psi[1]
-        rise = special.expit(k * (effort - p)) - special.expit(-k * p)
-        return np.asarray(1.0 - rise * (1.0 + np.exp(-k * p)))
-
-    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
-        """Their derivatives in q, k or p."""
-        reward, effort = offers["reward"], offers["effort"]
-        found = np.zeros((len(self.shape), *reward.shape, len(self.weights)))
-        if self.kind == "power":
-            log_effort = np.log(np.where(effort > 0, effort, 1.0))
-            found[0, :, :, 1] = -(effort ** psi[0]) * log_effort
-        elif self.kind == "hyperbolic":
-            found[0, :, :, 0] = -reward * effort / (1.0 + psi[0] * effort) ** 2
-        elif self.kind == "exponential":
-            found[0, :, :, 0] = -reward * effort * np.exp(-psi[0] * effort)
-        elif self.kind == "sigmoid":
-            k, p = psi
-            here, start = special.expit(k * (effort - p)), special.expit(-k * p)
-            fade = np.exp(-k * p)
-            bend, begin = here * (1.0 - here), start * (1.0 - start)
-            rise = here - start
-            by_k = bend * (effort - p) + begin * p
-            by_p = k * (begin - bend)
-            found[0, :, :, 0] = -reward * (by_k * (1.0 + fade) - rise * p * fade)
-            found[1, :, :, 0] = -reward * (by_p * (1.0 + fade) - rise * k * fade)
-        return found
-
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """What is left of the reward after the effort."""
-        reward, effort = np.asarray(offers["reward"]), np.asarray(offers["effort"])
-        if self._subtracts:
-            power = {"linear": 1.0, "quadratic": 2.0}.get(self.kind)
-            power = parameters["effort_power"] if power is None else power
-            return np.asarray(reward - parameters["effort_cost"] * effort**power)
-        k = parameters["effort_rate"]
-        if self.kind == "hyperbolic":
-            return np.asarray(reward / (1.0 + k * effort))
-        if self.kind == "exponential":
-            return np.asarray(reward * np.exp(-k * effort))
-        p = parameters["effort_turn"]
-        fall = 0.5 * (np.tanh(0.5 * k * (effort - p)) + np.tanh(0.5 * k * p))
-        return np.asarray(reward * (1.0 - fall * (1.0 + np.exp(-k * p))))
+        if c.kind <= 2:
+            x[0] = o.reward
+        if c.kind == 0:
+            x[1] = -o.effort
+        if c.kind == 1:
+            x[1] = -(o.effort * o.effort)
+        if c.kind == 2:
+            x[1] = -(o.effort**psi.effort_power)
+        if c.kind == 3:
+            x[0] = o.reward * (1.0 / (1.0 + psi.effort_rate * o.effort))
+        if c.kind == 4:
+            x[0] = o.reward * exp(-psi.effort_rate * o.effort)
+        if c.kind == 5:
+            k = psi.effort_rate
+            rise = expit(k * (o.effort - psi.effort_turn)) - expit(-k * psi.effort_turn)
+            x[0] = o.reward * (1.0 - rise * (1.0 + exp(-k * psi.effort_turn)))
 
     def __str__(self) -> str:
         said = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,22 +17,12 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers._kernels import SLOTS, by_magnitude
-from penchant.models.offers.attributes import (
-    TEMPERATURE,
-    LinearModel,
-    Pairs,
-    Prepared,
-    StaticModel,
-    blocks_for,
-    shapes,
-    side_by_side,
-)
+from penchant.models.offers.attributes import TEMPERATURE, LinearModel, OfferModel, shapes
 from penchant.models.offers.discounting import RATES
 
 
 @dataclass(frozen=True)
-class MagnitudeDiscounting(StaticModel):
+class MagnitudeDiscounting(OfferModel):
     """Hyperbolic discounting that depends on the amount: V = A / (1 + k0 A^-m D).
 
     theta = 1/tau; psi = (k0, m): the rate of an amount of 1, per unit of delay, and how fast it
@@ -53,6 +43,8 @@ class MagnitudeDiscounting(StaticModel):
     >>> pn.models.MagnitudeDiscounting().explanatory(decisions, 2.0, 0.5)[0, :, 0].tolist()
     [4.0, 50.0]
     """
+
+    in_brief: ClassVar[str] = "A / (1 + k A^-m D)"
 
     kind: Literal["rate", "utility"] = "rate"
     rates: tuple[float, float] = RATES
@@ -79,30 +71,27 @@ class MagnitudeDiscounting(StaticModel):
         """Temperature, rate and exponent."""
         return (TEMPERATURE, *shapes(*(s.name for s in self.shape)))
 
-    def prepare(self, offers: Described) -> Prepared:
+    def fields(self, offers: Described) -> Described:
         """The attributes, if amounts are positive."""
         if (offers["amount"] <= 0).any():
             raise DataError(
                 "offers['amount'] must be positive for MagnitudeDiscounting; got "
                 f"{offers['amount'].min():g}. Leave such decisions out."
             )
-        return (side_by_side(*super().prepare(offers), np.log(offers["amount"])),)
+        return super().fields(offers)
 
-    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
-        """A / (1 + k0 A^-m D), or A^s / (1 + k D), and their derivatives in both parameters."""
-        width = x.shape[1]
-        steep = slopes.reshape(len(slopes), slopes.shape[1] * x.shape[1])
-        rooms = blocks_for(pairs, width, SLOTS), np.zeros(1 + SLOTS)
-        utility = self.kind == "utility"
-        by_magnitude(*prepared, *pairs, width, utility, rooms, x.reshape(-1), steep)
+    def settings(self) -> Mapping[str, int]:
+        """Whether the amount has a curved utility."""
+        return {"is_utility": int(self.kind == "utility")}
 
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """A / (1 + k D) with k = k0 / A^m, or A^s / (1 + k D)."""
-        amount, delay = np.asarray(offers["amount"]), np.asarray(offers["delay"])
-        k = parameters["discount_rate"]
-        if self.kind == "rate":
-            return np.asarray(amount / (1.0 + delay * k / amount ** parameters["magnitude_effect"]))
-        return np.asarray(amount ** parameters["curvature"] / (1.0 + k * delay))
+    @staticmethod
+    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+        """A / (1 + k0 A^-m D), or A^s / (1 + k D)."""
+        if c.is_utility == 1:
+            x[0] = o.amount**psi.curvature / (1.0 + psi.discount_rate * o.delay)
+        else:
+            rate = psi.discount_rate * o.amount ** (-psi.magnitude_effect)
+            x[0] = o.amount / (1.0 + rate * o.delay)
 
     def __str__(self) -> str:
         said = "A / (1 + k A^-m D)" if self.kind == "rate" else "A^s / (1 + k D)"
@@ -126,11 +115,13 @@ class ITCH(LinearModel):
     [1.0, 20.0, 0.5, 20.0, 2.0]
     """
 
+    in_brief: ClassVar[str] = "amounts and delays, absolute and relative"
+
     attributes = ("amount", "delay")
     weights = ("later", "amount", "relative_amount", "delay", "relative_delay")
     shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
 
-    def prepare(self, offers: Described) -> Prepared:
+    def columns(self, offers: Described) -> Matrix:
         """Differences of the second option from the first."""
         amount, delay = offers["amount"], offers["delay"]
         if amount.shape[1] != 2:
@@ -143,22 +134,11 @@ class ITCH(LinearModel):
             more, mean = values[:, 1] - values[:, 0], values.mean(axis=1)
             x[:, 1, place] = more
             x[:, 1, place + 1] = np.divide(more, mean, out=np.zeros(len(more)), where=mean != 0)
-        return (x,)
+        return x
 
     def latent(self, episode: object, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Weights of differences have no value of an option of its own."""
         return {}
-
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """0, and the log-odds of the later option."""
-        amount, delay = np.asarray(offers["amount"]), np.asarray(offers["delay"])
-        odds = np.full(len(amount), float(parameters["later"]))
-        for name, values in (("amount", amount), ("delay", delay)):
-            first, second = values.T
-            odds = odds + parameters[name] * (second - first)
-            whole = np.where(first + second == 0, 1.0, first + second)
-            odds = odds + parameters[f"relative_{name}"] * 2.0 * (second - first) / whole
-        return np.column_stack([np.zeros(len(odds)), odds])
 
     def __str__(self) -> str:
         return "intertemporal choice heuristics"

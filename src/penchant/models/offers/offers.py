@@ -12,8 +12,8 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, argument, either, format_list
-from penchant.output import format_count, preserve_frame_backend
+from penchant.errors import DataError, argument, format_list
+from penchant.output import format_count
 from penchant.tables.events import (
     NOTHING,
     check_label,
@@ -336,7 +336,6 @@ Cell = str | float | Sequence[Any]
 CORRECT = "Correct it, or leave the cell empty where nothing was chosen."
 
 
-@preserve_frame_backend
 def offers_from_frame(
     frame: Any,
     *,
@@ -560,10 +559,10 @@ def _taken(
 def _from_1(has_zero: bool) -> str:
     if has_zero:
         return (
-            f"Correct it, or pass {either('base=1', '--base 1')} if options are counted from 1 and "
+            f"Correct it, or pass {argument('base', 1)} if options are counted from 1 and "
             "0 marks decisions without a choice."
         )
-    return f"It looks 1-based: pass {either('base=1', '--base 1')}."
+    return f"It looks 1-based: pass {argument('base', 1)}."
 
 
 def _code(label: Any) -> Any:
@@ -585,7 +584,7 @@ def _check_codes(codes: list[int], name: str, base: int, n_options: int) -> None
     if n_options == 2 and codes == [-1, 1] and base == 0:
         raise DataError(
             f"chosen {name!r} must count options from 0, with -1 for no choice; got -1 and 1 only. "
-            f"If -1 is the first option, pass {either('options=[-1, 1]', '--options=-1,1')}."
+            f"If -1 is the first option, pass {argument('options', [-1, 1])}."
         )
     if base == 1 and 0 in codes and codes[-1] < n_options:
         raise DataError(

@@ -14,29 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix
+from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers._kernels import against_norms
-from penchant.models.offers.attributes import (
-    ColumnModel,
-    StaticModel,
-    check_attributes,
-    ratios,
-    shapes,
-)
-from penchant.models.record import Record, empty
+from penchant.models.offers.attributes import LinearModel, check_attributes, ratios, shapes
+from penchant.models.record import Record
+from penchant.models.recursion import Recursion
 
 NORM_RATE = Shape("norm_rate", 1e-8, 1.0, n_grid=41)
 
 
 @dataclass(frozen=True)
-class Inequity(ColumnModel):
+class Inequity(LinearModel):
     """Inequity aversion: V = own - envy (other - own)+ - guilt (own - other)+ (Fehr & Schmidt).
 
     Fully linear: theta = (1/tau, envy/tau, guilt/tau), no shape. All are in units of the amounts;
@@ -55,6 +49,8 @@ class Inequity(ColumnModel):
     [[8.0, 0.0, -6.0], [5.0, -4.0, 0.0]]
     """
 
+    in_brief: ClassVar[str] = "envy and guilt (Fehr-Schmidt, ERC)"
+
     kind: Literal["fehr-schmidt", "erc"] = "fehr-schmidt"
 
     attributes = ("own", "other")
@@ -69,7 +65,7 @@ class Inequity(ColumnModel):
         return ()
 
     @property
-    def weights(self) -> tuple[str, ...]:  # type: ignore[override]  # by kind
+    def weights(self) -> tuple[str, ...]:
         """1/tau, and envy/tau and guilt/tau, or equality/tau."""
         if self.kind == "erc":
             return ("inverse_temperature", "equality_weight")
@@ -80,7 +76,7 @@ class Inequity(ColumnModel):
         """Temperature, envy and guilt; or temperature and equality."""
         return ratios("equality") if self.kind == "erc" else ratios("envy", "guilt")
 
-    def columns(self, offers: Described, psi: Any) -> Matrix:
+    def columns(self, offers: Described) -> Matrix:
         """Own, less envy and guilt, or less the squared distance from half."""
         own, other = offers["own"], offers["other"]
         if self.kind == "erc":
@@ -91,28 +87,13 @@ class Inequity(ColumnModel):
             [own, -np.maximum(other - own, 0.0), -np.maximum(own - other, 0.0)], axis=-1
         )
 
-    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
-        """There is no shape."""
-        return np.empty((0, *offers["own"].shape, len(self.weights)))
-
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """Own, less what inequity takes from it."""
-        own, other = np.asarray(offers["own"]), np.asarray(offers["other"])
-        if self.kind == "erc":
-            total = np.where(own + other == 0, 1.0, own + other)
-            away = np.where(own + other == 0, 0.0, (own - other) / (2.0 * total))
-            return np.asarray(own - parameters["equality"] * away**2)
-        more = own - other
-        rate = np.where(more < 0, -parameters["envy"], parameters["guilt"])
-        return np.asarray(own - rate * more)
-
     def __str__(self) -> str:
         how = "Fehr and Schmidt" if self.kind == "fehr-schmidt" else "ERC"
         return f"inequity aversion ({how})"
 
 
 @dataclass(frozen=True)
-class Ultimatum(StaticModel):
+class Ultimatum(Recursion):
     """Ultimatum game: V(accept) = o - envy (f - o)+ - guilt (o - f)+, V(reject) = 0.
 
     f is the offer that is usual, learnt from offers (Xiang, Lohrenz & Montague 2013). With
@@ -138,12 +119,16 @@ class Ultimatum(StaticModel):
     [[5.0, -4.0, 0.0], [16.0, 0.0, -5.833]]
     """
 
+    in_brief: ClassVar[str] = "accept or reject, norms learnt"
+
     norm: Literal["bayes", "delta"] = "bayes"
     first: float = 10.0
     count: float = 4.0
 
     attributes = ("offer",)
     positive = ("inverse_temperature",)
+    optional: ClassVar[tuple[str, ...]] = ("offer",)
+    agents = None  # type: ignore[assignment]  # offers are put before people: nobody plays
 
     def __post_init__(self) -> None:
         _one_of(self.norm, "norm", ("bayes", "delta"))
@@ -176,36 +161,52 @@ class Ultimatum(StaticModel):
             return ratios("envy", "guilt")
         return (*ratios("envy"), *shapes("norm_rate"))
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Offers of each person in their order; see `CompiledModel`."""
+    def options(self, record: Record) -> int:
+        """Rejecting, and offers to accept."""
         if "offer" not in record.offers:
             for decisions in record.episodes:
                 check_attributes(decisions, self.attributes, type(self).__name__)
-        offer = record.offers["offer"]
-        n_rows = int(record.lengths(which).sum())
-        x = empty(n_rows, offer.shape[1], len(self.weights))
-        slopes = empty(len(self.shape), n_rows if with_slopes else 0, *x.shape[1:])
-        count = self.count if self.norm == "bayes" else -1.0
-        pairs = record.starts, which, np.ascontiguousarray(psi)
-        against_norms(offer, record.chosen, *pairs, self.first, count, x, slopes)
-        return x, slopes if with_slopes else None
+        return int(record.offers["offer"].shape[1])
 
-    def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
-        """Of offers that are all answered, in their order: to reject is worth its own offer."""
-        given = np.asarray(offers["offer"], dtype=np.float64)
-        values, norm, n = given.copy(), self.first, self.count
-        for t, row in enumerate(given):
-            if self.norm == "bayes":
-                norm, n = (n * norm + row[-1]) / (n + 1.0), n + 1.0
-            below = np.maximum(norm - row[1:], 0.0)
-            above = np.maximum(row[1:] - norm, 0.0)
-            guilt = parameters.get("guilt", 0.0)
-            values[t, 1:] = row[1:] - parameters["envy"] * below - guilt * above
-            if self.norm == "delta":
-                norm += parameters["norm_rate"] * (row[-1] - norm)
-        return values
+    def events(self, record: Record) -> Mapping[str, Any]:
+        """Offers, and what was chosen."""
+        return {"offer": record.offers["offer"], "choice": record.chosen}
+
+    def settings(self) -> Mapping[str, float]:
+        """Whether the norm is the mean of offers, the offers it counts for; column of guilt."""
+        is_mean = self.norm == "bayes"
+        return {"is_mean": int(is_mean), "count": self.count, "guilt": 2 if is_mean else -1}
+
+    def bindings(self) -> Mapping[str, float]:
+        """No rate where the norm is the mean."""
+        return {"norm_rate": 0.0}
+
+    def state(self) -> Mapping[str, float]:
+        """The norm, and the offers that were answered."""
+        return {"norm": float(self.first), "n": 0.0}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Offers, how far they fall short of the norm, and how far they exceed it."""
+        m = len(e.offer)
+        n = c.count + s.n
+        norm = (n * s.norm + e.offer[m - 1]) / (n + 1.0) if c.is_mean == 1 else s.norm
+        x[0, 0] = e.offer[0]  # to reject compares nothing
+        for i in range(1, m):
+            x[i, 0] = e.offer[i]
+            x[i, 1] = min(e.offer[i] - norm, 0.0)
+            if c.guilt >= 0:
+                x[i, c.guilt] = -max(e.offer[i] - norm, 0.0)
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Count an offer that was answered, or move the norm towards it."""
+        if e.choice >= 0:
+            o = e.offer[len(e.offer) - 1]
+            n = c.count + s.n
+            mean = (n * s.norm + o) / (n + 1.0)
+            s.norm = mean if c.is_mean == 1 else s.norm + psi.norm_rate * (o - s.norm)
+            s.n += 1.0
 
     def __str__(self) -> str:
         how = "mean of offers" if self.norm == "bayes" else "norm by a rate"

@@ -10,7 +10,8 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level, check_rng, whole_number
 from penchant.models.spatial.ucl import UCL
-from penchant.output import Backend, Result, frame_backend, make_frame
+from penchant.output import Columns, Result
+from penchant.records import attributes_json
 from penchant.tails import normal_isf
 
 NODES = 33  # of the decision noise, over which a map is summed
@@ -261,29 +262,24 @@ class BeliefMap(Result):
             ]
         )
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """One row per option: mean, sd, and where it lies."""
         columns: dict[str, Any] = {"option": np.arange(len(self.mean)).tolist()}
         if self.locations is not None:
             for axis, name in zip(np.asarray(self.locations).T, "xyz", strict=False):
                 columns[name] = axis.tolist()
         columns |= {"mean": self.mean.tolist(), "sd": self.sd.tolist()}
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""
         return {
-            "status": self.status,
-            "n_decisions": self.n_decisions,
-            "level": self.level,
-            "level_sd": self.level_sd,
-            "removed": None if np.isnan(self.removed) else self.removed,
-            "bonus_correlation": self.bonus_correlation,
-            "mean": self.mean.tolist(),
-            "sd": self.sd.tolist(),
-            "evidence": [
-                {"sd": fit.sd, "n": fit.n, "log_evidence": fit.log_evidence} for fit in self.fits
-            ],
+            **attributes_json(
+                self,
+                *("status", "n_decisions", "level", "level_sd", "removed", "bonus_correlation"),
+                *("mean", "sd"),
+            ),
+            "evidence": [attributes_json(fit, "sd", "n", "log_evidence") for fit in self.fits],
         }
 
     def __repr__(self) -> str:

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError, argument
 from penchant.models.model import softmax
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.record import CompiledModel, Record, empty, with_starts
 from penchant.models.spatial._kernels import KERNELS, process
 from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality, spacing
@@ -146,6 +146,8 @@ class GPUCB(CompiledModel):
            [ 1.37,  1.52]])
     """
 
+    in_brief: ClassVar[str] = "Gaussian-process UCB of a spatial bandit"
+
     locations: Any
     locality: str | Sequence[str] = ()
     kernel: Kernel = GAUSSIAN
@@ -167,41 +169,26 @@ class GPUCB(CompiledModel):
         return len(self.locations)
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, beta/tau, mu0/tau if it is estimated, and one for each term of locality."""
-        mean = ("prior_mean/temperature",) if self.prior_mean is None else ()
-        return ("1/temperature", "bonus/temperature", *mean, *self.locality)
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """Weights that must be positive: tau > 0."""
-        return ("1/temperature",)
-
-    @cached_property
-    def _unit(self) -> float:
-        return spacing(self.locations)
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """lambda and delta, as far as they are estimated."""
-        found = []
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, beta, mu0, the weights of locality, lambda, delta."""
+        unit = "1/temperature"
+        found: list[Row] = [
+            Parameter.reciprocal("temperature", unit),
+            Parameter.ratio("bonus", "bonus/temperature", unit),
+        ]
+        if self.prior_mean is None:
+            found.append(Parameter.ratio("prior_mean", "prior_mean/temperature", unit))
+        found += map(Parameter.weight, self.locality)
         if self.length_scale is None:
-            unit = self._unit
-            low, high = self.length_scale_range or (0.2 * unit, 20.0 * unit)
+            low, high = self.length_scale_range or (0.2 * self._unit, 20.0 * self._unit)
             found.append(Shape("length_scale", low, high, scale="log", n_grid=20))
         if self.noise_ratio is None:
             found.append(Shape("noise_ratio", *self.noise_ratio_range, scale="log", n_grid=17))
         return tuple(found)
 
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau, beta, mu0, the weights of locality, lambda, delta."""
-        found = [Natural("temperature", "reciprocal", 0), Natural("bonus", "ratio", 1, 0)]
-        if self.prior_mean is None:
-            found.append(Natural("prior_mean", "ratio", 2, 0))
-        first = len(found)
-        found += [Natural(name, "weight", first + a) for a, name in enumerate(self.locality)]
-        return (*found, *(Natural(s.name, "shape", a) for a, s in enumerate(self.shape)))
+    @cached_property
+    def _unit(self) -> float:
+        return spacing(self.locations)
 
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
@@ -26,7 +26,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import softmax
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Row
 from penchant.models.record import CompiledModel, Record, empty
 from penchant.models.spatial._kernels import TERMS, nearness, spread_over
 
@@ -108,6 +108,8 @@ class Locality(CompiledModel):
            [0., 1.]])
     """
 
+    in_brief: ClassVar[str] = "places only, no learning"
+
     locations: Any
     terms: str | Sequence[str] = LOCALITY
 
@@ -123,16 +125,9 @@ class Locality(CompiledModel):
         return len(self.locations)
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """One for each term."""
-        return tuple(self.terms)
-
-    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """The weights themselves: log-odds per unit of distance, or of one option to another."""
-        return tuple(Natural(name, "weight", a) for a, name in enumerate(self.terms))
+    def parameters(self) -> tuple[Row, ...]:
+        """Log-odds per unit of distance, or of one option to another."""
+        return tuple(map(Parameter.weight, self.terms))
 
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool

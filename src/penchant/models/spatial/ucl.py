@@ -27,8 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -48,11 +47,12 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import check_locations, distances, distances_to
 from penchant.errors import DataError, argument
 from penchant.models.model import softmax
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.record import CompiledModel, Record, empty
 from penchant.models.spatial._kernels import map_shares, upper_limits
 from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality
 from penchant.models.spatial.map_basis import MapBasis
+from penchant.models.transforms import Transform
 
 Cooling = Literal["logarithmic", "constant"]
 Clock = Literal["choices", "events"]
@@ -107,6 +107,9 @@ class UCL(CompiledModel):
         Controls that ignore rewards, as in `GPUCB`; True for all of them. People choose near their
         last choice whatever they believe.
     """
+
+    in_brief: ClassVar[str] = "stochastic UCL of a spatial bandit"
+    example: ClassVar[Mapping[str, Any]] = {"noise_variance": 1.0}
 
     locations: Any
     noise_variance: float
@@ -184,13 +187,24 @@ class UCL(CompiledModel):
         """Number of options."""
         return len(self.locations)
 
-    @cached_property
-    def weights(self) -> tuple[str, ...]:
-        """1/nu, mu0/nu, the bonus's weight if it is free, c/nu of a map, locality."""
-        names: tuple[str, ...] = ("1/decision_noise", "prior_mean/decision_noise")
-        names += () if self.bonus == "known" else ("bonus/decision_noise",)
-        of_map = tuple(f"{name}/decision_noise" for name in self.map_names)
-        return (*names, *of_map, *self.terms)
+    @property
+    def parameters(self) -> tuple[Row, ...]:
+        """nu, mu0, sigma0^2, lambda; sigma_s, if the bonus is free; a map; locality."""
+        unit = "1/decision_noise"
+        variance = Transform("power", self.noise_variance, -1.0)
+        delta = Shape("relative_precision", *self.precision_range, scale="log", n_grid=33)
+        found: list[Row] = [
+            Parameter.reciprocal("decision_noise", unit),
+            Parameter.ratio("prior_mean", "prior_mean/decision_noise", unit),
+            Parameter("prior_variance", shape=delta, transform=variance),
+        ]
+        if self.length_scale is None:
+            low, high = self.length_scale_range or self._usual_length_scales()
+            found.append(Shape("length_scale", low, high, scale="log", n_grid=19))
+        if self.bonus == "free":
+            found.append(Parameter.ratio("implied_noise_sd", "bonus/decision_noise", unit))
+        found += [Parameter.ratio(n, f"{n}/decision_noise", unit) for n in self.map_names]
+        return (*found, *map(Parameter.weight, self.terms))
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -213,20 +227,6 @@ class UCL(CompiledModel):
         first = 2 if self.bonus == "known" else 3
         return slice(first, first + self.n_functions)
 
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """Weights that must be positive: nu > 0."""
-        return ("1/decision_noise",)
-
-    @cached_property
-    def shape(self) -> tuple[Shape, ...]:
-        """delta, and lambda if it is estimated."""
-        delta = Shape("relative_precision", *self.precision_range, scale="log", n_grid=33)
-        if self.length_scale is not None:
-            return (delta,)
-        low, high = self.length_scale_range or self._usual_length_scales()
-        return (delta, Shape("length_scale", low, high, scale="log", n_grid=19))
-
     def _usual_length_scales(self) -> tuple[float, float]:
         """From a fifth of the smallest distance to twenty of it."""
         if self.n_options < 2:
@@ -240,24 +240,6 @@ class UCL(CompiledModel):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _tracks=WeakKeyDictionary())
-
-    @cached_property
-    def natural(self) -> tuple[Natural, ...]:
-        """nu, mu0, sigma0^2, lambda; and the noise's standard deviation, if the bonus is free."""
-        found = [
-            Natural("decision_noise", "reciprocal", 0),
-            Natural("prior_mean", "ratio", 1, 0),
-            Natural("prior_variance", "shape", 0, scale=self.noise_variance, power=-1.0),
-        ]
-        if self.length_scale is None:
-            found.append(Natural("length_scale", "shape", 1))
-        if self.bonus == "free":
-            found.append(Natural("implied_noise_sd", "ratio", 2, 0))
-        first = self.map_weights.start
-        found += [Natural(n, "ratio", first + k, 0) for k, n in enumerate(self.map_names)]
-        first += self.n_functions
-        found += [Natural(n, "weight", first + k) for k, n in enumerate(self.terms)]
-        return tuple(found)
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

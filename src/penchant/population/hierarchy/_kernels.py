@@ -30,14 +30,16 @@ def dot(one, other, size):
 
 
 @compiled
-def log_likelihoods(table, pairs, theta, values):
-    """Log-likelihood of every pair of data and psi at several weights.
+def log_likelihoods(table, pairs, theta, values, gradient, information):
+    """Log-likelihood of every pair of data and psi at several weights, and its derivatives there.
 
     table : x (rows, d), first row and chosen position of each decision, offset (rows,) or empty,
         how often each decision counts, or empty
     pairs : decisions that are scored, and where those of each pair begin
     theta : (n, n_weights, d)
     values : (n, n_weights), filled
+    gradient, information : (n, n_weights, d) and (n, n_weights, d, d), filled unless empty; the
+        information is the observed one, as the logit's does not depend on the choice
     """
     x, first_row, chosen, offset, counts = table
     order, bounds = pairs
@@ -50,6 +52,10 @@ def log_likelihoods(table, pairs, theta, values):
         max_rows = max(max_rows, rows)
     difference, offsets = np.empty((d, max_rows)), np.zeros(max_rows)
     u = np.zeros(padded_length(max_rows))
+    with_moments = len(gradient) > 0
+    centred, weighted = np.empty((d, max_rows if with_moments else 0)), np.empty(max_rows)
+    gradient[:] = 0.0
+    information[:] = 0.0
     for k in range(len(theta)):
         at = 0
         for j in range(bounds[k], bounds[k + 1]):
@@ -86,89 +92,40 @@ def log_likelihoods(table, pairs, theta, values):
             denominator, first = 1.0, 0
             for j in range(bounds[k], bounds[k + 1]):
                 m = first_row[order[j] + 1] - first_row[order[j]]
+                count = counts[order[j]] if len(counts) else 1.0
                 total = 0.0
                 for i in range(first, first + m):
                     total += u[i]
+                if with_moments:
+                    for i in range(first, first + m):
+                        u[i] /= total
+                    own = u[first : first + m]
+                    for a in range(d):
+                        mean = dot(own, difference[a, first : first + m], m)
+                        gradient[k, t, a] -= count * mean
+                        for i in range(m):
+                            centred[a, i] = difference[a, first + i] - mean
+                            weighted[i] = own[i] * centred[a, i]
+                        for b in range(a + 1):
+                            information[k, t, a, b] += count * dot(weighted, centred[b], m)
                 first += m
                 if len(counts):  # weighted terms cannot share a logarithm
-                    log_likelihood -= counts[order[j]] * math.log(total)
+                    log_likelihood -= count * math.log(total)
                     continue
                 denominator *= total
                 if denominator > MAX_PRODUCT:
                     log_likelihood -= math.log(denominator)
                     denominator = 1.0
             values[k, t] = log_likelihood - math.log(denominator)
-
-
-@compiled
-def weight_moments(table, pairs, theta, values, gradient, information):
-    """Log-likelihoods of every pair, with gradient and information in the weights.
-
-    Arguments as in `log_likelihoods`; fills also gradient (n, n_weights, d) and information
-    (n, n_weights, d, d), which is the observed one: the logit's does not depend on the choice.
-    """
-    x, first_row, chosen, offset, counts = table
-    order, bounds = pairs
-    d = x.shape[1]
-    max_rows = 0
-    for r in range(len(chosen)):
-        max_rows = max(max_rows, first_row[r + 1] - first_row[r])
-    difference, offsets = np.empty((d, max_rows)), np.zeros(max_rows)
-    centred, weighted = np.empty((d, max_rows)), np.empty(max_rows)
-    u = np.zeros(padded_length(max_rows))
-    values[:] = 0.0
-    gradient[:] = 0.0
-    information[:] = 0.0
-    for k in range(len(theta)):
-        for j in range(bounds[k], bounds[k + 1]):
-            r = order[j]
-            start, c = first_row[r], first_row[r] + chosen[r]
-            m = first_row[r + 1] - start
-            count = counts[r] if len(counts) else 1.0
-            for a in range(d):
-                for i in range(m):
-                    difference[a, i] = x[start + i, a] - x[c, a]
-            if len(offset):
-                for i in range(m):
-                    offsets[i] = offset[start + i] - offset[c]
-            for t in range(theta.shape[1]):
-                for i in range(m):
-                    u[i] = offsets[i]
+            if with_moments:
                 for a in range(d):
-                    weight = theta[k, t, a]
-                    for i in range(m):
-                        u[i] += weight * difference[a, i]
-                highest = 0.0
-                for i in range(m):
-                    highest = max(highest, u[i])
-                for i in range(m):
-                    u[i] -= highest
-                exp_in_place(u[: padded_length(m)])
-                total = 0.0
-                for i in range(m):
-                    total += u[i]
-                values[k, t] -= count * (highest + math.log(total))
-                for i in range(m):
-                    u[i] /= total
-                for a in range(d):
-                    mean = dot(u, difference[a], m)
-                    gradient[k, t, a] -= count * mean
-                    for i in range(m):
-                        centred[a, i] = difference[a, i] - mean
-                for a in range(d):
-                    for i in range(m):
-                        weighted[i] = u[i] * centred[a, i]
-                    for b in range(a + 1):
-                        information[k, t, a, b] += count * dot(weighted, centred[b], m)
-        for t in range(theta.shape[1]):
-            for a in range(d):
-                for b in range(a):
-                    information[k, t, b, a] = information[k, t, a, b]
+                    for b in range(a):
+                        information[k, t, b, a] = information[k, t, a, b]
 
 
 @compiled
 def node_moments(
-    log_mass, nodes, centre, precisions, constants, group, extra, coordinate_pairs, detail, out
+    log_mass, nodes, centre, precisions, constants, group, extra, coordinate_pairs, out
 ):
     """Evidence of each subject under a normal population; moments of its nodes afterwards.
 
@@ -177,15 +134,13 @@ def node_moments(
     precisions, constants : (n_groups, r, r) and (n_groups,), of the normal density
     group : (n,); extra : (n, J, f), more functions of the nodes
     coordinate_pairs : (m, 2), coordinates whose products are wanted: where precisions are not 0
-    detail : 0: evidence; 1: means of u = (e, e_a e_b of the pairs, extra), with e = node - centre,
-        too; 2: its covariances too; 3: as 2, of (e, extra) alone
-    out : evidence (n,), probability of each node (n, J), means (n, K), covariances (n, K, K)
+    out : evidence (n,), probability of each node (n, J); means (n, K) and covariances (n, K, K) of
+        u = (e, e_a e_b of the pairs, extra), e = node - centre, or empty ones: K = 0
     """
     evidence, probabilities, means, covariances = out
     n, n_nodes, r = nodes.shape
     f = extra.shape[2]
-    n_pairs = len(coordinate_pairs) if detail < 3 else 0
-    size = r + n_pairs + f
+    n_pairs, size = len(coordinate_pairs), means.shape[1]
     e, p = np.empty((r, n_nodes)), np.empty(n_nodes)
     u, weighted = np.empty((size, n_nodes)), np.empty(n_nodes)
     for i in range(n):
@@ -224,7 +179,7 @@ def node_moments(
         evidence[i] = highest + math.log(total) if total > 0 else -np.inf
         for j in range(n_nodes):
             probabilities[i, j] /= max(total, MIN_TOTAL)
-        if detail == 0:
+        if size == 0:
             continue
         # Most nodes of a product rule have no probability: skipping them saves most of the time.
         n_kept = 0
@@ -241,8 +196,6 @@ def node_moments(
             n_kept += 1
         for a in range(size):
             means[i, a] = dot(p, u[a], n_kept)
-        if detail == 1:
-            continue
         for a in range(size):
             for j in range(n_kept):
                 u[a, j] -= means[i, a]

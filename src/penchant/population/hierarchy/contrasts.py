@@ -9,32 +9,34 @@ likelihood ratio and by leave-one-subject-out evidence.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, closest_match_hint, format_list
+from penchant.inference.fit import History
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinate, Coordinates
-from penchant.models.links import Link
 from penchant.models.model import Model
-from penchant.models.natural import Natural
+from penchant.models.transforms import IDENTITY
 from penchant.output import (
-    Backend,
+    Columns,
     Result,
     Table,
     format_number,
     format_p_value,
-    frame_backend,
-    make_frame,
-    to_json_numbers,
 )
-from penchant.population.group_comparison import adjusted_p_values
+from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.likelihoods import ConditionLikelihoods, EpisodeLikelihoods
-from penchant.tails import chi_square_sf, t_isf, t_sf
+from penchant.population.least_squares import t_test
+from penchant.records import to_json
+from penchant.tails import chi_square_sf
+
+if TYPE_CHECKING:
+    from penchant.population.hierarchy.result import PopulationFit
 
 MAX_CONDITIONS = 6  # each adds dimensions to every subject's integral, which soon costs too much
 
@@ -57,11 +59,11 @@ class WithinConditions:
     """
 
     name: str
-    labels: tuple[Any, ...]
+    labels: tuple[Label, ...]
     base: Coordinates
     maps: Matrix
 
-    def index(self, label: Any) -> int:
+    def index(self, label: Label) -> int:
         """Index of a condition by its label."""
         known = [str(one) for one in self.labels]
         if str(label) not in known:
@@ -73,7 +75,7 @@ class WithinConditions:
 
 
 def stack_conditions(
-    episodes: Sequence[Any],
+    episodes: Sequence[History],
     model: Model,
     base: Coordinates,
     within: Any,
@@ -112,12 +114,12 @@ def stack_conditions(
             "subject. Use covariates for differences between people."
         )
     profiles = Profiles(model, tuple(tuple(mine) for mine in observed.values()))
-    players = EpisodeLikelihoods(profiles, base, tuple(observed), threads)
+    players = EpisodeLikelihoods(profiles, tuple(observed), coordinates=base, threads=threads)
     everyone = ConditionLikelihoods(players, unit, maps, coordinates, subjects)
     return everyone, WithinConditions(name, labels, base, maps)
 
 
-def _condition_labels(episodes: Sequence[Any], within: Any) -> tuple[str, list[Any]]:
+def _condition_labels(episodes: Sequence[History], within: Any) -> tuple[str, list[Any]]:
     """Name of the conditions, and the label of every episode."""
     if isinstance(within, Mapping):
         if len(within) != 1:
@@ -160,7 +162,7 @@ def _varying_mask(varying: Sequence[str] | None, names: Sequence[str]) -> list[b
 
 
 def _stack_coordinates(
-    base: Coordinates, name: str, labels: Sequence[Any], chosen: list[bool]
+    base: Coordinates, name: str, labels: Sequence[Label], chosen: list[bool]
 ) -> tuple[Coordinates, Matrix]:
     """Coordinates of a subject, shape parameters first, and their maps to conditions."""
     codes = np.vstack([-np.ones(len(labels) - 1), np.eye(len(labels) - 1)])
@@ -169,10 +171,11 @@ def _stack_coordinates(
         found.append((c, a, np.ones(len(labels))))
         if not chosen[a]:
             continue
-        kind = "shape" if c.is_shape else "weight"
         for b, label in enumerate(labels[1:]):
-            natural = Natural(f"{c.name}:{name}[{label}]", kind, c.natural.index)  # type: ignore[arg-type]
-            found.append((Coordinate(natural, Link("identity")), a, codes[:, b]))
+            # A contrast is added on the link: it is a number without a scale of its own.
+            own = f"{c.name}:{name}[{label}]"
+            natural = replace(c.natural, name=own, transform=IDENTITY, over=(), over_indices=())
+            found.append((Coordinate(natural, IDENTITY), a, codes[:, b]))
     # A stable sort: `Coordinates` wants shape parameters first, and conditions stay in order.
     found.sort(key=lambda one: not one[0].is_shape)
     maps = np.zeros((len(labels), len(base), len(found)))
@@ -233,18 +236,13 @@ class Contrast(Result):
         columns |= {field: getattr(self, field).tolist() for field in (*fields, *P_VALUES)}
         return columns
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """Table with one row per parameter."""
-        return make_frame(self._columns(), backend or frame_backend(self))
+        return self._columns()
 
     def document(self) -> dict[str, Any]:
         """Contrast as a dictionary for JSON."""
-        columns = self._columns()
-        numbers = {
-            k: [v if isinstance(v, str) else to_json_numbers(v) for v in c]
-            for k, c in columns.items()
-        }
-        return {"factor": self.factor, "contrast": self.words, **numbers}
+        return {"factor": self.factor, "contrast": self.words, **to_json(self._columns())}
 
     def table(self) -> Table:
         """Table for reading."""
@@ -280,7 +278,7 @@ class Contrast(Result):
         return f"<Contrast {self.factor}, {self.words}: {', '.join(values)}>"
 
 
-def level_contrast(fit: Any, factor: str, words: str, level: float) -> Contrast:
+def level_contrast(fit: PopulationFit, factor: str, words: str, level: float) -> Contrast:
     """Estimate and test the difference between two levels of a factor or two conditions."""
     check_level(level)
     parts = [part.strip() for part in str(words).split(" - ")]
@@ -290,6 +288,7 @@ def level_contrast(fit: Any, factor: str, words: str, level: float) -> Contrast:
             "control'."
         )
     source = fit.source
+    assert source is not None  # `PopulationFit.contrast` has refused fits without their data
     within = source.conditions
     if within is not None and factor == within.name:
         base = within.base
@@ -314,9 +313,7 @@ def level_contrast(fit: Any, factor: str, words: str, level: float) -> Contrast:
     difference = row @ fit.coefficients
     error = np.sqrt(np.einsum("ab,bc,ac->a", row, fit.covariance, row))
     whose = np.abs(row).argmax(axis=1)  # a row mixes coefficients: the heaviest one's df
-    df = fit.degrees_of_freedom[whose]
-    half = t_isf((1 - level) / 2, df) * error
-    t = difference / error
+    found = t_test(difference, error, fit.degrees_of_freedom[whose], level)
     return Contrast(
         factor,
         str(words),
@@ -324,11 +321,11 @@ def level_contrast(fit: Any, factor: str, words: str, level: float) -> Contrast:
         tuple(str(base.each[a].link) for a in used),
         difference,
         error,
-        difference - half,
-        difference + half,
-        t,
-        df,
-        np.asarray(2 * t_sf(np.abs(t), df)),
+        found.low,
+        found.high,
+        found.statistic,
+        found.degrees_of_freedom,
+        found.p_value,
     )
 
 
@@ -369,10 +366,10 @@ class Comparison:
         )
 
 
-def _is_nested_in(small: Any, large: Any) -> bool:
+def _is_nested_in(small: PopulationFit, large: PopulationFit) -> bool:
     """Whether the smaller population model is nested in the larger."""
     matrices = [
-        list(fit.spread.values()) if isinstance(fit.spread, dict) else [fit.spread]
+        list(fit.spread.values()) if isinstance(fit.spread, Mapping) else [fit.spread]
         for fit in (small, large)
     ]
     correlated = [any((np.abs(m - np.diag(np.diag(m))) > 0).any() for m in own) for own in matrices]
@@ -385,7 +382,9 @@ def _is_nested_in(small: Any, large: Any) -> bool:
     )
 
 
-def compare_fits(one: Any, other: Any, nested: bool | None = None) -> Comparison:
+def compare_fits(
+    one: PopulationFit, other: PopulationFit, nested: bool | None = None
+) -> Comparison:
     """Compare two populations by likelihood ratio and leave-one-subject-out evidence.
 
     Whether the smaller is nested in the larger is found out, unless it is given.

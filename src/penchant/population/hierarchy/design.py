@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
-from penchant.errors import DataError, argument, closest_match_hint, either, format_list
+from penchant._typing import IntVector, Label, Matrix, Vector
+from penchant.errors import Code, DataError, argument, closest_match_hint, format_list
 from penchant.output import make_frame
 from penchant.tables.columns import USUAL
 from penchant.tables.frames import open_frame
@@ -111,16 +111,15 @@ class Design:
             names = [f"{before}:{after}" if before else after for before in names for after in own]
         return names
 
-    def matrix(self, values: Mapping[str, Vector], n: int) -> Matrix:
-        """Design matrix (n, n_parameters, n_coefficients) for given values of the covariates."""
+    def _rows(self, coded: Mapping[str, Matrix], n: int) -> Matrix:
+        """Rows (n, n_parameters, n_coefficients) of people with these columns of covariates."""
         blocks = []
         for terms in self.terms:
             columns = [np.ones((n, 1))]
             for term in terms:
                 product = np.ones((n, 1))
                 for name in term:
-                    own = self.variables[name].coded(values[name])
-                    product = (product[:, :, None] * own[:, None, :]).reshape(n, -1)
+                    product = (product[:, :, None] * coded[name][:, None, :]).reshape(n, -1)
                 columns.append(product)
             blocks.append(np.hstack(columns))
         whole = np.zeros((n, len(self.terms), sum(b.shape[1] for b in blocks)))
@@ -131,8 +130,8 @@ class Design:
         return whole
 
     def subject_rows(self, n: int) -> Matrix:
-        """Design matrix of the subjects that were fitted."""
-        return self.matrix({name: v.values for name, v in self.variables.items()}, n)
+        """Rows (n, n_parameters, n_coefficients) of the subjects that were fitted."""
+        return self._rows({name: v.coded(v.values) for name, v in self.variables.items()}, n)
 
     def person_rows(self, given: Mapping[str, Any]) -> Matrix:
         """Rows (n_parameters, n_coefficients) of a person, average in covariates not given."""
@@ -143,27 +142,11 @@ class Design:
                     f"{name} must be a covariate of the population; got {name!r}, but they are "
                     f"{known}.{closest_match_hint(name, self.variables) or ' Correct it.'}"
                 )
-        blocks = []
-        for terms in self.terms:
-            row = [1.0]
-            for term in terms:
-                product = np.ones(1)
-                for name in term:
-                    product = np.outer(product, self._coded_value(name, given)).ravel()
-                row += product.tolist()
-            blocks.append(np.array(row))
-        whole = np.zeros((len(self.terms), sum(map(len, blocks))))
-        first = 0
-        for a, block in enumerate(blocks):
-            whole[a, first : first + len(block)] = block
-            first += len(block)
-        return whole
-
-    def _coded_value(self, name: str, given: Mapping[str, Any]) -> Vector:
-        variable = self.variables[name]
-        if name not in given:
-            return variable.average
-        return np.asarray(variable.coded(np.array([variable.value(given[name])]))[0])
+        coded = {
+            name: v.coded(np.array([v.value(given[name])])) if name in given else v.average[None]
+            for name, v in self.variables.items()
+        }
+        return np.asarray(self._rows(coded, 1)[0])
 
     def factor(self, asked: str) -> Variable:
         """The factor that `spread="by ..."` names."""
@@ -181,7 +164,7 @@ class Design:
 
 def read_design(
     parameters: Sequence[str],
-    subjects: Sequence[Any],
+    subjects: Sequence[Label],
     covariates: Sequence[str] | None,
     formula: Mapping[str, str] | None,
     people: Any,
@@ -199,7 +182,7 @@ def read_design(
     if people is None:
         raise DataError(
             f"{argument('people')} must be given with covariates, a table with a row per subject; "
-            f"got none. Pass {either('people=table', '--people people.csv')}."
+            f"got none. Pass {argument('people', Code('table'))}."
         )
     table, rows = _people_table(people, subjects)
     if covariates:
@@ -215,7 +198,7 @@ def read_design(
     return design
 
 
-def _people_table(people: Any, subjects: Sequence[Any]) -> tuple[Any, IntVector]:
+def _people_table(people: Any, subjects: Sequence[Label]) -> tuple[Any, IntVector]:
     """The table, and the row of each subject."""
     if isinstance(people, Mapping):
         people = make_frame({str(k): list(v) for k, v in people.items()})
@@ -254,7 +237,7 @@ def _people_table(people: Any, subjects: Sequence[Any]) -> tuple[Any, IntVector]
     return table, np.array([row_of[_key(s)] for s in subjects], dtype=np.int64)
 
 
-def _key(label: Any) -> str:
+def _key(label: Label) -> str:
     """Normalise a label, so that 7, 7.0 and "7" are the same subject."""
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
@@ -264,7 +247,7 @@ def _key(label: Any) -> str:
 
 
 def _read_variable(
-    table: Any, rows: IntVector, subjects: Sequence[Any], name: str, what: str
+    table: Any, rows: IntVector, subjects: Sequence[Label], name: str, what: str
 ) -> Variable:
     names = [str(column) for column in table.columns]
     if name not in names:

@@ -16,16 +16,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
-from penchant.bandit.episode import Episode
+from penchant._typing import Label, Vector
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
-from penchant.errors import DataError, argument, closest_match_hint, either, format_list
+from penchant.errors import Code, DataError, argument, closest_match_hint, format_list
+from penchant.inference.fit import History
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates, Links
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, doubts_of, refuse_no_model
-from penchant.output import preserve_frame_backend
 from penchant.population.hierarchy.contrasts import WithinConditions, stack_conditions
 from penchant.population.hierarchy.design import Design, read_design
 from penchant.population.hierarchy.likelihoods import (
@@ -40,17 +39,18 @@ from penchant.population.hierarchy.quadrature import (
     NODES_BY_DIMENSION,
     QUADRATURE,
 )
-from penchant.population.hierarchy.result import PopulationFit, PopulationSource
+from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.hierarchy.result_builder import build_result
 from penchant.population.hierarchy.search import (
     SearchProblem,
     SearchResult,
+    StartingValues,
     evidences_on_other_nodes,
-    marginal_on_other_nodes,
     maximize_by_quadrature,
     parameter_shift_on_other_nodes,
     starting_values,
 )
+from penchant.population.hierarchy.source import PopulationSource
 from penchant.population.hierarchy.trust_region import relative_spreads, vanishing_spreads
 from penchant.softmax.likelihood import available_threads
 
@@ -141,29 +141,6 @@ class Plan(NamedTuple):
             with_spread_prior=self.with_spread_prior,
         )
 
-    def with_check_rule(self, problem: SearchProblem) -> SearchProblem:
-        """Problem on other and more draws: by two nodes more per shape, or twice the draws."""
-        q = int((problem.structure.random < self.likelihoods.coordinates.n_shape).sum())
-        return replace(
-            problem, k=problem.k + 2, n_draws=problem.n_draws if q else 2 * problem.n_draws
-        )
-
-    def with_finer_rule(self, problem: SearchProblem) -> SearchProblem:
-        """Problem on the next finer rule: more nodes where posteriors are least normal."""
-        r = len(problem.structure.random)
-        q = int((problem.structure.random < self.likelihoods.coordinates.n_shape).sum())
-        if r > QUADRATURE.max_product_dimensions:
-            more = problem.k + 2 if q == 1 else problem.k
-            return replace(problem, k=more, n_draws=2 * problem.n_draws)
-        if not q:
-            return replace(
-                problem, k=problem.k + (4 if r < QUADRATURE.max_product_dimensions else 2)
-            )
-        # Twice the nodes of a single shape: with two more, two wrong rules may agree by chance.
-        on_shape = problem.k + problem.extra_shape_nodes
-        on_shape = 2 * on_shape + 1 if q == 1 else on_shape + 4
-        return replace(problem, k=problem.k + 2, extra_shape_nodes=on_shape - problem.k - 2)
-
 
 class PlanFit(NamedTuple):
     """A fitted plan: problem, optimum, optimum that describes people, and what is wrong."""
@@ -175,20 +152,11 @@ class PlanFit(NamedTuple):
     status: dict[str, str]
 
 
-class _StartingValues(NamedTuple):
-    """Covariance between people, modes and informations of subjects under a broad prior."""
-
-    matrix: Matrix
-    h: Matrix
-    information: Matrix
-
-
 def fit_plan(plan: Plan) -> PlanFit:
     """Fit a population, drop spreads of 0, and collect what is wrong with it."""
     status: dict[str, str] = {}
-    beta, *rest = starting_values(plan.likelihoods, plan.structure(plan.differing).design)
-    start = _StartingValues(*rest)
-    best = _fit_with_spread_in(plan, plan.differing, beta, start)
+    start = starting_values(plan.likelihoods, plan.structure(plan.differing).design)
+    best = _fit_with_spread_in(plan, plan.differing, start)
     random, dropped = list(plan.differing), []
     while True:
         reduced = _drop_smallest_spread(plan, random, best, start)
@@ -213,7 +181,7 @@ def fit_plan(plan: Plan) -> PlanFit:
         worst = np.argsort(-np.abs(error.differences))[:5]  # a longer list would not be read
         people = format_list(str(plan.likelihoods.subjects[i]) for i in worst)
         other, advice = "more nodes", f"give more than nodes={problem.k}"
-        if len(problem.structure.random) > QUADRATURE.max_product_dimensions:
+        if problem.uses_draws:
             other, advice = "other draws", _simplification_advice(problem)
         elif plan.nodes is None:
             advice = _simplification_advice(problem)
@@ -226,13 +194,13 @@ def fit_plan(plan: Plan) -> PlanFit:
             f"The search stopped after {optimum.n_rounds} rounds before parameters stood still: "
             f"{_simplification_advice(problem)}."
         )
-    descriptive = _fit_with_spread_prior(plan, optimum, beta, start) if dropped else optimum
+    descriptive = _fit_with_spread_prior(plan, optimum, start) if dropped else optimum
     return PlanFit(problem, optimum, descriptive, error.total, status)
 
 
 def _simplification_advice(problem: SearchProblem) -> str:
     """Advice for a population with more parameters than the decisions identify."""
-    fewer = f"let fewer parameters differ ({either('random=[...]', '--random NAMES')})"
+    fewer = f"let fewer parameters differ ({argument('random', Code('[...]'))})"
     if not problem.structure.spread.correlated:
         return fewer
     return f"leave correlations out ({argument('spread', 'diagonal')}), or {fewer}"
@@ -246,45 +214,47 @@ class _Candidate(NamedTuple):
     error: _IntegrationError
 
     @classmethod
-    def of(cls, plan: Plan, problem: SearchProblem, optimum: SearchResult) -> _Candidate:
+    def of(cls, problem: SearchProblem, optimum: SearchResult) -> _Candidate:
         """Estimate the integration error of an optimum."""
-        return cls(problem, optimum, _integration_error(plan, problem, optimum))
+        return cls(problem, optimum, _integration_error(problem, optimum))
 
 
-def _fit_with_spread_in(
-    plan: Plan, random: list[int], beta: Vector, start: _StartingValues
-) -> _Candidate:
+def _fit_with_spread_in(plan: Plan, random: list[int], start: StartingValues) -> _Candidate:
     """Fit with spread in given coordinates, on finer rules until the integration error is small.
 
     A maximum at the end of a correlation's range is searched for from a second start as well.
     """
     problem = plan.problem(random)
-    optimum = maximize_by_quadrature(problem, beta, *start)
-    first = _Candidate.of(plan, problem, optimum)
+    optimum = maximize_by_quadrature(problem, start)
+    first = _Candidate.of(problem, optimum)
     if len(vanishing_spreads(problem.structure, optimum.x, optimum.log_sd_floors)):
         return first
     best = first
     while plan.nodes is None and not best.error.converged and _is_affordable(plan, best):
-        problem = plan.with_finer_rule(problem)
+        problem = problem.with_finer_rule()
         s = problem.structure
-        here = optimum.x[: s.n_beta], *start, optimum.x[s.n_beta :]
-        optimum = maximize_by_quadrature(problem, *here, posterior=optimum.posterior)
-        best = _Candidate.of(plan, problem, optimum)
-    costly = optimum.converged and len(random) > QUADRATURE.max_product_dimensions
+        here = start._replace(
+            beta=optimum.x[: s.n_beta],
+            spread_parameters=optimum.x[s.n_beta :],
+            posterior=optimum.posterior,
+        )
+        optimum = maximize_by_quadrature(problem, here)
+        best = _Candidate.of(problem, optimum)
+    costly = optimum.converged and problem.uses_draws
     if problem.structure.spread.correlated and _may_be_local_maximum(optimum) and not costly:
         differences = start._replace(matrix=np.diag(np.diag(start.matrix)))
-        other = maximize_by_quadrature(problem, beta, *differences)
+        other = maximize_by_quadrature(problem, differences)
         gain = problem.objective.value(other.marginal, other.x)
         gain -= problem.objective.value(optimum.marginal, optimum.x)
         if other.converged and (gain > 0 or not optimum.converged):
-            return _Candidate.of(plan, problem, other)
+            return _Candidate.of(problem, other)
     return best
 
 
 def _is_affordable(plan: Plan, reached: _Candidate) -> bool:
     """Whether the next finer rule stays within the nodes' budget; draws are doubled once only."""
-    problem = plan.with_finer_rule(reached.problem)
-    if len(problem.structure.random) > QUADRATURE.max_product_dimensions:
+    problem = reached.problem.with_finer_rule()
+    if problem.uses_draws:
         return reached.problem.n_draws == plan.problem(problem.structure.random.tolist()).n_draws
     return problem.quadrature_rule(problem.k).n_nodes <= FIT.max_nodes
 
@@ -299,7 +269,7 @@ def _may_be_local_maximum(optimum: SearchResult) -> bool:
 
 
 def _drop_smallest_spread(
-    plan: Plan, random: list[int], best: _Candidate, start: _StartingValues
+    plan: Plan, random: list[int], best: _Candidate, start: StartingValues
 ) -> tuple[int, list[int], _Candidate] | None:
     """Fit without the smallest spread that is worth nothing; None where every spread is.
 
@@ -312,14 +282,15 @@ def _drop_smallest_spread(
     shares = relative_spreads(s, optimum.x, optimum.log_sd_floors)
     flat = vanishing_spreads(s, optimum.x, optimum.log_sd_floors)
     level = problem.objective.value(optimum.marginal, optimum.x) if optimum.converged else -np.inf
-    if len(random) > QUADRATURE.max_product_dimensions or not best.error.converged:
+    if problem.uses_draws or not best.error.converged:
         # Refits are too costly, or differences of F not reliable: drop only spreads at 0.
         shares = np.where(np.isin(np.arange(len(shares)), flat), shares, np.inf)
     for c in np.argsort(shares):  # smallest first: likeliest worth nothing; refits are costly
         if shares[c] > FIT.small_spread:
             break
         others = [a for b, a in enumerate(random) if b != c]
-        without = _fit_with_spread_in(plan, others, optimum.x[: s.n_beta], start)
+        here = start._replace(beta=optimum.x[: s.n_beta])
+        without = _fit_with_spread_in(plan, others, here)
         loss = level - without.problem.objective.value(without.optimum.marginal, without.optimum.x)
         if loss < FIT.min_spread_gain or c in flat:
             return int(c), others, without
@@ -327,7 +298,7 @@ def _drop_smallest_spread(
 
 
 def _fit_with_spread_prior(
-    plan: Plan, optimum: SearchResult, beta: Vector, start: _StartingValues
+    plan: Plan, optimum: SearchResult, start: StartingValues
 ) -> SearchResult:
     """Fit under a weak prior that keeps spreads from vanishing, to describe people by.
 
@@ -336,9 +307,9 @@ def _fit_with_spread_prior(
     """
     problem = replace(plan.problem(plan.differing), with_spread_prior=True)
     reached = optimum.x[: problem.structure.n_beta]
-    for first in (reached, beta):
+    for first in (reached, start.beta):
         if not _has_diverged(plan, problem.structure, first):
-            wide = maximize_by_quadrature(problem, first, *start)
+            wide = maximize_by_quadrature(problem, start._replace(beta=first))
             if not _has_diverged(plan, wide.marginal.structure, wide.x):
                 return wide
     return optimum
@@ -363,9 +334,7 @@ class _IntegrationError(NamedTuple):
     converged: bool
 
 
-def _integration_error(
-    plan: Plan, problem: SearchProblem, optimum: SearchResult
-) -> _IntegrationError:
+def _integration_error(problem: SearchProblem, optimum: SearchResult) -> _IntegrationError:
     """Integration error: changes of subjects' evidences with the next finer rule.
 
     Its total sums absolute changes, as signed ones may cancel although every integral is off. The
@@ -375,11 +344,10 @@ def _integration_error(
     n = len(problem.structure.design)
     if not len(problem.structure.random):
         return _IntegrationError(0.0, np.zeros(n), True)
-    if len(problem.structure.random) > QUADRATURE.max_product_dimensions:
-        return _integration_error_of_draws(plan, replace(problem, n_draws=optimum.n_draws), optimum)
+    if problem.uses_draws:
+        return _integration_error_of_draws(replace(problem, n_draws=optimum.n_draws), optimum)
     differences = (
-        evidences_on_other_nodes(plan.with_finer_rule(problem), optimum)
-        - optimum.evaluation.evidence
+        evidences_on_other_nodes(problem.with_finer_rule(), optimum) - optimum.evaluation.evidence
     )
     total, common = float(np.abs(differences).sum()), abs(float(differences.sum()))
     hundreds = max(1.0, n / 100)
@@ -390,9 +358,7 @@ def _integration_error(
     return _IntegrationError(total, differences, converged)
 
 
-def _integration_error_of_draws(
-    plan: Plan, problem: SearchProblem, optimum: SearchResult
-) -> _IntegrationError:
+def _integration_error_of_draws(problem: SearchProblem, optimum: SearchResult) -> _IntegrationError:
     """Integration error of draws: change of F with half of them, or with others and more.
 
     Errors of draws are many, small and independent, so that the root of the sum of their squares is
@@ -404,7 +370,7 @@ def _integration_error_of_draws(
     enough = FIT.max_integration_error * max(1.0, float(np.sqrt(len(differences) / 100)))
     if _total_error(differences) < enough:
         return _IntegrationError(_total_error(differences), differences, True)
-    other = marginal_on_other_nodes(plan.with_check_rule(problem), optimum)
+    other = problem.with_check_rule().marginal_about(optimum.x, optimum.posterior)
     differences = other.evidence(optimum.x) - optimum.evaluation.evidence
     converged = (
         _total_error(differences) < enough
@@ -418,7 +384,7 @@ def _total_error(differences: Vector) -> float:
 
 
 def _sd_upper_limit(
-    plan: Plan, random: list[int], a: int, optimum: SearchResult, start: _StartingValues
+    plan: Plan, random: list[int], a: int, optimum: SearchResult, start: StartingValues
 ) -> float:
     """Upper 95 % limit of coordinate a's sd: where its profile likelihood falls by 1.35."""
     random = sorted(random)
@@ -427,19 +393,25 @@ def _sd_upper_limit(
     c = random.index(a)
     order = (c, *(b for b in range(len(random)) if b != c))
     spread = LogCholesky(s.spread.size, s.spread.correlated, s.spread.n_groups, order)
-    own = SearchProblem(
-        problem.likelihoods, s._replace(spread=spread), min(problem.k, 5), False, 32, step_tol=0.05
+    own = replace(
+        problem,
+        structure=s._replace(spread=spread),
+        k=min(problem.k, 5),
+        n_draws=32,
+        restricted=False,
+        with_spread_prior=False,
+        step_tol=0.05,
     )
     hold = np.zeros(spread.n_parameters, dtype=bool)
     hold[:: spread.n_per_group] = True
-    beta = optimum.x[: s.n_beta]
     first = np.stack([np.diag(np.diag(start.matrix)[random])] * s.spread.n_groups)
     floor = float(optimum.log_sd_floors[optimum.marginal.structure.random.tolist().index(a)])
 
     def profile_at(log_sd: float) -> float:
         numbers = spread.parametrize(first)
         numbers[:: spread.n_per_group] = log_sd
-        return maximize_by_quadrature(own, beta, *start, numbers, hold).evaluation.value
+        here = start._replace(beta=optimum.x[: s.n_beta], spread_parameters=numbers)
+        return maximize_by_quadrature(own, here, hold).evaluation.value
 
     # Step up by factors of 3 from a negligible sd until the profile has fallen, then bisect to
     # about 15 %: the limit is reported to few digits, and every value is a search.
@@ -460,9 +432,8 @@ def _sd_upper_limit(
     return float(np.exp(0.5 * (low + high)))
 
 
-@preserve_frame_backend
 def fit_population(
-    data: Choices | Sequence[Episode] | SubjectScan,
+    data: Choices | Sequence[History] | SubjectScan,
     model: Model | None = None,
     *,
     covariates: Sequence[str] | None = None,
@@ -564,7 +535,7 @@ def fit_population(
         notes += diagonal_spread_note(n, len(differing)) if spread == "diagonal" else []
     correlated = spread != "diagonal" and len(differing) > 1
     group = np.zeros(n, dtype=np.int64)
-    labels: tuple[Any, ...] = ()
+    labels: tuple[Label, ...] = ()
     if spread.startswith("by "):
         factor = design.factor(spread.removeprefix("by "))
         group, labels = factor.values.astype(np.int64), factor.levels
@@ -650,16 +621,13 @@ def build_likelihoods(
             )
         if data.subject is None:
             raise DataError(
-                either(
-                    "data must say who decided; got Choices without subjects. Give subject=...",
-                    "--subject must be given for a population, as it says who decided; got choices "
-                    "without subjects. Name the column: --subject id.",
-                )
+                f"{argument('subject')} must be given for a population, as it says who decided; "
+                "got Choices without subjects. Give one label per decision."
             )
         if not data.observed:
             raise DataError("data must hold choices made; got sets yet to be decided. Fit others.")
         coordinates = Coordinates.of_variables(data.names, links)
-        return ChoiceLikelihoods(data, coordinates, threads), None
+        return ChoiceLikelihoods(data, coordinates=coordinates, threads=threads), None
     episodes = as_episodes(data)
     if model is None:
         raise DataError(
@@ -687,7 +655,9 @@ def build_likelihoods(
             )
         groups = tuple(tuple(mine) for mine in by_subject.values())
         profiles = Profiles(model, groups)
-        return EpisodeLikelihoods(profiles, coordinates, tuple(by_subject), threads), None
+        return EpisodeLikelihoods(
+            profiles, tuple(by_subject), coordinates=coordinates, threads=threads
+        ), None
     likelihoods, conditions = stack_conditions(
         episodes, model, coordinates, within, varying, threads
     )

@@ -480,10 +480,8 @@ def normal_half_width(level: float) -> float:
     return float(normal_isf((1 - level) / 2))
 
 
-def maximum_likelihood(optimum: SearchResult) -> tuple[float, Structure]:
+def maximum_log_likelihood(optimum: SearchResult) -> float:
     """Maximize F itself on the nodes, whatever criterion was maximised: for likelihood ratios."""
-    x, evaluation, _ = maximize_on_nodes(
+    return maximize_on_nodes(
         optimum.marginal, optimum.x, optimum.log_sd_floors, optimum.held, Objective()
-    )
-    assert len(x) == len(optimum.x)
-    return evaluation.value, optimum.marginal.structure
+    )[1].value

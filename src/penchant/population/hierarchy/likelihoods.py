@@ -18,10 +18,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.choices import Choices
 from penchant.inference.profile import _kernels as profile_kernels
-from penchant.inference.profile.evaluations import DecisionIndex
+from penchant.inference.profile.evaluations import DecisionIndex, ranges
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy import _kernels as compiled
@@ -29,6 +29,7 @@ from penchant.population.hierarchy import _kernels as compiled
 MAX_CHUNK_NUMBERS = 1_000_000  # 8 MB of attributes: larger chunks fall out of the cache
 MAX_CACHED_CHUNKS = 8  # bounds memory; searches in the weights alone reuse the same few chunks
 EMPTY: Vector = np.empty(0)
+NO_GRADIENT, NO_INFORMATION = np.empty((0, 0, 0)), np.empty((0, 0, 0, 0))
 
 
 class Derivatives(NamedTuple):
@@ -54,7 +55,7 @@ class SubjectLikelihoods(Protocol):
         """Coordinates: the columns of nodes."""
 
     @property
-    def subjects(self) -> tuple[Any, ...]:
+    def subjects(self) -> tuple[Label, ...]:
         """Labels of the subjects."""
 
     @property
@@ -74,25 +75,181 @@ class SubjectLikelihoods(Protocol):
         """Log-likelihoods with derivatives; 0 in shape parameters unless `with_shape_slopes`."""
 
 
+class DecisionsOfPairs(NamedTuple):
+    """Options and scored decisions of pairs of a subject and a psi.
+
+    Attributes
+    ----------
+    table
+        Arrays that the compiled loops take: attributes, and how they make up choice sets.
+    scored
+        Decisions that are scored, and where those of each pair begin.
+    undefined
+        Pairs at whose psi the model is undefined. They have likelihood 0: the population is a
+        normal distribution truncated there.
+    with_slopes
+        Attributes (n_events, n_options, d), their derivatives in psi, and the index of their
+        decisions; None without shape parameters.
+    """
+
+    table: tuple[Any, ...]
+    scored: tuple[IntVector, IntVector]
+    undefined: BoolVector
+    with_slopes: tuple[Matrix, Matrix, DecisionIndex] | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LogitLikelihoods:
+    """Log-likelihoods of subjects whose choices are softmax in options' attributes.
+
+    What differs between data is where attributes come from: `decisions`.
+
+    Attributes
+    ----------
+    coordinates
+        Coordinates of subjects: of shape parameters first, then of weights.
+    threads
+        Processors to use.
+    """
+
+    coordinates: Coordinates
+    threads: int = 1
+    _cache: dict[bytes, DecisionsOfPairs] = field(default_factory=dict, repr=False)
+
+    def decisions(self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool) -> DecisionsOfPairs:
+        """Options and decisions of pairs of a subject and a psi."""
+        raise NotImplementedError
+
+    def n_numbers(self, pairs: IntVector) -> IntVector:
+        """Numbers that the attributes of each pair take."""
+        raise NotImplementedError
+
+    def log_likelihoods(self, subject_indices: IntVector, h: Matrix) -> Matrix:
+        """Log-likelihoods (n, K, L)."""
+        q = self.coordinates.n_shape
+        flat = h.reshape(-1, *h.shape[2:])
+        found = np.empty(flat.shape[:2])
+
+        def fill(part: slice, pairs: IntVector, psi: Matrix) -> None:
+            own = self.decisions(pairs, psi, False)
+            theta = np.ascontiguousarray(self.coordinates.theta(flat[part, :, q:]))
+            compiled.log_likelihoods(
+                own.table, own.scored, theta, found[part], NO_GRADIENT, NO_INFORMATION
+            )
+            found[part][own.undefined] = -np.inf
+
+        self._fill_chunks(np.repeat(subject_indices, h.shape[1]), flat[:, 0, :q], fill)
+        return found.reshape(h.shape[:3])
+
+    def derivatives(
+        self, subject_indices: IntVector, h: Matrix, with_shape_slopes: bool = True
+    ) -> Derivatives:
+        """Log-likelihoods, gradients, expected informations."""
+        q, p = self.coordinates.n_shape, len(self.coordinates)
+        flat = h.reshape(-1, *h.shape[2:])
+        value = np.empty(flat.shape[:2])
+        gradient, information = np.zeros((*value.shape, p)), np.zeros((*value.shape, p, p))
+
+        def fill(part: slice, pairs: IntVector, psi: Matrix) -> None:
+            own = self._cached_decisions(pairs, psi, with_shape_slopes and q > 0)
+            found = Derivatives(value[part], gradient[part], information[part])
+            self._fill_derivatives(own, flat[part], found)
+
+        self._fill_chunks(np.repeat(subject_indices, h.shape[1]), flat[:, 0, :q], fill)
+        shape = h.shape[:3]
+        return Derivatives(
+            value.reshape(shape), gradient.reshape(*shape, p), information.reshape(*shape, p, p)
+        )
+
+    def _fill_derivatives(self, own: DecisionsOfPairs, h: Matrix, found: Derivatives) -> None:
+        """Derivatives at coordinates h (n, n_weights, p), by the chain rule from theta and psi."""
+        q, d = self.coordinates.n_shape, self.coordinates.n_weights
+        value, gradient, information = found
+        theta, theta_slopes = self.coordinates.theta_and_slopes(h[..., q:])
+        theta = np.ascontiguousarray(theta)
+        on_theta, theta_information = np.empty((*value.shape, d)), np.empty((*value.shape, d, d))
+        compiled.log_likelihoods(own.table, own.scored, theta, value, on_theta, theta_information)
+        turned_slopes = np.swapaxes(theta_slopes, -1, -2)
+        gradient[..., q:] = np.einsum("kta,ktab->ktb", on_theta, theta_slopes)
+        information[..., q:, q:] = turned_slopes @ theta_information @ theta_slopes
+        if own.with_slopes is not None:
+            on_psi, mixed, fisher = self._psi_derivatives(own.with_slopes, h, theta)
+            gradient[..., :q] = on_psi
+            information[..., q:, :q] = turned_slopes @ mixed
+            information[..., :q, q:] = np.swapaxes(information[..., q:, :q], -1, -2)
+            information[..., :q, :q] = fisher
+        value[own.undefined], gradient[own.undefined] = -np.inf, 0.0
+        information[own.undefined] = 0.0
+
+    def _psi_derivatives(
+        self, attributes: tuple[Matrix, Matrix, DecisionIndex], h: Matrix, theta: Matrix
+    ) -> tuple[Matrix, Matrix, Matrix]:
+        """Gradient in psi's coordinates, expected informations of theta and these, and of these."""
+        x, slopes, rows = attributes
+        n, n_weights, d = theta.shape
+        q, size = self.coordinates.n_shape, n * n_weights
+        many = rows if n_weights == 1 else rows.only(np.repeat(np.arange(n), n_weights))
+        on_psi = np.empty((size, q))
+        cross, mixed = np.empty((size, d, q)), np.empty((size, d, q))
+        fisher, on_weights = np.empty((size, q, q)), np.empty((size, d, d))
+        profile_kernels.psi_derivatives(
+            x,
+            slopes,
+            many.counted,
+            theta.reshape(size, d),
+            on_psi,
+            (cross, mixed, fisher, on_weights),
+        )
+        # Shape parameters are in the order of the model, coordinates in their own.
+        order = self.coordinates.shape_order()
+        psi_slopes = np.repeat(self.coordinates.psi(h[:, 0, :q])[1], n_weights, axis=0)[:, order]
+        fisher = fisher[:, order][:, :, order] * psi_slopes[:, None] * psi_slopes[:, :, None]
+        return (
+            (on_psi[:, order] * psi_slopes).reshape(n, n_weights, q),
+            (mixed[:, :, order] * psi_slopes[:, None]).reshape(n, n_weights, d, q),
+            fisher.reshape(n, n_weights, q, q),
+        )
+
+    def _cached_decisions(
+        self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool
+    ) -> DecisionsOfPairs:
+        """Decisions of pairs from a small cache: searches in the weights alone repeat them."""
+        key = bytes([with_shape_slopes]) + pairs.tobytes() + psi.tobytes()
+        cached = self._cache.get(key)
+        if cached is None:
+            cached = self.decisions(pairs, psi, with_shape_slopes)
+            if len(self._cache) >= MAX_CACHED_CHUNKS:
+                # All of them: a search asks for its chunks in turn, so the oldest is needed next.
+                self._cache.clear()
+            self._cache[key] = cached
+        return cached
+
+    def _fill_chunks(
+        self, pairs: IntVector, h_psi: Matrix, fill: Callable[[slice, IntVector, Matrix], None]
+    ) -> None:
+        psi, _ = self.coordinates.psi(h_psi)
+        parts = list(chunk_slices(self.n_numbers(pairs), self.threads))
+
+        def fill_chunk(part: slice) -> None:
+            fill(part, np.ascontiguousarray(pairs[part]), np.ascontiguousarray(psi[part]))
+
+        run_chunks(fill_chunk, parts, self.threads)
+
+
 @dataclass(frozen=True, eq=False)
-class EpisodeLikelihoods:
+class EpisodeLikelihoods(LogitLikelihoods):
     """Episodes or offers of many subjects, explained by a model.
 
     Attributes
     ----------
     profiles
         The episodes of each subject.
-    coordinates, subjects
-        As `SubjectLikelihoods` has them.
-    threads
-        Processors to use.
+    subjects
+        Their labels.
     """
 
     profiles: Profiles
-    coordinates: Coordinates
-    subjects: tuple[Any, ...]
-    threads: int = 1
-    _cache: dict[bytes, Any] = field(default_factory=dict, repr=False)
+    subjects: tuple[Label, ...]
 
     @property
     def n_decisions(self) -> IntVector:
@@ -115,167 +272,55 @@ class EpisodeLikelihoods:
             count += len(scored)
         return typical_ranges(self.coordinates, np.sqrt(squares / max(count, 1)))
 
-    def log_likelihoods(self, subject_indices: IntVector, h: Matrix) -> Matrix:
-        """Log-likelihoods (n, K, L)."""
-        q = self.coordinates.n_shape
-        n, n_psi, n_weights, _ = h.shape
-        found = np.empty((n * n_psi, n_weights))
-
-        def fill(part: slice, pairs: IntVector, psi: Matrix) -> None:
-            x, rows, undefined = self._attributes_and_undefined_pairs(pairs, psi)
-            theta = self.coordinates.theta(flat[part, :, q:])
-            compiled.log_likelihoods(
-                _fixed_choice_table(x, rows), (rows.order, rows.bounds), theta, found[part]
-            )
-            found[part][undefined] = -np.inf
-
-        flat = h.reshape(n * n_psi, n_weights, -1)
-        self._fill_chunks(np.repeat(subject_indices, n_psi), flat[:, 0, :q], fill)
-        return found.reshape(n, n_psi, n_weights)
-
-    def derivatives(
-        self, subject_indices: IntVector, h: Matrix, with_shape_slopes: bool = True
-    ) -> Derivatives:
-        """Log-likelihoods, gradients, expected informations."""
-        q, p = self.coordinates.n_shape, len(self.coordinates)
-        n, n_psi, n_weights, _ = h.shape
-        value = np.empty((n * n_psi, n_weights))
-        gradient, information = np.empty((*value.shape, p)), np.empty((*value.shape, p, p))
-        flat = h.reshape(n * n_psi, n_weights, p)
-
-        def fill(part: slice, pairs: IntVector, psi: Matrix) -> None:
-            found = self._chunk_derivatives(pairs, psi, flat[part], with_shape_slopes)
-            value[part], gradient[part], information[part] = found
-
-        self._fill_chunks(np.repeat(subject_indices, n_psi), flat[:, 0, :q], fill)
-        shape = n, n_psi, n_weights
-        return Derivatives(
-            value.reshape(shape),
-            gradient.reshape(*shape, p),
-            information.reshape(*shape, p, p),
-        )
-
-    def _chunk_derivatives(
-        self, pairs: IntVector, psi: Matrix, h: Matrix, with_shape_slopes: bool
-    ) -> tuple[Matrix, Matrix, Matrix]:
-        q, p = self.coordinates.n_shape, len(self.coordinates)
-        n, n_weights, _ = h.shape
-        d = self.coordinates.n_weights
-        theta, theta_slopes = self.coordinates.theta_and_slopes(h[..., q:])
-        x, rows, slopes, undefined = self._cached_attributes_with_slopes(
-            pairs, psi, with_shape_slopes
-        )
-        value = np.empty((n, n_weights))
-        on_theta, theta_information = np.empty((*value.shape, d)), np.empty((*value.shape, d, d))
-        compiled.weight_moments(
-            _fixed_choice_table(x, rows),
-            (rows.order, rows.bounds),
-            theta,
-            value,
-            on_theta,
-            theta_information,
-        )
-        gradient, information = np.zeros((*value.shape, p)), np.zeros((*value.shape, p, p))
-        gradient[..., q:] = np.einsum("kta,ktab->ktb", on_theta, theta_slopes)
-        information[..., q:, q:] = (
-            np.swapaxes(theta_slopes, -1, -2) @ theta_information @ theta_slopes
-        )
-        if q and slopes is not None:
-            many = rows if n_weights == 1 else rows.only(np.repeat(np.arange(n), n_weights))
-            flat = np.ascontiguousarray(theta.reshape(n * n_weights, d))
-            size = len(flat)
-            on_psi = np.empty((size, q))
-            of_psi = np.empty((size, d, q)), np.empty((size, d, q)), np.empty((size, q, q))
-            curvature = *of_psi, np.empty((size, d, d))
-            profile_kernels.psi_derivatives(x, slopes, many.counted, flat, on_psi, curvature)
-            order = self.coordinates.shape_order()
-            psi_slopes = self.coordinates.psi(h[:, 0, :q])[1]
-            psi_slopes = np.repeat(psi_slopes, n_weights, axis=0)[:, order]
-            shape = n, n_weights
-            gradient[..., :q] = (on_psi[:, order] * psi_slopes).reshape(*shape, q)
-            mixed = (curvature[1][:, :, order] * psi_slopes[:, None]).reshape(*shape, d, q)
-            information[..., q:, :q] = np.swapaxes(theta_slopes, -1, -2) @ mixed
-            information[..., :q, q:] = np.swapaxes(information[..., q:, :q], -1, -2)
-            fisher = (
-                curvature[2][:, order][:, :, order] * psi_slopes[:, None] * psi_slopes[:, :, None]
-            )
-            information[..., :q, :q] = fisher.reshape(*shape, q, q)
-        value[undefined], gradient[undefined], information[undefined] = -np.inf, 0.0, 0.0
-        return value, gradient, information
-
-    def _attributes_and_undefined_pairs(
-        self, pairs: IntVector, psi: Matrix
-    ) -> tuple[Matrix, DecisionIndex, BoolVector]:
-        """Attributes, their decision index, and pairs at whose psi the model is undefined.
-
-        Undefined pairs have likelihood 0: the population is a normal distribution truncated there.
-        """
-        x, _ = self.profiles.variables(pairs, psi, False)
+    def decisions(self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool) -> DecisionsOfPairs:
+        """Options and decisions of pairs, whose attributes are computed at psi."""
+        x, slopes = self.profiles.variables(pairs, psi, with_shape_slopes)
         rows = self.profiles.rows(pairs)
-        undefined = self.profiles.outside_domain(x, None, pairs)
+        undefined = self.profiles.outside_domain(x, slopes, pairs)
         self.profiles.check_finite(x, rows)
-        return x, rows, undefined
+        n_events, m, d = x.shape
+        table = x.reshape(n_events * m, d), np.arange(n_events + 1) * m, rows.chosen, EMPTY, EMPTY
+        if self.profiles.record.choice_sets is not None:
+            table = self._without_copies(x, pairs, rows.chosen)
+        with_slopes = None if slopes is None else (x, slopes, rows)
+        return DecisionsOfPairs(table, (rows.order, rows.bounds), undefined, with_slopes)
 
-    def _cached_attributes_with_slopes(
-        self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool
-    ) -> tuple[Matrix, DecisionIndex, Matrix | None, BoolVector]:
-        """Attributes with derivatives, from a small cache of the last chunks."""
-        key = bytes([with_shape_slopes]) + pairs.tobytes() + psi.tobytes()
-        cached = self._cache.get(key)
-        if cached is None:
-            wanted = with_shape_slopes and self.coordinates.n_shape > 0
-            x, slopes = self.profiles.variables(pairs, psi, wanted)
-            rows = self.profiles.rows(pairs)
-            undefined = self.profiles.outside_domain(x, slopes, pairs)
-            self.profiles.check_finite(x, rows)
-            cached = (x, rows, slopes, undefined)
-            if len(self._cache) >= MAX_CACHED_CHUNKS:
-                # All of them: a search asks for its chunks in turn, so the oldest is needed next.
-                self._cache.clear()
-            self._cache[key] = cached
-        return cached
+    def _without_copies(self, x: Matrix, pairs: IntVector, chosen: IntVector) -> tuple[Any, ...]:
+        """The table of decisions whose options stand once each; chosen are columns of x."""
+        m, d = x.shape[1:]
+        copies = self.profiles.record.n_copies[ranges(self.profiles.first_event, pairs)]
+        first: BoolVector = np.arange(m) % copies[:, None] == 0
+        first_row = np.concatenate([[0], np.cumsum(m // copies)])
+        own = np.where(chosen < 0, chosen, chosen // copies)
+        return x[first].reshape(-1, d), first_row, own, EMPTY, EMPTY
 
-    def _fill_chunks(
-        self, pairs: IntVector, h_psi: Matrix, fill: Callable[[slice, IntVector, Matrix], None]
-    ) -> None:
-        psi, _ = self.coordinates.psi(h_psi)
+    def n_numbers(self, pairs: IntVector) -> IntVector:
+        """Numbers that the attributes of each pair take."""
         events = np.diff(self.profiles.first_event)[pairs]
-        size = events * self.profiles.n_options * max(self.coordinates.n_weights, 1)
-        parts = list(chunk_slices(size, self.threads))
-
-        def fill_chunk(part: slice) -> None:
-            fill(part, np.ascontiguousarray(pairs[part]), np.ascontiguousarray(psi[part]))
-
-        run_chunks(fill_chunk, parts, self.threads)
+        return np.asarray(events * self.profiles.n_options * max(self.coordinates.n_weights, 1))
 
 
 @dataclass(frozen=True, eq=False)
-class ChoiceLikelihoods:
+class ChoiceLikelihoods(LogitLikelihoods):
     """Choices of many subjects among options described by variables.
 
     Attributes
     ----------
     choices
         With a subject of each decision.
-    coordinates
-        Of the weights.
-    threads
-        Processors to use.
     """
 
     choices: Choices
-    coordinates: Coordinates
-    threads: int = 1
 
     @property
-    def subjects(self) -> tuple[Any, ...]:
+    def subjects(self) -> tuple[Label, ...]:
         """Labels of the subjects."""
         return tuple(self.choices.subject_labels or ())
 
     @cached_property
     def n_decisions(self) -> IntVector:
         """Decisions of each subject."""
-        return np.diff(self._decisions_by_subject[1])
+        return np.asarray(np.diff(self._decisions_by_subject[1]))
 
     @cached_property
     def typical_range(self) -> TypicalRange:
@@ -309,62 +354,16 @@ class ChoiceLikelihoods:
         counts = np.bincount(self.choices.subject, minlength=len(self.subjects))
         return order, np.concatenate([[0], np.cumsum(counts)])
 
-    def log_likelihoods(self, subject_indices: IntVector, h: Matrix) -> Matrix:
-        """Log-likelihoods (n, K, L)."""
-        n, n_psi, n_weights, p = h.shape
-        theta = self.coordinates.theta(h.reshape(n, n_psi * n_weights, p))
-        found = np.empty((n, n_psi * n_weights))
-        self._fill_chunks(
-            subject_indices,
-            lambda part, pairs: compiled.log_likelihoods(
-                self._choice_table, pairs, np.ascontiguousarray(theta[part]), found[part]
-            ),
-        )
-        return found.reshape(n, n_psi, n_weights)
-
-    def derivatives(
-        self, subject_indices: IntVector, h: Matrix, with_shape_slopes: bool = True
-    ) -> Derivatives:
-        """Log-likelihoods, gradients, expected informations."""
-        n, n_psi, n_weights, p = h.shape
-        theta, theta_slopes = self.coordinates.theta_and_slopes(h.reshape(n, n_psi * n_weights, p))
-        value = np.empty((n, n_psi * n_weights))
-        on_theta, theta_information = np.empty((*value.shape, p)), np.empty((*value.shape, p, p))
-        self._fill_chunks(
-            subject_indices,
-            lambda part, pairs: compiled.weight_moments(
-                self._choice_table,
-                pairs,
-                np.ascontiguousarray(theta[part]),
-                value[part],
-                on_theta[part],
-                theta_information[part],
-            ),
-        )
-        gradient = np.einsum("kta,ktab->ktb", on_theta, theta_slopes)
-        information = np.swapaxes(theta_slopes, -1, -2) @ theta_information @ theta_slopes
-        shape = n, n_psi, n_weights
-        return Derivatives(
-            value.reshape(shape), gradient.reshape(*shape, p), information.reshape(*shape, p, p)
-        )
-
-    def _fill_chunks(
-        self, subject_indices: IntVector, fill: Callable[[slice, tuple[IntVector, IntVector]], None]
-    ) -> None:
+    def decisions(self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool) -> DecisionsOfPairs:
+        """Options and decisions of subjects: there is no psi on which they could depend."""
         order, bounds = self._decisions_by_subject
-        lengths = np.diff(bounds)[subject_indices]
-        ends = np.concatenate([[0], np.cumsum(lengths)])
+        own_bounds = np.concatenate([[0], np.cumsum(self.n_decisions[pairs])])
+        scored = order[ranges(bounds, pairs)], own_bounds
+        return DecisionsOfPairs(self._choice_table, scored, np.zeros(len(pairs), dtype=bool))
 
-        def fill_chunk(part: slice) -> None:
-            own_rows = [order[bounds[s] : bounds[s + 1]] for s in subject_indices[part]]
-            own = ends[part.start : part.stop + 1] - ends[part.start]
-            fill(part, (np.concatenate(own_rows) if own_rows else order[:0], own))
-
-        run_chunks(
-            fill_chunk,
-            list(chunk_slices(lengths * self.choices.n_parameters, self.threads)),
-            self.threads,
-        )
+    def n_numbers(self, pairs: IntVector) -> IntVector:
+        """Numbers that the attributes of each pair take, counting one option per decision."""
+        return np.asarray(self.n_decisions[pairs] * self.choices.n_parameters)
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,7 +386,7 @@ class ConditionLikelihoods:
     unit: IntVector
     maps: Matrix
     coordinates: Coordinates
-    subjects: tuple[Any, ...]
+    subjects: tuple[Label, ...]
 
     @property
     def n_decisions(self) -> IntVector:
@@ -429,7 +428,7 @@ class ConditionLikelihoods:
         return Derivatives(value, gradient, information)
 
 
-def chunk_slices(size: Vector, threads: int) -> Iterator[slice]:
+def chunk_slices(size: IntVector, threads: int) -> Iterator[slice]:
     """Slices of pairs whose attributes fit into memory together, at least one per thread."""
     if not len(size):
         return
@@ -451,13 +450,6 @@ def run_chunks(fill_chunk: Callable[[slice], None], parts: Sequence[slice], thre
         list(pool.map(fill_chunk, parts))
 
 
-def _fixed_choice_table(x: Matrix, rows: DecisionIndex) -> tuple[Any, ...]:
-    """Attributes in the layout of the compiled loops: fixed choice sets, no offset or weights."""
-    n_events, m, d = x.shape
-    first_row = np.arange(n_events + 1) * m
-    return x.reshape(n_events * m, d), first_row, rows.chosen, EMPTY, EMPTY
-
-
 def typical_ranges(coordinates: Coordinates, size: Vector) -> TypicalRange:
     """Typical ranges: of weights by their attributes' root mean squares, of shapes by bounds."""
     # An attribute that never varies says nothing of its weight: 1 instead of a division by 0.
@@ -468,12 +460,10 @@ def typical_ranges(coordinates: Coordinates, size: Vector) -> TypicalRange:
         if natural.is_shape:
             shape = coordinates.shape[natural.index]
             if c.link.name == "log":
-                ends = c.link.coordinate(
-                    natural.scale * np.array([shape.low, shape.high]) ** natural.power
-                )
+                ends = c.link.inverse(natural.of_psi(np.array([shape.low, shape.high])))
                 centre[a], sd[a] = ends.mean(), max(float(np.ptp(ends)) / 5, 1.0)
             continue
-        unit = natural.unit(size)
+        unit = natural.typical_size(size)
         if c.link.name == "identity":
             sd[a] = 2.0 * unit
         elif c.link.name != "logit":

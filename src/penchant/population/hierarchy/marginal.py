@@ -73,27 +73,21 @@ class LogCholesky:
         """Coordinates in the order of the factor's rows."""
         return list(self.order or range(self.size))
 
-    def factor(self, block: Vector) -> Matrix:
-        """L of one group, in the order of the factor."""
-        lower = np.eye(self.size)
-        for value, (a, b) in zip(block[self.size :], self.lower_indices, strict=True):
-            lower[a, b] = value
-        return np.asarray(np.exp(block[: self.size])[:, None] * lower)
-
-    def covariance_matrices(self, spread_parameters: Vector) -> Matrix:
-        """S of every group: (n_groups, size, size)."""
-        blocks = spread_parameters.reshape(self.n_groups, self.n_per_group)
-        return np.stack([self._restore_order(f @ f.T) for f in map(self.factor, blocks)])
-
-    def batch_covariance_matrices(self, spread_parameters: Matrix) -> Matrix:
-        """S of every group for n parameter vectors: (n, n_groups, size, size)."""
-        blocks = spread_parameters.reshape(len(spread_parameters), self.n_groups, self.n_per_group)
-        lower = np.zeros((*blocks.shape[:2], self.size, self.size))
+    def factors(self, blocks: Matrix) -> Matrix:
+        """L (..., size, size) of groups with parameters (..., n_per_group), in its own order."""
+        lower = np.zeros((*blocks.shape[:-1], self.size, self.size))
         lower[...] = np.eye(self.size)
         for k, (a, b) in enumerate(self.lower_indices, start=self.size):
             lower[..., a, b] = blocks[..., k]
-        lower *= np.exp(blocks[..., : self.size])[..., None]
-        return self._restore_order(lower @ np.swapaxes(lower, -1, -2))
+        return np.asarray(np.exp(blocks[..., : self.size])[..., None] * lower)
+
+    def covariance_matrices(self, spread_parameters: Vector) -> Matrix:
+        """S of every group: (..., n_groups, size, size) for parameters (..., n_parameters)."""
+        blocks = spread_parameters.reshape(
+            *spread_parameters.shape[:-1], self.n_groups, self.n_per_group
+        )
+        factors = self.factors(blocks)
+        return self._restore_order(factors @ np.swapaxes(factors, -1, -2))
 
     def parametrize(self, matrices: Matrix) -> Vector:
         """Parameters of covariances (n_groups, size, size), inverting `covariance_matrices`."""
@@ -111,7 +105,7 @@ class LogCholesky:
 
     def factor_and_covariance_slopes(self, block: Vector) -> tuple[Matrix, Matrix]:
         """Derivatives of L and of S in one group's parameters: (n_per_group, size, size) each."""
-        factor = self.factor(block)
+        factor = self.factors(block)
         first = np.zeros((self.n_per_group, self.size, self.size))
         for a in range(self.size):
             first[a, a] = factor[a]
@@ -123,7 +117,7 @@ class LogCholesky:
 
     def contract_second_derivatives(self, block: Vector, weight: Matrix) -> Matrix:
         """tr(weight d2S) for all pairs of one group's parameters, with a symmetric `weight`."""
-        factor, (first, _) = self.factor(block), self.factor_and_covariance_slopes(block)
+        factor, (first, _) = self.factors(block), self.factor_and_covariance_slopes(block)
         order = self.factor_order
         own = weight[np.ix_(order, order)]
         hessian = 2.0 * np.einsum("kxz,lxz->kl", own @ first, first)
@@ -292,13 +286,9 @@ class MarginalLikelihood:
     def _n_moments(self) -> int:
         return len(self.structure.random) + len(self._product_pairs) + len(self.structure.fixed)
 
-    def split_parameters(self, x: Vector) -> tuple[Vector, Vector]:
-        """Split parameters into coefficients and those of the spread."""
-        return x[: self.structure.n_beta], x[self.structure.n_beta :]
-
     def evidence(self, x: Vector) -> Vector:
         """Log-evidence of every subject."""
-        return self._node_moments(x, 0)[0]
+        return self._node_moments(x, with_moments=False)[0]
 
     def value(self, x: Vector) -> float:
         """Evaluate F alone."""
@@ -306,40 +296,20 @@ class MarginalLikelihood:
 
     def value_batch(self, xs: Matrix) -> Vector:
         """Evaluate F at many parameter vectors (n, n_parameters): for posterior sampling."""
-        s, nodes = self.structure, self.nodes
-        n, n_nodes, r = nodes.points.shape
-        every = s.spread.batch_covariance_matrices(xs[:, s.n_beta :])
-        sd = np.sqrt(np.einsum("xgaa->xga", every))
-        unit = sd[..., :, None] * sd[..., None, :]
-        scaled = every / unit
-        precisions = np.linalg.inv(scaled) / unit
-        levels = np.linalg.slogdet(scaled)[1] + 2 * np.log(sd).sum(axis=-1)
-        constants = -0.5 * (r * np.log(2 * np.pi) + levels)
-        found = np.empty(n), np.empty((n, n_nodes)), np.empty((n, 0)), np.empty((0, 0, 0))
-        total = np.empty(len(xs))
-        for j, x in enumerate(xs):
-            means = s.means(x[: s.n_beta])
-            log_mass, extra = self._expand_in_fixed_coordinates(means)
-            centre = np.ascontiguousarray(means[:, s.random])
-            node_moments(
-                log_mass,
-                nodes.points,
-                centre,
-                precisions[j],
-                constants[j],
-                s.group,
-                extra,
-                self._product_pairs,
-                0,
-                found,
-            )
-            total[j] = s.subject_weights @ found[0]
-        return total
+        s = self.structure
+        # All densities at once: one by one they would take most of the time.
+        densities = _precisions_and_constants(s.spread.covariance_matrices(xs[:, s.n_beta :]))
+        return np.array(
+            [
+                s.subject_weights @ self._node_moments(x, (one, other), with_moments=False)[0]
+                for x, one, other in zip(xs, *densities, strict=True)
+            ]
+        )
 
     def evaluate(self, x: Vector) -> MarginalEvaluation:
         """Evaluate F with gradient and Hessian (Louis 1982)."""
         s = self.structure
-        evidence, node_probabilities, means, covariances = self._node_moments(x, 2)
+        evidence, node_probabilities, means, covariances = self._node_moments(x)
         loadings, constants, expected_hessian = self._score_loadings(x, means, node_probabilities)
         scores = (loadings @ means[:, :, None])[:, :, 0] + constants
         weighted = s.subject_weights[:, None, None] * loadings
@@ -353,29 +323,6 @@ class MarginalLikelihood:
             value, evidence, scores, hessian, node_probabilities, means, covariances, loadings
         )
 
-    def information_on_beta(self, x: Vector) -> Matrix:
-        """Minus the Hessian in the coefficients alone: as in `evaluate`, at a lower cost.
-
-        REML takes it at both sides of every difference.
-        """
-        s = self.structure
-        _, node_probabilities, _, covariances = self._node_moments(x, 3)
-        _, spread_parameters = self.split_parameters(x)
-        r = len(s.random)
-        precisions, _ = _precisions_and_constants(s.spread.covariance_matrices(spread_parameters))
-        design = np.concatenate([s.design[:, s.random], s.design[:, s.fixed]], axis=1)
-        size = design.shape[1]
-        inner = np.zeros((len(design), size, size))
-        pull = np.zeros_like(inner)
-        pull[:, :r, :r] = precisions[s.group]
-        pull[:, range(r, size), range(r, size)] = 1.0
-        inner[:, :r, :r] = precisions[s.group]
-        if len(s.fixed):
-            inner[:, r:, r:] = np.einsum("ij,ijab->iab", node_probabilities, self.nodes.information)
-        inner -= pull @ covariances @ pull
-        inner *= s.subject_weights[:, None, None]
-        return np.asarray(np.einsum("iax,iab,iby->xy", design, inner, design, optimize=True))
-
     def complete_information(self, x: Vector, evaluation: MarginalEvaluation) -> Matrix:
         """Complete-data information: what it would be if all coordinates were observed."""
         s = self.structure
@@ -387,12 +334,7 @@ class MarginalLikelihood:
         weighted = s.subject_weights[:, None, None] * precisions[s.group]
         found[:b, :b] = np.einsum("iax,iab,iby->xy", own, weighted, own, optimize=True)
         if len(s.fixed):
-            on_fixed = s.design[:, s.fixed]
-            expected = np.einsum(
-                "ij,ijab->iab", evaluation.node_probabilities, self.nodes.information
-            )
-            expected *= s.subject_weights[:, None, None]
-            found[:b, :b] += np.einsum("iax,iab,iby->xy", on_fixed, expected, on_fixed)
+            found[:b, :b] += self._expected_fixed_information(evaluation.node_probabilities)
         for g, block in enumerate(x[b:].reshape(s.spread.n_groups, s.spread.n_per_group)):
             k = slice(b + g * s.spread.n_per_group, b + (g + 1) * s.spread.n_per_group)
             turned = precisions[g] @ s.spread.factor_and_covariance_slopes(block)[1]
@@ -400,34 +342,33 @@ class MarginalLikelihood:
             found[k, k] = 0.5 * total * np.einsum("lxy,kyx->kl", turned, turned)
         return found
 
-    def _node_moments(self, x: Vector, moments: int) -> tuple[Vector, Matrix, Matrix, Matrix]:
-        beta, spread_parameters = self.split_parameters(x)
+    def _node_moments(
+        self,
+        x: Vector,
+        density: tuple[Matrix, Vector] | None = None,
+        *,
+        with_moments: bool = True,
+    ) -> tuple[Vector, Matrix, Matrix, Matrix]:
+        """Evidences, node probabilities, and means and covariances of u where they are wanted.
+
+        The precisions and constants of the population's density may be given.
+        """
         s, nodes = self.structure, self.nodes
         n, n_nodes, _ = nodes.points.shape
-        matrices = s.spread.covariance_matrices(spread_parameters)
-        precisions, constants = _precisions_and_constants(matrices)
-        means = s.means(beta)
+        if density is None:
+            density = _precisions_and_constants(s.spread.covariance_matrices(x[s.n_beta :]))
+        means = s.means(x[: s.n_beta])
         log_mass, extra = self._expand_in_fixed_coordinates(means)
-        size = self._n_moments if moments else 0
-        if moments == 3:
-            size = len(s.random) + len(s.fixed)
-        found = (
-            np.empty(n),
-            np.empty((n, n_nodes)),
-            np.empty((n, size)),
-            np.empty((n, size, size) if moments > 1 else (0, 0, 0)),
-        )
-        centre = np.ascontiguousarray(means[:, s.random])
+        size = self._n_moments if with_moments else 0
+        found = np.empty(n), np.empty((n, n_nodes)), np.empty((n, size)), np.empty((n, size, size))
         node_moments(
             log_mass,
             nodes.points,
-            centre,
-            precisions,
-            constants,
+            np.ascontiguousarray(means[:, s.random]),
+            *density,
             s.group,
             extra,
             self._product_pairs,
-            moments,
             found,
         )
         return found
@@ -446,8 +387,8 @@ class MarginalLikelihood:
         self, x: Vector, means: Matrix, node_probabilities: Matrix
     ) -> tuple[Matrix, Matrix, Matrix]:
         """Loadings G_i, constants of the scores, and the sum of expected second derivatives."""
-        _, spread_parameters = self.split_parameters(x)
         s = self.structure
+        spread_parameters = x[s.n_beta :]
         n, r, f = len(means), len(s.random), len(s.fixed)
         rows, columns = self._product_pairs.T
         n_square = len(rows)
@@ -491,28 +432,25 @@ class MarginalLikelihood:
             expected_hessian[k, k] += 0.5 * total * both - 0.5 * (triple + triple.T)
             expected_hessian[k, k] += 0.5 * s.spread.contract_second_derivatives(block, pull)
         if f:
-            on_fixed = s.design[:, s.fixed]
-            loadings[:, b, r + n_square :] = np.swapaxes(on_fixed, 1, 2)
-            expected = np.einsum("ij,ijab->iab", node_probabilities, self.nodes.information)
-            expected *= s.subject_weights[:, None, None]
-            expected_hessian[b, b] -= np.einsum("iax,iab,iby->xy", on_fixed, expected, on_fixed)
+            loadings[:, b, r + n_square :] = np.swapaxes(s.design[:, s.fixed], 1, 2)
+            expected_hessian[b, b] -= self._expected_fixed_information(node_probabilities)
         return loadings, constants, expected_hessian
 
-
-def _scaled_inverse(matrix: Matrix) -> Matrix:
-    # Inverted as correlations: sds that differ by orders of magnitude would cost digits.
-    sd = np.sqrt(np.diag(matrix))
-    unit = np.outer(sd, sd)
-    return np.asarray(np.linalg.inv(matrix / unit) / unit)
+    def _expected_fixed_information(self, node_probabilities: Matrix) -> Matrix:
+        """Posterior mean of the information on the coefficients of fixed coordinates."""
+        s = self.structure
+        design = s.design[:, s.fixed]
+        expected = np.einsum("ij,ijab->iab", node_probabilities, self.nodes.information)
+        expected *= s.subject_weights[:, None, None]
+        return np.asarray(np.einsum("iax,iab,iby->xy", design, expected, design))
 
 
 def _precisions_and_constants(matrices: Matrix) -> tuple[Matrix, Vector]:
-    """Inverses of covariances, and logarithms of the normal densities' constants."""
+    """Inverses of covariances (..., r, r), and logarithms of the normal densities' constants."""
     r = matrices.shape[-1]
-    if not r:
-        return np.zeros((len(matrices), 0, 0)), np.zeros(len(matrices))
-    precisions = np.stack([_scaled_inverse(m) for m in matrices])
-    sd = np.sqrt(np.einsum("gaa->ga", matrices))
-    _, log_determinant = np.linalg.slogdet(matrices / (sd[:, :, None] * sd[:, None, :]))
-    log_determinant = log_determinant + 2 * np.log(sd).sum(axis=1)
+    # Inverted as correlations: sds that differ by orders of magnitude would cost digits.
+    sd = np.sqrt(np.einsum("...aa->...a", matrices))
+    unit = sd[..., :, None] * sd[..., None, :]
+    log_determinant = np.linalg.slogdet(matrices / unit)[1] + 2 * np.log(sd).sum(axis=-1)
+    precisions = np.linalg.inv(matrices / unit) / unit
     return precisions, -0.5 * (r * np.log(2 * np.pi) + log_determinant)

@@ -9,37 +9,35 @@ fitted by `search`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import special
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, refuse_no_model
 from penchant.output import (
-    Backend,
+    Columns,
     Result,
     Table,
     format_number,
-    frame_backend,
-    make_frame,
-    preserve_frame_backend,
-    to_json_label,
-    to_json_numbers,
 )
 from penchant.population.hierarchy.design import read_design
 from penchant.population.hierarchy.fit import FIT, Plan, build_likelihoods
-from penchant.population.hierarchy.result import PopulationFit, PopulationSource
+from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.hierarchy.result_builder import build_result
 from penchant.population.hierarchy.search import (
     SearchProblem,
     SearchResult,
+    StartingValues,
     maximize_by_quadrature,
     starting_values,
 )
+from penchant.population.hierarchy.source import PopulationSource
+from penchant.records import attributes_json
 from penchant.softmax.likelihood import available_threads
 
 
@@ -81,7 +79,7 @@ class PopulationMixture(Result):
 
     names: tuple[str, ...]
     fits: Mapping[str, PopulationFit]
-    subjects: tuple[Any, ...]
+    subjects: tuple[Label, ...]
     shares: Vector
     responsibilities: Matrix
     evidence: Matrix
@@ -94,14 +92,14 @@ class PopulationMixture(Result):
             raise DataError(f"name must be one of {known}; got {name!r}. Correct it.")
         return self.fits[name]
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """Table with one row per subject: the probability of each model, and the evidences."""
         columns: dict[str, list[Any]] = {"subject": list(self.subjects)}
         for k, name in enumerate(self.names):
             columns[name] = self.responsibilities[:, k].tolist()
         for k, name in enumerate(self.names):
             columns[f"{name}_evidence"] = self.evidence[:, k].tolist()
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def table(self) -> Table:
         """Table for reading."""
@@ -139,18 +137,15 @@ class PopulationMixture(Result):
         return {
             "format": "penchant-population-mixture",
             "version": 1,
-            "names": list(self.names),
-            "subjects": [to_json_label(s) for s in self.subjects],
-            "shares": to_json_numbers(self.shares),
-            "responsibilities": to_json_numbers(self.responsibilities),
-            "evidence": to_json_numbers(self.evidence),
-            "log_likelihood": to_json_numbers(self.log_likelihood),
-            "converged": self.converged,
+            **attributes_json(
+                self,
+                *("names", "subjects", "shares", "responsibilities", "evidence"),
+                *("log_likelihood", "converged"),
+            ),
             "populations": {name: fit.to_dict() for name, fit in self.fits.items()},
         }
 
 
-@preserve_frame_backend
 def fit_mixture(
     data: Any,
     models: Mapping[str, Model],
@@ -244,7 +239,7 @@ def fit_mixture(
 class _Component:
     """A model of the mixture, with its current population."""
 
-    def __init__(self, plan: Plan, model: Model | None, start: tuple[Any, ...]) -> None:
+    def __init__(self, plan: Plan, model: Model | None, start: StartingValues) -> None:
         self.plan, self.model, self.start = plan, model, start
         self.optimum: SearchResult | None = None
         self.problem: SearchProblem | None = None
@@ -265,20 +260,12 @@ class _Component:
         """Maximize the population's likelihood with weighted subjects, from the last optimum."""
         problem = self.plan.problem(self.plan.differing)
         structure = problem.structure._replace(subject_weights=subject_weights)
-        self.problem = SearchProblem(
-            problem.likelihoods,
-            structure,
-            problem.k,
-            False,
-            problem.n_draws,
-            step_tol=MIXTURE.step_tol,
-        )
-        beta, matrix, h, information = self.start
-        numbers = None
+        self.problem = replace(problem, structure=structure, step_tol=MIXTURE.step_tol)
+        start = self.start
         if self.optimum is not None:
-            s = self.optimum.marginal.structure
-            beta, numbers = self.optimum.x[: s.n_beta], self.optimum.x[s.n_beta :]
-        self.optimum = maximize_by_quadrature(self.problem, beta, matrix, h, information, numbers)
+            x, n_beta = self.optimum.x, structure.n_beta
+            start = start._replace(beta=x[:n_beta], spread_parameters=x[n_beta:])
+        self.optimum = maximize_by_quadrature(self.problem, start)
 
     @property
     def evidence(self) -> Vector:

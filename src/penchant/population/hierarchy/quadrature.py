@@ -107,15 +107,15 @@ class QuadratureRule:
             Draws of the weights where product nodes are too many.
         """
         uses_draws = n_shape + n_weights > QUADRATURE.max_product_dimensions
-        with_shape_slopes, first = gauss_hermite(n_shape, k + extra_shape_nodes)
+        on_shape, first = gauss_hermite(n_shape, k + extra_shape_nodes)
         if uses_draws:
             on_weights, second = quasi_random(n_weights, n_draws), np.zeros(n_draws)
         else:
             on_weights, second = gauss_hermite(n_weights, k)
-        shape = len(with_shape_slopes), len(on_weights)
+        shape = len(on_shape), len(on_weights)
         z = np.concatenate(
             [
-                np.broadcast_to(with_shape_slopes[:, None], (*shape, n_shape)),
+                np.broadcast_to(on_shape[:, None], (*shape, n_shape)),
                 np.broadcast_to(on_weights[None], (*shape, n_weights)),
             ],
             axis=2,
@@ -337,7 +337,7 @@ def shape_grid(coordinates: Coordinates) -> Matrix:
             shape = coordinates.shape[c.natural.index]
             inside = np.linspace(*shape.search_range, count + 2)[1:-1]
             psi = np.asarray(shape.from_unconstrained(inside))
-            axes.append(c.link.coordinate(c.natural.scale * psi**c.natural.power))
+            axes.append(c.link.inverse(c.natural.of_psi(psi)))
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, q)
 
 
@@ -351,6 +351,12 @@ class Posterior(NamedTuple):
 
     centre: Matrix
     factor: Matrix
+
+    def replace_subjects(self, which: IntVector, others: Posterior) -> Posterior:
+        """Copy with the posteriors of some subjects replaced by their own of others."""
+        made = Posterior(self.centre.copy(), self.factor.copy())
+        made.centre[which], made.factor[which] = others.centre[which], others.factor[which]
+        return made
 
 
 def _population_means_and_covariances(s: Structure, x: Vector) -> tuple[Matrix, Matrix]:
@@ -371,14 +377,19 @@ def laplace_posterior(
         return Posterior(np.zeros((len(h), 0)), np.zeros((len(h), 0, 0)))
     found = find_modes(likelihoods, np.arange(len(h)), h, means[:, s.random], precision, s.random)
     information = found.information[:, s.random][:, :, s.random] + precision
-    return Posterior(found.h[:, s.random], _cholesky_of_inverses(information))
+    return Posterior(found.h[:, s.random], cholesky_of_inverses(information))
 
 
-def _cholesky_of_inverses(information: Matrix) -> Matrix:
-    """Lower Cholesky factors of the inverses; unidentified directions get a finite width."""
-    scale = np.sqrt(np.einsum("naa->na", information))
+def cholesky_of_inverses(
+    information: Matrix, min_relative: float = QUADRATURE.min_information
+) -> Matrix:
+    """Lower Cholesky factors of the inverses; unidentified directions get a finite width.
+
+    `min_relative`: least eigenvalue of an information scaled to unit diagonal.
+    """
+    scale = np.sqrt(np.maximum(np.einsum("naa->na", information), 1e-300))
     values, vectors = np.linalg.eigh(information / (scale[:, :, None] * scale[:, None, :]))
-    inside = np.maximum(values, QUADRATURE.min_information)
+    inside = np.maximum(values, min_relative)
     inverse = (vectors / inside[:, None, :]) @ np.swapaxes(vectors, 1, 2)
     return np.asarray(np.linalg.cholesky(inverse) / scale[:, :, None], dtype=np.float64)
 
@@ -485,7 +496,7 @@ def _place_importance_draws(
     information = modes.information[:, s.random[q:]][:, :, s.random[q:]] + precision
     d = conditional_mean.shape[2]
     mode = modes.h[:, s.random[q:]].reshape(n, n_psi, d)
-    factor = _cholesky_of_inverses(information).reshape(n, n_psi, d, d)
+    factor = cholesky_of_inverses(information).reshape(n, n_psi, d, d)
     population_factor = np.repeat(np.linalg.cholesky(conditional)[:, None], n_psi, axis=1)
     rotations = random_rotations(len(likelihoods.subjects), d)[subject_indices]
     draws, log_weights = rule.importance_draws(

@@ -7,114 +7,46 @@ computed; one that was read from JSON has stored numbers only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, fields
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
-from penchant.errors import DataError
+from penchant.errors import DataError, Text
 from penchant.models.coordinates import Coordinates
-from penchant.models.links import Link
-from penchant.models.model import Model
 from penchant.models.priors import PopulationPrior, with_ratios
 from penchant.output import (
     MISSING_CELL,
     Backend,
+    Columns,
     FrameExport,
     Table,
     format_number,
-    frame_backend,
-    from_json_numbers,
     make_frame,
-    preserve_frame_backend,
-    to_json_label,
-    to_json_numbers,
 )
 from penchant.population.hierarchy import inferences
 from penchant.population.hierarchy.contrasts import (
     Comparison,
     Contrast,
-    WithinConditions,
     compare_fits,
     level_contrast,
 )
-from penchant.population.hierarchy.design import Design
-from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.sampling import PopulationSample, sample_posterior
-from penchant.population.hierarchy.search import SearchProblem, SearchResult
+from penchant.population.hierarchy.source import PopulationSource
 from penchant.population.hierarchy.subject_posteriors import (
     PopulationSubjects,
-    View,
     predict_choices,
 )
-from penchant.softmax.hypotheses import Parameter
+from penchant.records import attributes_json, from_json, to_json
+from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.tails import t_isf
 
-
-def read_population(cls: Any, document: Mapping[str, Any]) -> Any:
-    """Read what `PopulationFit.to_dict` wrote."""
-    if not isinstance(document, Mapping) or document.get("format") != "penchant-population":
-        raise DataError(
-            "document must be one that PopulationFit.to_dict wrote; got another. Give that."
-        )
-    d = document
-    own = d["subjects"]
-    subjects = PopulationSubjects(
-        labels=tuple(own["labels"]),
-        names=tuple(own["names"]),
-        mean=from_json_numbers(own["mean"]),
-        covariance=from_json_numbers(own["covariance"]),
-        influence=from_json_numbers(own["influence"]),
-        evidence=from_json_numbers(own["evidence"]),
-        n_decisions=np.array(own["n_decisions"]),
-        views=tuple(
-            View(name, Link(**link), from_json_numbers(row)) for name, link, row in own["views"]
-        ),
-    )
-    stored = {
-        "parameters": [[row[0], *map(from_json_numbers, row[1:])] for row in d["parameters"]],
-        "spreads": [[row[0], row[1], *map(from_json_numbers, row[2:])] for row in d["spreads"]],
-        "correlated": [
-            [*row[:2], *map(from_json_numbers, row[2:])] for row in d.get("correlated", ())
-        ],
-        "groups": [[*row[:3], *map(from_json_numbers, row[3:])] for row in d.get("groups", ())],
-        "prior": d["prior"],
-        "maximum_log_likelihood": d["maximum_log_likelihood"],
-    }
-    return cls(
-        status=d["status"],
-        message=d["message"],
-        names=tuple(d["names"]),
-        coefficients=from_json_numbers(d["coefficients"]),
-        covariance=from_json_numbers(d["covariance"]),
-        parameter_names=tuple(d["parameter_names"]),
-        links=dict(d["links"]),
-        spread=_matrices_from_json(d["spread"]),
-        correlations=_matrices_from_json(d["correlations"]),
-        reliability={k: from_json_numbers(v) for k, v in d["reliability"].items()},
-        log_likelihood=from_json_numbers(d["log_likelihood"]),
-        n_parameters=int(d["n_parameters"]),
-        evidence=from_json_numbers(d["evidence"]),
-        loo_each=from_json_numbers(d["loo_each"]),
-        integration_error=from_json_numbers(d["integration_error"]),
-        subjects=subjects,
-        estimator=d["estimator"],
-        degrees_of_freedom=from_json_numbers(d["degrees_of_freedom"]),
-        n_subjects=int(d["n_subjects"]),
-        n_decisions=int(d["n_decisions"]),
-        model_words=d["model"],
-        notes=tuple(d["notes"]),
-        stored=stored,
-    )
-
-
-def _matrices_from_json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {k: from_json_numbers(v) for k, v in value.items()}
-    return from_json_numbers(value)
+FORMAT = "penchant-population"
+CorrelationRow: TypeAlias = tuple[str, str, float, float, float]  # two names, r, low, high
+ByLevel: TypeAlias = Matrix | Mapping[Any, Matrix]  # by level of a factor, where groups have own
 
 
 WITHOUT_INTERVAL = (
@@ -125,36 +57,6 @@ WITHOUT_INTERVAL = (
 LOW_RELIABILITY = 0.3  # below it subjects differ mostly by noise: a note warns of reading them
 
 
-class PopulationSource(NamedTuple):
-    """Data, plan and optimum behind a fit.
-
-    `descriptive` is the optimum by which subjects are described: `optimum`, or where spreads vanish
-    there, the one under a weak prior that keeps them from 0.
-    """
-
-    likelihoods: SubjectLikelihoods
-    model: Model | None
-    data: Any
-    design: Design
-    conditions: WithinConditions | None
-    optimum: SearchResult
-    descriptive: SearchResult
-    problem: SearchProblem
-    group_labels: tuple[Any, ...]
-    covariance_kind: str
-
-    @property
-    def described_spread(self) -> Matrix:
-        """Covariances (n_groups, p, p) of all coordinates by which people are described."""
-        s = self.descriptive.marginal.structure
-        p = s.design.shape[1]
-        matrices = np.zeros((s.spread.n_groups, p, p))
-        matrices[:, s.random[:, None], s.random] = s.spread.covariance_matrices(
-            self.descriptive.x[s.n_beta :]
-        )
-        return matrices
-
-
 class Sd(NamedTuple):
     """A standard deviation between people, on its link, with its interval."""
 
@@ -163,6 +65,62 @@ class Sd(NamedTuple):
     sd: float
     low: float
     high: float
+
+
+class GroupRow(NamedTuple):
+    """A parameter of the average person of a level of a factor, as it is written."""
+
+    factor: str
+    level: Any
+    name: str
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+
+
+class ParameterRow(NamedTuple):
+    """A parameter of the typical person, as it is written."""
+
+    name: str
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PopulationDocument:
+    """What is written of a fit: its fields, and what only the data would give again."""
+
+    status: str
+    message: str
+    model: str
+    names: tuple[str, ...]
+    coefficients: Vector
+    covariance: Matrix
+    degrees_of_freedom: Vector
+    parameter_names: tuple[str, ...]
+    links: Mapping[str, str]
+    spread: ByLevel
+    correlations: ByLevel
+    correlated: tuple[CorrelationRow, ...] = ()
+    spreads: tuple[Sd, ...]
+    parameters: tuple[ParameterRow, ...]
+    groups: tuple[GroupRow, ...] = ()
+    reliability: Mapping[str, float]
+    estimator: str
+    log_likelihood: float
+    maximum_log_likelihood: float
+    n_parameters: int
+    integration_error: float
+    n_subjects: int
+    n_decisions: int
+    evidence: Vector
+    loo_each: Vector
+    subjects: PopulationSubjects
+    prior: PopulationPrior | None
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,8 +167,8 @@ class PopulationFit(FrameExport):
     covariance: Matrix
     parameter_names: tuple[str, ...]
     links: Mapping[str, str]
-    spread: Any
-    correlations: Any
+    spread: ByLevel
+    correlations: ByLevel
     reliability: Mapping[str, float]
     log_likelihood: float
     n_parameters: int
@@ -226,7 +184,12 @@ class PopulationFit(FrameExport):
     notes: tuple[str, ...] = ()
     sd_limits: Matrix = field(default_factory=lambda: np.empty((0, 0, 2)), repr=False)
     source: PopulationSource | None = field(default=None, repr=False)
-    stored: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    document: PopulationDocument | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Word the sentences for Python; other front ends find what they name marked in them."""
+        object.__setattr__(self, "message", Text(self.message))
+        object.__setattr__(self, "notes", tuple(map(Text, self.notes)))
 
     @property
     def standard_errors(self) -> Vector:
@@ -255,11 +218,13 @@ class PopulationFit(FrameExport):
         return np.column_stack([self.coefficients - half, self.coefficients + half])
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[ParameterEstimate, ...]:
         """The typical person in natural units, with 95 % intervals."""
         return self.parameters_at(0.95)
 
-    def parameters_at(self, level: float = 0.95, **covariates: Any) -> tuple[Parameter, ...]:
+    def parameters_at(
+        self, level: float = 0.95, **covariates: Any
+    ) -> tuple[ParameterEstimate, ...]:
         """A person with these covariates, an average one by default, in natural units.
 
         The values are those at the mean of the links: the median over people, where a link is not
@@ -269,34 +234,38 @@ class PopulationFit(FrameExport):
         if self.source is None:
             if covariates or level != 0.95:
                 raise self._missing_data_error("parameters_at")
-            return tuple(Parameter(*row) for row in self.stored["parameters"])
+            return tuple(ParameterEstimate(*row) for row in self._document.parameters)
         found = []
         half = t_isf((1 - level) / 2, self.degrees_of_freedom.min())
         for label, base, rows in self._design_rows(covariates):
             means = rows @ self.coefficients
             errors = np.sqrt([self._variance_of_combination(row) for row in rows])
             for a, c in enumerate(base.each):
-                value, slope = float(c.link.value(means[a])), abs(float(c.link.slope(means[a])))
+                value, slope = float(c.link.value(means[a])), abs(float(c.link.first(means[a])))
                 ends = c.link.value(
                     np.array([means[a] - half * errors[a], means[a] + half * errors[a]])
                 )
                 low, high = sorted(ends.tolist())
                 error = slope * errors[a] if np.isfinite(errors[a]) else errors[a]
-                found.append(Parameter(c.name + label, value, error, low, high))
+                found.append(ParameterEstimate(c.name + label, value, error, low, high))
         return tuple(found)
 
-    def group_parameters(self, level: float = 0.95) -> dict[tuple[str, Any], tuple[Parameter, ...]]:
+    def group_parameters(
+        self, level: float = 0.95
+    ) -> dict[tuple[str, Any], tuple[ParameterEstimate, ...]]:
         """A person of every level of every factor, average in all else, in natural units.
 
-        By name of the factor and level: {("group", "patient"): (Parameter(...), ...), ...}.
+        By name of the factor and level: {("group", "patient"): (ParameterEstimate(...), ...), ...}.
         """
         check_level(level)
         if self.source is None:
             if level != 0.95:
                 raise self._missing_data_error("group_parameters")
-            found: dict[tuple[str, Any], tuple[Parameter, ...]] = {}
-            for factor, label, *row in self.stored["groups"]:
-                found[factor, label] = (*found.get((factor, label), ()), Parameter(*row))
+            found: dict[tuple[str, Any], tuple[ParameterEstimate, ...]] = {}
+            for row in self._document.groups:
+                numbers = row.estimate, row.standard_error, row.low, row.high
+                own = found.get((row.factor, row.level), ())
+                found[row.factor, row.level] = (*own, ParameterEstimate(row.name, *numbers))
             return found
         return {
             (variable.name, label): self.parameters_at(level, **{variable.name: label})
@@ -337,7 +306,7 @@ class PopulationFit(FrameExport):
         if self.source is None:
             if level != 0.95:
                 raise self._missing_data_error("spreads")
-            return tuple(Sd(*row) for row in self.stored["spreads"])
+            return self._document.spreads
         if level == 0.95:
             return self._spreads_with_limits(self.sd_limits)
         own = self.source.problem, self.source.optimum, self._spread_errors
@@ -398,7 +367,6 @@ class PopulationFit(FrameExport):
     def _matrix_of_first_group(self, matrices: Any) -> Matrix:
         return next(iter(matrices.values())) if isinstance(matrices, Mapping) else matrices
 
-    @preserve_frame_backend
     def contrast(self, factor: str, words: str, *, level: float = 0.95) -> Contrast:
         """The difference between two groups, or two conditions, of every parameter.
 
@@ -424,10 +392,10 @@ class PopulationFit(FrameExport):
     def maximum_log_likelihood(self) -> float:
         """Log-likelihood at its own maximum, where REML was asked for."""
         if self.source is None:
-            return float(self.stored["maximum_log_likelihood"])
+            return self._document.maximum_log_likelihood
         if self.estimator == "ml":
             return self.log_likelihood
-        return inferences.maximum_likelihood(self.source.optimum)[0]
+        return inferences.maximum_log_likelihood(self.source.optimum)
 
     @property
     def prior(self) -> PopulationPrior:
@@ -439,7 +407,9 @@ class PopulationFit(FrameExport):
         if self.source is None:
             if covariates:
                 raise self._missing_data_error("prior_for")
-            return PopulationPrior.from_dict(self.stored["prior"])
+            if self._document.prior is None:
+                raise self._missing_data_error("prior_for")
+            return self._document.prior
         rows = self._design_rows(covariates)
         if len(rows) > 1:
             assert self.source.conditions is not None
@@ -497,9 +467,8 @@ class PopulationFit(FrameExport):
         """
         if self.source is None:
             raise self._missing_data_error("predict")
-        return predict_choices(self, data, average)
+        return predict_choices(self.source, data, average)
 
-    @preserve_frame_backend
     def sample(
         self,
         draws: int = 4000,
@@ -597,11 +566,10 @@ class PopulationFit(FrameExport):
         said = [f"Correlations: {'; '.join(found)}."] if found else []
         return said + [WITHOUT_INTERVAL] * without
 
-    def _correlation_rows(self, level: float) -> list[tuple[str, str, float, float, float]]:
+    def _correlation_rows(self, level: float) -> list[CorrelationRow]:
         """Pairs of parameters with their correlation between people and its interval."""
         if self.source is None:
-            stored = self.stored["correlated"] if level == 0.95 else []
-            return [(one, other, r, low, high) for one, other, r, low, high in stored]
+            return list(self._document.correlated) if level == 0.95 else []
         s = self.source.optimum.marginal.structure
         if not s.spread.correlated or s.spread.n_groups > 1:
             return []
@@ -645,11 +613,15 @@ class PopulationFit(FrameExport):
         """The table for a paper (booktabs)."""
         return self.table(level).latex()
 
-    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+    def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
         """Table with one row per coefficient."""
+        return make_frame(self.frame_columns(level), backend)
+
+    def frame_columns(self, level: float = 0.95) -> Columns:
+        """Columns of the data frame."""
         ends = self.interval(level)
         statistic = self.coefficients / self.standard_errors
-        columns: dict[str, Sequence[Any]] = {
+        return {
             "name": list(self.names),
             "coefficient": self.coefficients.tolist(),
             "standard_error": self.standard_errors.tolist(),
@@ -660,7 +632,6 @@ class PopulationFit(FrameExport):
             "link": [self._link_of(name) for name in self.names],
             "status": [self.status] * len(self.names),
         }
-        return make_frame(columns, backend or frame_backend(self))
 
     def _link_of(self, name: str) -> str:
         own = [p for p in self.parameter_names if name == p or name.startswith(p + ":")]
@@ -669,77 +640,59 @@ class PopulationFit(FrameExport):
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; `from_dict` reads them back."""
         return {
-            "format": "penchant-population",
+            "format": FORMAT,
             "version": 1,
-            "status": self.status,
-            "message": self.message,
-            "model": self.model_words,
-            "names": list(self.names),
-            "coefficients": to_json_numbers(self.coefficients),
-            "covariance": to_json_numbers(self.covariance),
-            "degrees_of_freedom": to_json_numbers(self.degrees_of_freedom),
-            "parameter_names": list(self.parameter_names),
-            "links": dict(self.links),
-            "spread": _matrices_to_json(self.spread),
-            "correlations": _matrices_to_json(self.correlations),
-            "correlated": [
-                [*row[:2], *map(to_json_numbers, row[2:])] for row in self._correlation_rows(0.95)
-            ],
-            "spreads": [
-                [s.name, to_json_label(s.group), *map(to_json_numbers, s[2:])]
-                for s in self.spreads()
-            ],
-            "parameters": [
-                [p.name, *map(to_json_numbers, (p.estimate, p.standard_error, p.low, p.high))]
-                for p in self.parameters
-            ],
-            "groups": [
-                [*key[:1], to_json_label(key[1]), p.name]
-                + [to_json_numbers(v) for v in (p.estimate, p.standard_error, p.low, p.high)]
-                for key, own in self.group_parameters().items()
-                for p in own
-            ],
-            "reliability": {k: to_json_numbers(v) for k, v in self.reliability.items()},
-            "estimator": self.estimator,
-            "log_likelihood": to_json_numbers(self.log_likelihood),
-            "maximum_log_likelihood": to_json_numbers(self.maximum_log_likelihood),
-            "n_parameters": self.n_parameters,
-            "aic": to_json_numbers(self.aic),
-            "bic": to_json_numbers(self.bic),
-            "loo": to_json_numbers(self.loo),
-            "integration_error": to_json_numbers(self.integration_error),
-            "n_subjects": self.n_subjects,
-            "n_decisions": self.n_decisions,
-            "evidence": to_json_numbers(self.evidence),
-            "loo_each": to_json_numbers(self.loo_each),
+            **attributes_json(
+                self,
+                *("status", "message", ("model", "model_words"), "names", "coefficients"),
+                *("covariance", "degrees_of_freedom", "parameter_names", "links", "spread"),
+                "correlations",
+            ),
+            "correlated": to_json(self._correlation_rows(0.95)),
+            "spreads": to_json(self.spreads()),
+            "parameters": to_json([astuple(p) for p in self.parameters]),
+            "groups": to_json(
+                [(*key, *astuple(p)) for key, own in self.group_parameters().items() for p in own]
+            ),
+            **attributes_json(
+                self,
+                *("reliability", "estimator", "log_likelihood", "maximum_log_likelihood"),
+                *("n_parameters", "aic", "bic", "loo", "integration_error", "n_subjects"),
+                *("n_decisions", "evidence", "loo_each"),
+            ),
             "subjects": self.subjects.document(),
-            "prior": self._prior_dict(),
+            "prior": None if self._is_within_subjects() else self.prior.to_dict(),
             "notes": list(self.notes),
         }
 
-    def _prior_dict(self) -> dict[str, Any] | None:
+    def _is_within_subjects(self) -> bool:
+        """Whether there are conditions within subjects, so that no single prior is the fit's."""
         if self.source is None:
-            own: dict[str, Any] | None = self.stored["prior"]
-            return own
-        return None if self.source.conditions is not None else self.prior.to_dict()
+            return self._document.prior is None
+        return self.source.conditions is not None
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> PopulationFit:
         """Read what `to_dict` wrote: all numbers; without the decisions."""
-        made: PopulationFit = read_population(cls, document)
-        return made
+        if not isinstance(document, Mapping) or document.get("format") != FORMAT:
+            raise DataError(
+                "document must be one that PopulationFit.to_dict wrote; got another. Give that."
+            )
+        read = from_json(PopulationDocument, document)
+        own = {f.name: getattr(read, f.name) for f in fields(cls) if hasattr(read, f.name)}
+        return cls(**own, model_words=read.model, document=read)
+
+    @property
+    def _document(self) -> PopulationDocument:
+        """What was read, of a fit without its data."""
+        assert self.document is not None
+        return self.document
 
 
-def _in_brackets(parameters: Sequence[Parameter]) -> str:
+def _in_brackets(parameters: Sequence[ParameterEstimate]) -> str:
     """Estimates with their intervals."""
     return ", ".join(
         f"{p.name} {format_number(p.estimate, 4)} [{format_number(p.low, 4)}, "
         f"{format_number(p.high, 4)}]"
         for p in parameters
     )
-
-
-def _matrices_to_json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(k): to_json_numbers(v) for k, v in value.items()}
-    return to_json_numbers(value)

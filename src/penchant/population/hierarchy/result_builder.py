@@ -12,13 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
-from penchant.errors import either, format_list
-from penchant.models.model import Declared, model_words
+from penchant._typing import Label, Matrix, Vector
+from penchant.errors import Code, argument, format_list
+from penchant.models.coordinates import Coordinates
+from penchant.models.model import Declared, Model, model_words
 from penchant.models.spatial.locality import LOCALITY
 from penchant.population.hierarchy import inferences
-from penchant.population.hierarchy.result import PopulationFit, PopulationSource
+from penchant.population.hierarchy.design import Design
+from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.hierarchy.search import SearchResult
+from penchant.population.hierarchy.source import PopulationSource
 from penchant.population.hierarchy.subject_posteriors import PopulationSubjects
 
 
@@ -71,7 +74,7 @@ def gravest_status(statuses: Mapping[str, str]) -> str:
 
 
 def diagnose(
-    source: Any,
+    source: PopulationSource,
     errors: inferences.ParameterCovariances,
     matrices: Matrix,
     sd_limits: Matrix,
@@ -125,7 +128,7 @@ def diagnose(
     return statuses
 
 
-def _normality_note(source: Any) -> list[str]:
+def _normality_note(source: PopulationSource) -> list[str]:
     """Note that people are not normal about their mean."""
     p_values = inferences.normality_p_values(source.optimum)
     if not p_values.size or p_values.min() * p_values.size >= DIAGNOSIS.normality_p_value:
@@ -139,7 +142,9 @@ def _normality_note(source: Any) -> list[str]:
     ]
 
 
-def _unidentified_sentences(source: Any, errors: inferences.ParameterCovariances) -> list[str]:
+def _unidentified_sentences(
+    source: PopulationSource, errors: inferences.ParameterCovariances
+) -> list[str]:
     """Sentences on coefficients without a finite estimate, each with a remedy."""
     optimum = source.optimum
     s = optimum.marginal.structure
@@ -149,9 +154,8 @@ def _unidentified_sentences(source: Any, errors: inferences.ParameterCovariances
         names[a] for a in np.flatnonzero(inferences.unidentified_coefficients(optimum, errors))
     ]
     coordinate_of = np.abs(s.design).sum(axis=0).argmax(axis=0)
-    far = (np.abs(s.means(optimum.x[: s.n_beta]) - centre) > DIAGNOSIS.max_mean_distance * sd).any(
-        axis=0
-    )
+    distances = np.abs(s.means(optimum.x[: s.n_beta]) - centre)
+    far = np.asarray((distances > DIAGNOSIS.max_mean_distance * sd).any(axis=0))
     size = np.abs(s.design).max(axis=(0, 1)) * np.sqrt(np.diag(errors.model)[: s.n_beta])
     wide = (size > DIAGNOSIS.max_standard_error * sd[coordinate_of]) | (
         far[coordinate_of] & np.isin(names, coordinates.names)
@@ -173,13 +177,13 @@ def _unidentified_sentences(source: Any, errors: inferences.ParameterCovariances
     return sentences
 
 
-def _identification_remedy(name: str, coordinates: Any) -> str:
+def _identification_remedy(name: str, coordinates: Coordinates) -> str:
     """Remedy for a coefficient without a finite estimate."""
     if name not in coordinates.names:
         return "leave that covariate out, or join its levels"
     own = coordinates.each[coordinates.index(name)]
     if own.natural.is_ratio or (own.natural.is_weight and own.link.name != "log"):
-        limits = either(f"links={{{name!r}: ('logit', low, high)}}", f"--links {name}=LOW..HIGH")
+        limits = argument("links", Code(f"{{{name!r}: ('logit', low, high)}}"))
         if own.link.name == "identity":
             return f"people may decide by it without error. Keep it in a range ({limits})"
         return (
@@ -192,19 +196,19 @@ def _identification_remedy(name: str, coordinates: Any) -> str:
     )
 
 
-def _bonus_note(fit: PopulationFit, model: Any) -> tuple[str, ...]:
+def _bonus_note(fit: PopulationFit, model: Model | None) -> tuple[str, ...]:
     """Note that an uncertainty bonus may be below 0 and stand in for staying near.
 
     An option near the last one is known better than one far away, so that a bonus below 0 and a
     weight on nearness predict much the same choices.
     """
-    if fit.links.get("bonus") != "identity" or Declared(model).locations is None:
+    if model is None or Declared(model).locations is None or fit.links.get("bonus") != "identity":
         return ()
     whose = [fit.parameters, *fit.group_parameters().values()]
     if min(p.low for own in whose for p in own if p.name == "bonus") >= 0:
         return ()
     terms = format_list([name for name in model.weights if name in LOCALITY]) or "nothing"
-    positive = either("links={'bonus': 'log'}", "--links bonus=log")
+    positive = argument("links", {"bonus": "log"})
     return (
         "The bonus may be below 0, and its sign depends on how staying near is modelled (here by "
         f"{terms}): who stays near looks like who avoids what is uncertain. Compare "
@@ -216,7 +220,7 @@ def _bonus_note(fit: PopulationFit, model: Any) -> tuple[str, ...]:
 CODING = "A parameter's own coefficient is that of"
 
 
-def coding_note(design: Any) -> str:
+def coding_note(design: Design) -> str:
     """Note that says how coefficients of covariates are coded."""
     first = [f"{v.name} {v.levels[0]}" for v in design.variables.values() if v.levels]
     centred = [f"the mean {v.name}" for v in design.variables.values() if not v.levels]
@@ -307,5 +311,5 @@ def _reliability(optimum: SearchResult, matrices: Matrix) -> Vector:
     return np.asarray(1.0 - (variance / between).mean(axis=0))
 
 
-def _matrices_by_group(matrices: Matrix, labels: tuple[Any, ...]) -> Any:
+def _matrices_by_group(matrices: Matrix, labels: tuple[Label, ...]) -> Any:
     return dict(zip(labels, matrices, strict=True)) if labels else matrices[0]

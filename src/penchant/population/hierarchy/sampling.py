@@ -11,8 +11,9 @@ correlations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -21,14 +22,21 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.inference.predict import PROPOSAL_DF
-from penchant.output import Backend, Result, frame_backend, make_frame
+from penchant.output import Backend, Columns, Result, make_frame
 from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
-from penchant.population.hierarchy.marginal import MarginalLikelihood
+from penchant.population.hierarchy.marginal import MarginalLikelihood, Structure
+from penchant.population.hierarchy.quadrature import cholesky_of_inverses
 from penchant.population.hierarchy.search import SearchResult
+from penchant.population.hierarchy.source import PopulationSource
+from penchant.population.hierarchy.trust_region import newton_ascent
+
+if TYPE_CHECKING:
+    from penchant.population.hierarchy.result import PopulationFit
 
 LKJ_ETA = 2.0  # density |R|^(eta - 1): 1 would be flat, 2 keeps draws away from singular R
 HALF_T_DF = 3.0  # brms' default: tails heavy enough that data with large spreads overrule it
 HALF_T_SCALE = 2.5  # on a log or logit scale e^2.5 = 12: weak, as people seldom differ so much
+MIN_INFORMATION = 1e-4  # relative, of a proposal: a wider one would waste draws
 MAX_LOG_SD_DISTANCE = 100.0  # from the prior's scale: farther away exp and squares overflow
 
 
@@ -105,48 +113,41 @@ class LogPosterior:
         steep = np.abs(blocks[..., r:]).max(axis=(1, 2), initial=0.0)
         return np.asarray((away < MAX_LOG_SD_DISTANCE) & (steep < np.exp(MAX_LOG_SD_DISTANCE / 2)))
 
+    def prior_derivatives(self, s: Structure, x: Vector) -> tuple[float, Vector, Matrix]:
+        """Log-prior with gradient and Hessian, by differences in the spread's parameters."""
+        size, first = len(x), s.n_beta
+        gradient, hessian = np.zeros(size), np.zeros((size, size))
+        step = 1e-4  # second differences: truncation and rounding errors are both about 1e-8
+        steps = step * np.eye(size)[first:]
+        above, below = self.log_priors(x + steps), self.log_priors(x - steps)
+        gradient[first:] = (above - below) / (2 * step)
+        both, across = steps[:, None] + steps, steps[:, None] - steps
+        corners = [
+            self.log_priors((x + way).reshape(-1, size)).reshape(len(steps), len(steps))
+            for way in (both, across, -across, -both)
+        ]
+        hessian[first:, first:] = (corners[0] - corners[1] - corners[2] + corners[3]) / (
+            4 * step**2
+        )
+        return self.log_prior(x), gradient, hessian
+
     def derivatives(self, x: Vector) -> tuple[float, Vector, Matrix]:
         """Log-posterior with gradient and Hessian: exact of F, by differences of the prior."""
         evaluation = self.marginal.evaluate(x)
-        gradient, hessian = evaluation.gradient.copy(), evaluation.hessian.copy()
-        first = self.marginal.structure.n_beta
-        step = 1e-4  # second differences: truncation and rounding errors are both about 1e-8
-        eye = step * np.eye(len(x))
-        for a in range(first, len(x)):
-            above, below = self.log_prior(x + eye[a]), self.log_prior(x - eye[a])
-            gradient[a] += (above - below) / (2 * step)
-            for b in range(first, a + 1):
-                bend = (
-                    self.log_prior(x + eye[a] + eye[b])
-                    - self.log_prior(x + eye[a] - eye[b])
-                    - self.log_prior(x - eye[a] + eye[b])
-                    + self.log_prior(x - eye[a] - eye[b])
-                ) / (4 * step**2)
-                hessian[a, b] += bend
-                if a != b:
-                    hessian[b, a] += bend
-        return evaluation.value + self.log_prior(x), gradient, hessian
+        value, gradient, hessian = self.prior_derivatives(self.marginal.structure, x)
+        return (
+            evaluation.value + value,
+            evaluation.gradient + gradient,
+            evaluation.hessian + hessian,
+        )
 
     def mode_and_information(self, x: Vector) -> tuple[Vector, Matrix]:
         """Find the mode by Newton's method: the mode, and minus the Hessian there."""
-        value, gradient, hessian = self.derivatives(x)
-        for _ in range(50):
-            scale = np.sqrt(np.maximum(np.abs(np.diag(hessian)), 1e-12))
-            values, vectors = np.linalg.eigh(-hessian / np.outer(scale, scale))
-            # Absolute eigenvalues: the step is uphill where the log-posterior is convex too.
-            bent = np.maximum(np.abs(values), 1e-6)
-            step = vectors @ ((vectors.T @ (gradient / scale)) / bent) / scale
-            if step @ gradient < 1e-10:  # gain in log-units: less drowns in rounding of F
-                break
-            # A spread changes by a factor of two at most, beyond which nodes placed for the old
-            # one miss the posteriors (as in `trust_region`).
-            step *= min(1.0, 0.7 / max(np.abs(step[self.marginal.structure.n_beta :]).max(), 1e-9))
-            fraction = 1.0
-            while self.log_posterior(x + fraction * step) < value and fraction > 1e-6:
-                fraction /= 2
-            x = x + fraction * step
-            value, gradient, hessian = self.derivatives(x)
-        return x, -hessian
+        unlimited, nothing = np.full(len(x), np.inf), np.zeros(len(x), dtype=bool)
+        bounds = -unlimited, unlimited
+        # A gain in log-units of less drowns in rounding of F.
+        x, _ = newton_ascent(self.marginal, x, self.prior_derivatives, bounds, nothing, 1e-10)
+        return x, -self.derivatives(x)[2]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,17 +195,20 @@ class PopulationSample(Result):
             )
         return np.asarray(self.draws[:, self.names.index(name)])
 
-    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+    def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
         """Table with one row per quantity: mean, standard deviation, interval."""
+        return make_frame(self.frame_columns(level), backend)
+
+    def frame_columns(self, level: float = 0.95) -> Columns:
+        """Columns of the data frame."""
         ends = self.interval(level)
-        columns = {
+        return {
             "name": list(self.names),
             "mean": self.mean.tolist(),
             "sd": self.sd.tolist(),
             "low": ends[:, 0].tolist(),
             "high": ends[:, 1].tolist(),
         }
-        return make_frame(columns, backend or frame_backend(self))
 
     def to_arviz(self) -> Any:
         """An `arviz.InferenceData` with one chain; needs penchant[bayes]."""
@@ -227,16 +231,17 @@ class PopulationSample(Result):
 
 
 def sample_posterior(
-    fit: Any, n: int, method: Literal["importance", "nuts"], rng: np.random.Generator
+    fit: PopulationFit, n: int, method: Literal["importance", "nuts"], rng: np.random.Generator
 ) -> PopulationSample:
     """Draw from the posterior of a population fit by importance sampling or NUTS."""
     n = whole_number(n, "draws", 100)
     if method not in ("importance", "nuts"):
         raise DataError(f"method must be 'importance' or 'nuts'; got {method!r}. Choose one.")
     source = fit.source
+    assert source is not None  # `PopulationFit.sample` has refused fits without their data
     target = LogPosterior.of(source.descriptive, source.likelihoods)
     mode, information = target.mode_and_information(source.descriptive.x.copy())
-    names, convert = _reported_quantities(fit)
+    names, convert = _reported_quantities(fit, source)
     if method == "nuts":
         x = _draw_by_nuts(target, mode, information, n, rng)
         return PopulationSample(names, convert(x), method, float("nan"), float(n))
@@ -245,7 +250,7 @@ def sample_posterior(
     min_information = np.full(len(mode), 0.1)
     min_information[: len(fit.names)] = 1e-6 / np.abs(mode[: len(fit.names)]).max(initial=1.0) ** 2
     shortfall = np.maximum(min_information - np.diag(information), 0.0)
-    factor = _cholesky_of_inverse(information + np.diag(shortfall))
+    factor = cholesky_of_inverses((information + np.diag(shortfall))[None], MIN_INFORMATION)[0]
     z = rng.standard_normal((n, len(mode)))
     z /= np.sqrt(rng.chisquare(PROPOSAL_DF, size=(n, 1)) / PROPOSAL_DF)
     x = mode + z @ factor.T
@@ -259,19 +264,13 @@ def sample_posterior(
     return PopulationSample(names, convert(x[chosen]), method, k, float(1 / (share**2).sum()))
 
 
-def _cholesky_of_inverse(information: Matrix) -> Matrix:
-    """Lower factor of the inverse of a positive information."""
-    scale = np.sqrt(np.maximum(np.diag(information), 1e-12))
-    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
-    inverse = (vectors / np.maximum(values, 1e-4)) @ vectors.T / np.outer(scale, scale)
-    return np.asarray(np.linalg.cholesky((inverse + inverse.T) / 2))
-
-
-def _reported_quantities(fit: Any) -> tuple[tuple[str, ...], Any]:
+def _reported_quantities(
+    fit: PopulationFit, source: PopulationSource
+) -> tuple[tuple[str, ...], Callable[[Matrix], Matrix]]:
     """Names of reported quantities, and a function that computes them from parameters."""
-    s = fit.source.descriptive.marginal.structure
+    s = source.descriptive.marginal.structure
     own = [fit.parameter_names[a] for a in s.random]
-    groups = fit.source.group_labels or ("",)
+    groups = source.group_labels or ("",)
     names = list(fit.names)
     for label in groups:
         of = f" of {label}" if label != "" else ""
@@ -281,7 +280,7 @@ def _reported_quantities(fit: Any) -> tuple[tuple[str, ...], Any]:
 
     def convert(x: Matrix) -> Matrix:
         parts = [x[:, : s.n_beta]]
-        every = s.spread.batch_covariance_matrices(x[:, s.n_beta :])
+        every = s.spread.covariance_matrices(x[:, s.n_beta :])
         for g in range(s.spread.n_groups):
             own = every[:, g]
             sd = np.sqrt(np.einsum("xaa->xa", own))
@@ -350,7 +349,7 @@ def _draw_by_nuts(
             "method 'nuts' must have the package nutpie; got none installed. Install "
             "penchant[bayes], or use method='importance'."
         ) from error
-    factor = _cholesky_of_inverse(information)
+    factor = cholesky_of_inverses(information[None], MIN_INFORMATION)[0]
     size = len(mode)
 
     def make_logp() -> Any:

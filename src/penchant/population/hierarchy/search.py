@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penchant._typing import BoolVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.marginal import (
     MarginalEvaluation,
@@ -102,18 +102,49 @@ class SearchProblem:
     extra_shape_nodes: int = 0
     with_spread_prior: bool = False
 
+    @property
+    def n_shape(self) -> int:
+        """Number of coordinates with spread that are shape parameters."""
+        return int((self.structure.random < self.likelihoods.coordinates.n_shape).sum())
+
+    @property
+    def uses_draws(self) -> bool:
+        """Whether the weights' nodes are importance draws, as dimensions are too many."""
+        return len(self.structure.random) > QUADRATURE.max_product_dimensions
+
     def quadrature_rule(self, k: int) -> QuadratureRule:
         """Build the rule with k nodes per dimension, of the coordinates that have spread."""
-        q = self.likelihoods.coordinates.n_shape
-        n_shape = int((self.structure.random < q).sum())
-        n_weights = len(self.structure.random) - n_shape
-        return QuadratureRule.of(n_shape, n_weights, k, self.n_draws, self.extra_shape_nodes)
+        n_weights = len(self.structure.random) - self.n_shape
+        return QuadratureRule.of(self.n_shape, n_weights, k, self.n_draws, self.extra_shape_nodes)
+
+    def marginal_about(
+        self, x: Vector, posterior: Posterior, k: int | None = None
+    ) -> MarginalLikelihood:
+        """Marginal likelihood on nodes about everybody's posterior under parameters x."""
+        rule, everyone = self.quadrature_rule(k or self.k), np.arange(len(self.structure.design))
+        nodes = build_nodes(self.likelihoods, self.structure, rule, x, posterior, everyone)
+        return MarginalLikelihood(nodes, self.structure)
 
     def with_coarser_rule(self) -> SearchProblem:
         """Copy with two nodes fewer per dimension and half the draws."""
-        uses_draws = len(self.structure.random) > QUADRATURE.max_product_dimensions
-        fewer = self.k if uses_draws and self.k < 5 else max(self.k - 2, 1)
+        fewer = self.k if self.uses_draws and self.k < 5 else max(self.k - 2, 1)
         return replace(self, k=fewer, n_draws=max(self.n_draws // 2, 8))
+
+    def with_check_rule(self) -> SearchProblem:
+        """Copy on other and more draws: by two nodes more per shape, or twice the draws."""
+        return replace(self, k=self.k + 2, n_draws=self.n_draws * (1 if self.n_shape else 2))
+
+    def with_finer_rule(self) -> SearchProblem:
+        """Copy on the next finer rule: more nodes where posteriors are least normal."""
+        r, q = len(self.structure.random), self.n_shape
+        if self.uses_draws:
+            return replace(self, k=self.k + (2 if q == 1 else 0), n_draws=2 * self.n_draws)
+        if not q:
+            return replace(self, k=self.k + (4 if r < QUADRATURE.max_product_dimensions else 2))
+        # Twice the nodes of a single shape: with two more, two wrong rules may agree by chance.
+        on_shape = self.k + self.extra_shape_nodes
+        on_shape = 2 * on_shape + 1 if q == 1 else on_shape + 4
+        return replace(self, k=self.k + 2, extra_shape_nodes=on_shape - self.k - 2)
 
     @property
     def objective(self) -> Objective:
@@ -137,10 +168,41 @@ class SearchResult(NamedTuple):
     n_draws: int
 
 
-def starting_values(
-    likelihoods: SubjectLikelihoods, design: Matrix
-) -> tuple[Vector, Matrix, Matrix, Matrix]:
-    """Coefficients, covariance of all coordinates, modes and informations under a broad prior."""
+class StartingValues(NamedTuple):
+    """Where a search begins.
+
+    Attributes
+    ----------
+    beta, matrix
+        Coefficients; covariance of all coordinates between people.
+    h, information
+        Modes of subjects under a broad prior, and informations of their likelihoods there.
+    spread_parameters
+        Log-Cholesky parameters of the spread; those of `matrix`, if not given.
+    posterior
+        Posteriors of subjects, where a search has ended nearby: all nodes are used at once.
+    """
+
+    beta: Vector
+    matrix: Matrix
+    h: Matrix
+    information: Matrix
+    spread_parameters: Vector | None = None
+    posterior: Posterior | None = None
+
+    def parameters(self, s: Structure) -> Vector:
+        """Parameters of the structure, before any bound."""
+        numbers = self.spread_parameters
+        if numbers is None:
+            own = self.matrix[np.ix_(s.random, s.random)]
+            if not s.spread.correlated:
+                own = np.diag(np.diag(own))
+            numbers = s.spread.parametrize(np.stack([own] * s.spread.n_groups))
+        return np.concatenate([self.beta, numbers])
+
+
+def starting_values(likelihoods: SubjectLikelihoods, design: Matrix) -> StartingValues:
+    """Starting values from the modes of subjects under a broad prior."""
     centre, sd = likelihoods.typical_range
     n, p = len(likelihoods.subjects), len(likelihoods.coordinates)
     everyone, free = np.arange(n), np.arange(p)
@@ -156,7 +218,7 @@ def starting_values(
     diagonal = np.diag(between) + 0.25 * np.einsum("naa->na", covariances).mean(axis=0)
     matrix = 0.5 * between
     np.fill_diagonal(matrix, np.maximum(diagonal, 1e-4 * sd**2))
-    return beta, matrix, modes.h, modes.information
+    return StartingValues(beta, matrix, modes.h, modes.information)
 
 
 def _weighted_least_squares(design: Matrix, h: Matrix, covariances: Matrix) -> Vector:
@@ -169,122 +231,149 @@ def _weighted_least_squares(design: Matrix, h: Matrix, covariances: Matrix) -> V
 
 
 def maximize_by_quadrature(
-    problem: SearchProblem,
-    beta: Vector,
-    matrix: Matrix,
-    h: Matrix,
-    information: Matrix,
-    spread_parameters: Vector | None = None,
-    hold: BoolVector | None = None,
-    posterior: Posterior | None = None,
+    problem: SearchProblem, start: StartingValues, hold: BoolVector | None = None
 ) -> SearchResult:
     """Maximize the marginal likelihood by adaptive quadrature with re-centred nodes.
 
     Parameters
     ----------
-    beta, matrix, h, information
-        Starting values, as `starting_values` returns them.
-    spread_parameters
-        Start of the spread's log-Cholesky parameters; those of `matrix`, if not given.
+    problem, start
+        What is maximised, and from where.
     hold
         Spread parameters that stay as they are (True), for profiles.
-    posterior
-        Posteriors of subjects, where a search has ended nearby: all nodes are used at once.
     """
-    likelihoods, s, objective = problem.likelihoods, problem.structure, problem.objective
-    own = matrix[np.ix_(s.random, s.random)]
-    if spread_parameters is None:
-        if not s.spread.correlated:
-            own = np.diag(np.diag(own))
-        spread_parameters = s.spread.parametrize(np.stack([own] * s.spread.n_groups))
-    x = np.concatenate([beta, spread_parameters])
-    log_sd_floors = floors_of_log_sd(s, information, likelihoods)
-    x = np.clip(x, *parameter_bounds(s, log_sd_floors))
+    s = problem.structure
+    log_sd_floors = floors_of_log_sd(s, start.information, problem.likelihoods)
+    x = np.clip(start.parameters(s), *parameter_bounds(s, log_sd_floors))
     held = np.zeros(len(x), dtype=bool)
     if hold is not None:
         held[s.n_beta :] = hold
-    if len(s.random) > QUADRATURE.max_product_dimensions:
-        return _maximize_by_draws(problem, x, h, log_sd_floors, held, posterior)
-    k = problem.k if posterior is not None else min(QUADRATURE.rough_nodes, problem.k)
-    posterior = laplace_posterior(likelihoods, s, x, h) if posterior is None else posterior
-    rule = problem.quadrature_rule(k)
-    everyone = np.arange(len(h))
-    marginal = MarginalLikelihood(build_nodes(likelihoods, s, rule, x, posterior, everyone), s)
-    converged, rounds, damping, value = False, 0, 1.0, -np.inf
-    # The quadrature error of few nodes stays, while standard errors shrink with more subjects.
-    rough_tol = SEARCH.rough_step_tol * np.sqrt(_hundreds_of_subjects(h))
-    last_step = np.zeros(len(x))
-    for rounds in range(1, SEARCH.max_rounds + 1):
-        best, evaluation, information_x = maximize_on_nodes(
-            marginal,
-            x,
-            log_sd_floors,
-            held,
-            objective,
-            problem.step_tol,
+    if problem.uses_draws:
+        return _maximize_by_draws(problem, x, start.h, log_sd_floors, held, start.posterior)
+    return _AdaptiveQuadrature(problem, x, start, log_sd_floors, held).run()
+
+
+class _AdaptiveQuadrature:
+    """Rounds of adaptive quadrature: parameters, and the nodes on which they are maximised."""
+
+    def __init__(
+        self,
+        problem: SearchProblem,
+        x: Vector,
+        start: StartingValues,
+        log_sd_floors: Vector,
+        held: BoolVector,
+    ) -> None:
+        self.problem, self.log_sd_floors, self.held = problem, log_sd_floors, held
+        self.x, self.k, posterior = x, problem.k, start.posterior
+        if posterior is None:
+            self.k = min(QUADRATURE.rough_nodes, problem.k)
+            posterior = laplace_posterior(problem.likelihoods, problem.structure, x, start.h)
+        self.posterior = posterior
+        self.marginal = problem.marginal_about(x, self.posterior, self.k)
+        self.value, self.damping = -np.inf, 1.0
+        self.last_step = np.zeros(len(x))
+        # Quadrature errors of all subjects add up: what is no loss, and what is rough, grows.
+        self.hundreds = max(1.0, len(start.h) / 100)
+
+    def run(self) -> SearchResult:
+        """Run rounds until parameters stand still, or a spread vanishes."""
+        rough_tol = SEARCH.rough_step_tol * np.sqrt(self.hundreds)
+        converged, s = False, self.problem.structure
+        for rounds in range(1, SEARCH.max_rounds + 1):
+            best, evaluation, information = self._maximize(max_reml_updates=1)
+            # A vanishing spread would take many rounds to reach 0: the search ends, and the caller
+            # fits again without that coordinate.
+            if not self.held.any() and vanishing_spreads(s, best, self.log_sd_floors).size:
+                self.x = best
+                break
+            errors = standard_errors_from(information, self.held)
+            step_size = float(np.max(np.abs(best - self.x) / errors, initial=0.0))
+            iterate = self._damped_step(best, errors, rounds)
+            there = evaluation if iterate is best else self.marginal.evaluate(iterate)
+            new = updated_posterior(there, s, iterate, self.posterior)
+            shift = posterior_shift(new, self.posterior)
+            if s.fixed.size:  # the expansion in fixed coordinates holds only where it was made
+                shift = np.full(len(shift), np.inf)
+            step_tol, shift_tol = self._tolerances(rounds)
+            nodes_stay = not (shift > shift_tol).any() or np.isinf(shift).all()
+            small_step = self.damping * step_size < step_tol and step_size < SEARCH.node_noise
+            if self.k == self.problem.k and small_step and nodes_stay:
+                self.x, converged = best, True
+                break
+            moving = np.flatnonzero(shift > shift_tol)
+            if rounds == 1 or step_size > rough_tol:
+                moving = np.arange(len(shift))
+            if self.k < self.problem.k and step_size < rough_tol:
+                self.k, self.value, moving = self.problem.k, -np.inf, np.arange(len(shift))
+            self._recentre(iterate, new, moving)
+        if not converged and rounds == SEARCH.max_rounds:
+            # x was damped: standard errors and gradients are reported at a maximum on its nodes.
+            self.x, evaluation, information = self._maximize()
+        reached = self.x, self.marginal, evaluation, information, self.posterior, self.held
+        problem = self.problem
+        return SearchResult(
+            *reached, self.k, rounds, converged, self.log_sd_floors, problem.n_draws
+        )
+
+    def _maximize(
+        self, max_reml_updates: int = TRUST_REGION.max_reml_updates
+    ) -> tuple[Vector, MarginalEvaluation, Matrix]:
+        """Maximum on the nodes as they are, within the region in which they serve."""
+        return maximize_on_nodes(
+            self.marginal,
+            self.x,
+            self.log_sd_floors,
+            self.held,
+            self.problem.objective,
+            self.problem.step_tol,
             within_trust_region=True,
-            max_reml_updates=1,
+            max_reml_updates=max_reml_updates,
         )
-        # A vanishing spread would take many rounds to reach 0: the search ends, and the caller fits
-        # again without that coordinate.
-        if not held.any() and vanishing_spreads(s, best, log_sd_floors).size:
-            x = best
-            break
-        errors = standard_errors_from(information_x, held)
-        step_size = float(np.max(np.abs(best - x) / errors, initial=0.0))
-        # Steps that reverse the last one are halved, steps that continue it are not; late ones are
-        # short in any case, so that rounds which alternate between two sets of nodes settle.
-        damping = damping / 2 if last_step @ (best - x) < 0 else min(1.5 * damping, 1.0)
-        damping = max(min(damping, SEARCH.patience_rounds / rounds), SEARCH.min_damping)
-        iterate = best if damping == 1.0 else x + damping * (best - x)
-        last_step = (iterate - x) / errors**2
+
+    def _damped_step(self, best: Vector, errors: Vector, rounds: int) -> Vector:
+        """Go a share of the way to the maximum on these nodes.
+
+        Steps that reverse the last one are halved, steps that continue it are not; late ones are
+        short in any case, so that rounds which alternate between two sets of nodes settle.
+        """
+        step = best - self.x
+        damping = self.damping / 2 if self.last_step @ step < 0 else min(1.5 * self.damping, 1.0)
+        self.damping = max(min(damping, SEARCH.patience_rounds / rounds), SEARCH.min_damping)
+        iterate = best if self.damping == 1.0 else self.x + self.damping * step
+        self.last_step = (iterate - self.x) / errors**2
+        return iterate
+
+    def _tolerances(self, rounds: int) -> tuple[float, float]:
+        """Standard errors that parameters, and posterior sds that subjects may move at the end."""
         # Fixed coordinates rest on an expansion, which must be exact at the end.
-        step_tol = problem.step_tol * (1e-3 if s.fixed.size else 1.0)
-        shift_tol = problem.shift_tol
-        if rounds > SEARCH.patience_rounds:
-            # Subjects at the edge of the shift tolerance may take turns for ever.
-            step_tol, shift_tol = max(step_tol, 50 * problem.step_tol), 5 * problem.shift_tol
-        there = evaluation if iterate is best else marginal.evaluate(iterate)
-        new = updated_posterior(there, s, iterate, posterior)
-        shift = posterior_shift(new, posterior)
-        if s.fixed.size:  # the expansion in fixed coordinates holds only where it was made
-            shift = np.full(len(h), np.inf)
-        nodes_stay = not (shift > shift_tol).any() or np.isinf(shift).all()
-        small_step = damping * step_size < step_tol and step_size < SEARCH.node_noise
-        if k == problem.k and small_step and nodes_stay:
-            x, converged = best, True
-            break
-        moving = np.flatnonzero(shift > shift_tol)
-        refine = k < problem.k and step_size < rough_tol
-        if rounds == 1 or step_size > rough_tol or refine:
-            moving = np.arange(len(h))
-        if refine:
-            k, rule, value = problem.k, problem.quadrature_rule(problem.k), -np.inf
-        recentred = Posterior(posterior.centre.copy(), posterior.factor.copy())
-        recentred.centre[moving], recentred.factor[moving] = new.centre[moving], new.factor[moving]
+        problem = self.problem
+        step_tol = problem.step_tol * (1e-3 if problem.structure.fixed.size else 1.0)
+        if rounds <= SEARCH.patience_rounds:
+            return step_tol, problem.shift_tol
+        # Subjects at the edge of the shift tolerance may take turns for ever.
+        return max(step_tol, 50 * problem.step_tol), 5 * problem.shift_tol
+
+    def _recentre(self, iterate: Vector, new: Posterior, moving: IntVector) -> None:
+        """Go on at the iterate, with new nodes of moving subjects, unless F is much lower there."""
+        problem, s = self.problem, self.problem.structure
+        recentred = self.posterior.replace_subjects(moving, new)
+        trial = self.marginal
         if len(moving):
-            nodes = build_nodes(likelihoods, s, rule, iterate, recentred, moving)
-            trial = MarginalLikelihood(marginal.nodes.replace_subjects(moving, nodes), s)
-        else:
-            trial = marginal
-        trial_value = objective.value(trial, iterate)
-        if trial_value < value - SEARCH.max_drop * _hundreds_of_subjects(h):
-            # The old nodes may have promised a gain that was quadrature error: re-centre all of
-            # them at the last point, and go on with shorter steps.
-            damping = 0.3 * damping
-            posterior = updated_posterior(marginal.evaluate(x), s, x, posterior)
-            nodes = build_nodes(likelihoods, s, rule, x, posterior, everyone)
-            marginal = MarginalLikelihood(nodes, s)
-            value = objective.value(marginal, x)
-            continue
-        x, posterior, marginal, value = iterate, recentred, trial, trial_value
-    if not converged and rounds == SEARCH.max_rounds:
-        # x was damped: standard errors and gradients are reported at a maximum on its nodes.
-        x, evaluation, information_x = maximize_on_nodes(
-            marginal, x, log_sd_floors, held, objective, within_trust_region=True
-        )
-    reached = x, marginal, evaluation, information_x, posterior, held
-    return SearchResult(*reached, k, rounds, converged, log_sd_floors, problem.n_draws)
+            rule = problem.quadrature_rule(self.k)
+            nodes = build_nodes(problem.likelihoods, s, rule, iterate, recentred, moving)
+            trial = MarginalLikelihood(self.marginal.nodes.replace_subjects(moving, nodes), s)
+        value = problem.objective.value(trial, iterate)
+        if value >= self.value - SEARCH.max_drop * self.hundreds:
+            self.x, self.posterior, self.marginal, self.value = iterate, recentred, trial, value
+            return
+        # The old nodes may have promised a gain that was quadrature error: re-centre all of them
+        # at the last point, and go on with shorter steps.
+        self.damping = 0.3 * self.damping
+        evaluation = self.marginal.evaluate(self.x)
+        self.posterior = updated_posterior(evaluation, s, self.x, self.posterior)
+        self.marginal = problem.marginal_about(self.x, self.posterior, self.k)
+        self.value = problem.objective.value(self.marginal, self.x)
 
 
 def _maximize_by_draws(
@@ -300,10 +389,9 @@ def _maximize_by_draws(
     A maximum on few draws far from where they were placed would follow their errors. EM steps are
     safe there with few draws; trust-region steps go only as far as draws can be trusted.
     """
-    likelihoods, s = problem.likelihoods, problem.structure
-    rounds = 0
+    s, rounds = problem.structure, 0
     if posterior is None:
-        posterior = laplace_posterior(likelihoods, s, x, h)
+        posterior = laplace_posterior(problem.likelihoods, s, x, h)
         fewer = max(problem.n_draws // SEARCH.em_draws_divisor, 8)
         few = replace(problem, k=min(3, problem.k), n_draws=fewer)
         x, posterior, rounds = _run_monte_carlo_em(few, x, posterior, log_sd_floors, held)
@@ -313,11 +401,9 @@ def _maximize_by_draws(
     trust_radius = 2 * TRUST_REGION.trust_radius / len(s.random)
     converged = False
     for stage in stages:
-        rule = stage.quadrature_rule(stage.k)
         for _ in range(SEARCH.max_redraws):
             rounds += 1
-            nodes = build_nodes(likelihoods, s, rule, x, posterior, np.arange(len(h)))
-            marginal = MarginalLikelihood(nodes, s)
+            marginal = stage.marginal_about(x, posterior)
             best, evaluation, information = maximize_on_nodes(
                 marginal,
                 x,
@@ -365,15 +451,13 @@ def _run_monte_carlo_em(
     held: BoolVector,
 ) -> tuple[Vector, Posterior, int]:
     """Monte Carlo EM with SQUAREM extrapolation until F gains little; draws are new each round."""
-    likelihoods, s, objective = problem.likelihoods, problem.structure, problem.objective
-    n = len(posterior.centre)
-    bounds, rule = parameter_bounds(s, log_sd_floors), problem.quadrature_rule(problem.k)
-    squarem, values = _Squarem(s, bounds, SEARCH.max_drop * max(1.0, n / 100)), [-np.inf]
+    s, objective = problem.structure, problem.objective
+    bounds, hundreds = parameter_bounds(s, log_sd_floors), max(1.0, len(s.design) / 100)
+    squarem, values = _Squarem(s, bounds, SEARCH.max_drop * hundreds), [-np.inf]
     rounds, max_rounds = 0, SEARCH.max_rounds // 2
     while rounds < max_rounds:
         rounds += 1
-        nodes = build_nodes(likelihoods, s, rule, x, posterior, np.arange(n))
-        marginal = MarginalLikelihood(nodes, s)
+        marginal = problem.marginal_about(x, posterior)
         evaluation = marginal.evaluate(x)
         if squarem.has_overshot(evaluation.value):
             x = squarem.fall_back()
@@ -390,11 +474,6 @@ def _run_monte_carlo_em(
             break
         x = squarem.advance(x, step, errors, evaluation.value)
     return x, posterior, rounds
-
-
-def _hundreds_of_subjects(h: Matrix) -> float:
-    """Hundreds of subjects, each of whose integrals has an error of its own; at least one."""
-    return max(1.0, len(h) / 100)
 
 
 class _Squarem:
@@ -475,14 +554,6 @@ def evidences_on_other_nodes(problem: SearchProblem, optimum: SearchResult) -> V
     return np.concatenate(evidences)
 
 
-def marginal_on_other_nodes(problem: SearchProblem, optimum: SearchResult) -> MarginalLikelihood:
-    """Marginal likelihood on another problem's nodes about the optimum's posteriors."""
-    everyone = np.arange(len(optimum.posterior.centre))
-    rule = problem.quadrature_rule(problem.k)
-    own = problem.likelihoods, problem.structure, rule, optimum.x, optimum.posterior
-    return MarginalLikelihood(build_nodes(*own, everyone), problem.structure)
-
-
 class CentredNodes(NamedTuple):
     """Marginal likelihood on nodes, and the posteriors about which these lie."""
 
@@ -492,13 +563,10 @@ class CentredNodes(NamedTuple):
 
 def recentre_nodes(problem: SearchProblem, x: Vector, nearby: CentredNodes) -> CentredNodes:
     """Place nodes about the posteriors under parameters x, starting from nodes of nearby ones."""
-    s, rule = problem.structure, problem.quadrature_rule(problem.k)
-    everyone = np.arange(len(problem.structure.design))
     marginal, before = nearby
     for _ in range(SEARCH.max_recentrings):
-        posterior = updated_posterior(marginal.evaluate(x), s, x, before)
-        nodes = build_nodes(problem.likelihoods, s, rule, x, posterior, everyone)
-        marginal = MarginalLikelihood(nodes, s)
+        posterior = updated_posterior(marginal.evaluate(x), problem.structure, x, before)
+        marginal = problem.marginal_about(x, posterior)
         if posterior_shift(posterior, before).max(initial=0.0) < SEARCH.node_noise:
             break
         before = posterior

@@ -14,26 +14,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.arguments import check_level, check_rng, whole_number
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
+from penchant.inference.fit import History
 from penchant.inference.fit_each import fit_each
 from penchant.inference.predict import PROPOSAL_DF, probabilities
-from penchant.models.links import Link
-from penchant.models.record import as_episodes
+from penchant.models.model import Model
+from penchant.models.record import as_episodes, data_of
+from penchant.models.transforms import Transform
 from penchant.output import (
     Backend,
+    Columns,
     Result,
-    frame_backend,
     make_frame,
-    to_json_label,
-    to_json_numbers,
 )
 from penchant.population.hierarchy.inferences import SubjectPosteriors
 from penchant.population.hierarchy.likelihoods import ChoiceLikelihoods
 from penchant.population.hierarchy.quadrature import NODES_BY_DIMENSION, QuadratureRule
-from penchant.softmax.hypotheses import Parameter
+from penchant.population.hierarchy.source import PopulationSource
+from penchant.records import attributes_json, to_json
+from penchant.softmax.estimates import Estimates
+from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.softmax.probabilities import log_probabilities
 from penchant.tails import normal_isf
 
@@ -44,7 +47,7 @@ class View(NamedTuple):
     """A natural parameter of a subject: its name, its link, and its row of coordinates."""
 
     name: str
-    link: Link
+    link: Transform
     row: Vector
 
 
@@ -64,8 +67,8 @@ class PopulationSubject:
         Log-likelihood of the decisions under the population.
     """
 
-    subject: Any
-    parameters: tuple[Parameter, ...]
+    subject: Label
+    parameters: tuple[ParameterEstimate, ...]
     influence: float
     evidence: float
 
@@ -91,18 +94,18 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         Natural parameters, by condition where there are any.
     """
 
-    labels: tuple[Any, ...]
+    labels: tuple[Label, ...]
     names: tuple[str, ...]
     mean: Matrix
     covariance: Matrix
     influence: Vector
     evidence: Vector
-    n_decisions: Vector
+    n_decisions: IntVector
     views: tuple[View, ...]
-    source: Any = field(default=None, repr=False)
+    source: PopulationSource | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, source: Any, people: SubjectPosteriors) -> PopulationSubjects:
+    def of(cls, source: PopulationSource, people: SubjectPosteriors) -> PopulationSubjects:
         """Build from the posteriors of a search that has ended."""
         own = source.likelihoods
         within = source.conditions
@@ -134,19 +137,19 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     def __iter__(self) -> Any:
         return iter(self.labels)
 
-    def __getitem__(self, label: Any) -> PopulationSubject:
+    def __getitem__(self, label: Label) -> PopulationSubject:
         i = self._index(label)
         natural, ends = self.natural[i], self.interval()[i]
         errors = self._natural_sd[i]
         found = tuple(
-            Parameter(v.name, *map(float, (natural[a], errors[a], ends[a, 0], ends[a, 1])))
+            ParameterEstimate(v.name, *map(float, (natural[a], errors[a], ends[a, 0], ends[a, 1])))
             for a, v in enumerate(self.views)
         )
         return PopulationSubject(
             self.labels[i], found, float(self.influence[i]), float(self.evidence[i])
         )
 
-    def _index(self, label: Any) -> int:
+    def _index(self, label: Label) -> int:
         if label in self.labels:
             return self.labels.index(label)
         known = [str(one) for one in self.labels]
@@ -185,7 +188,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     @property
     def _natural_sd(self) -> Matrix:
         h = self.mean @ self._rows.T
-        slopes = [np.abs(v.link.slope(h[:, a])) for a, v in enumerate(self.views)]
+        slopes = [np.abs(v.link.first(h[:, a])) for a, v in enumerate(self.views)]
         return np.asarray(np.stack(slopes, axis=1) * self._view_sd)
 
     def interval(self, level: float = 0.95) -> Matrix:
@@ -198,14 +201,15 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         return np.sort(found, axis=-1)
 
     @cached_property
-    def ml(self) -> Any:
+    def ml(self) -> Estimates:
         """Everybody fitted alone, by maximum likelihood: `fit_each`."""
         if self.source is None or self.source.conditions is not None:
             raise DataError(
                 "ml must have the decisions, and no conditions; got a population without. Use "
                 "fit_each."
             )
-        return fit_each(self.source.data, self.source.model)
+        fits: Estimates = fit_each(self.source.data, self.source.model)
+        return fits
 
     def draws(self, n: int, *, rng: np.random.Generator) -> Matrix:
         """Draws from every posterior, in natural units: (n_subjects, n, n_natural).
@@ -225,12 +229,16 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         return np.stack([v.link.value(values[..., a]) for a, v in enumerate(self.views)], axis=-1)
 
     def to_frame(
-        self, level: float = 0.95, backend: Backend | None = None, *, ml: bool = False
+        self, level: float = 0.95, backend: Backend = "pandas", *, ml: bool = False
     ) -> Any:
         """Table with one row per subject: natural parameters, intervals, coordinates, influence.
 
         With `ml`, maximum likelihood beside it, and its status.
         """
+        return make_frame(self.frame_columns(level, ml=ml), backend)
+
+    def frame_columns(self, level: float = 0.95, *, ml: bool = False) -> Columns:
+        """Columns of the data frame."""
         columns: dict[str, list[Any]] = {
             "subject": list(self.labels),
             "n_decisions": np.asarray(self.n_decisions).tolist(),
@@ -247,7 +255,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
             columns |= self._ml_columns()
         columns["influence"] = self.influence.tolist()
         columns["evidence"] = self.evidence.tolist()
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def _ml_columns(self) -> dict[str, list[Any]]:
         found = self.ml
@@ -266,6 +274,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         found = self.ml
         place = {label: i for i, label in enumerate(found.subjects)}
         estimates = [found[place[label]] for label in self.labels]
+        assert self.source is not None
         if isinstance(self.source.likelihoods, ChoiceLikelihoods):
             return np.stack([np.asarray(e.theta) for e in estimates])
         own = [{p.name: p.estimate for p in e.parameters} for e in estimates]
@@ -274,21 +283,18 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     def document(self) -> dict[str, Any]:
         """Result as a dictionary for JSON."""
         return {
-            "labels": [to_json_label(label) for label in self.labels],
-            "names": list(self.names),
-            "mean": to_json_numbers(self.mean),
-            "covariance": to_json_numbers(self.covariance),
-            "influence": to_json_numbers(self.influence),
-            "evidence": to_json_numbers(self.evidence),
-            "n_decisions": [int(v) for v in self.n_decisions],
-            "views": [[v.name, v.link.to_dict(), to_json_numbers(v.row)] for v in self.views],
+            **attributes_json(
+                self,
+                *("labels", "names", "mean", "covariance", "influence", "evidence", "n_decisions"),
+            ),
+            "views": [[v.name, v.link.to_dict(), to_json(v.row)] for v in self.views],
         }
 
     def __repr__(self) -> str:
         return f"<PopulationSubjects: {len(self)} subjects, {', '.join(self.natural_names)}>"
 
 
-def draw_posteriors(source: Any, n: int, rng: np.random.Generator) -> Matrix:
+def draw_posteriors(source: PopulationSource, n: int, rng: np.random.Generator) -> Matrix:
     """Draw coordinates from every subject's posterior: (n_subjects, n, p)."""
     found, people = source.descriptive, source.likelihoods
     s = found.marginal.structure
@@ -315,40 +321,50 @@ def draw_posteriors(source: Any, n: int, rng: np.random.Generator) -> Matrix:
 MIN_PREDICTED_PROBABILITY = 1e-5  # skips most nodes; those change no prediction's fourth digit
 
 
-def predict_choices(fit: Any, data: Any, average: bool) -> Matrix:
+def predict_choices(source: PopulationSource, data: Any, average: bool) -> Matrix:
     """Probabilities of every option at every decision, in the order of the data."""
-    source = fit.source
     if source.conditions is not None:
         raise DataError(
             "predict must be of a population without conditions; got one with "
             f"{source.conditions.name}. Fit the conditions apart, or take prior_for(...)."
         )
-    if isinstance(data, Choices):
-        return _predict_choices(source, data, average)
-    parts = [_predict_episode(source, episode, average) for episode in as_episodes(data)]
+    if source.model is None or isinstance(data, Choices):
+        return _predict_choices(source, data_of(data), average)
+    parts = [
+        _predict_episode(source, source.model, episode, average) for episode in as_episodes(data)
+    ]
     return np.concatenate(parts)
 
 
-def _predict_episode(source: Any, episode: Any, average: bool) -> Matrix:
+def _predict_episode(
+    source: PopulationSource, model: Model, episode: History, average: bool
+) -> Matrix:
     points, weights = _posterior_points(source, episode.subject, average)
     q = source.likelihoods.coordinates.n_shape
     psi, _ = source.likelihoods.coordinates.psi(points)
     theta = source.likelihoods.coordinates.theta(points[:, q:])
     total: Any = 0.0
     for p, own, at in zip(weights, theta, psi, strict=True):
-        total = total + p * probabilities(source.model, (episode,), own, at)
+        total = total + p * probabilities(model, (episode,), own, at)
     return np.asarray(total)
 
 
-def _predict_choices(source: Any, data: Choices, average: bool) -> Matrix:
+def _predict_choices(source: PopulationSource, data: Any, average: bool) -> Matrix:
     """Probabilities of all rows of the choices, whose sets may differ in size."""
+    if not isinstance(data, Choices):
+        raise DataError(
+            "data",
+            "must be Choices, as the fitted data were",
+            got=type(data).__name__,
+            fix="Give the same kind of data.",
+        )
     coordinates = source.likelihoods.coordinates
     if tuple(data.names) != coordinates.names:
         raise DataError(
             f"data must have the variables {', '.join(coordinates.names)}; got "
             f"{', '.join(data.names)}. Give the same."
         )
-    labels: Sequence[Any] = data.subject_labels or (None,)
+    labels: Sequence[Label] = data.subject_labels or (None,)
     codes = np.zeros(data.n_decisions, dtype=np.int64) if data.subject is None else data.subject
     total = np.zeros(len(data.explanatory))
     whose = np.repeat(codes, np.diff(data.first_row))
@@ -365,7 +381,9 @@ def _predict_choices(source: Any, data: Choices, average: bool) -> Matrix:
     return total.reshape(len(sizes), -1) if sizes.min() == sizes.max() else total
 
 
-def _posterior_points(source: Any, label: Any, average: bool) -> tuple[Matrix, Vector]:
+def _posterior_points(
+    source: PopulationSource, label: Label, average: bool
+) -> tuple[Matrix, Vector]:
     """Points (J, p) of a subject's posterior, or the population's for a new subject, and weights.
 
     At the mean alone unless an average over the posterior is asked for.

@@ -10,6 +10,7 @@ Laplace integral over beta, linearised about the current point; a weak prior of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -76,8 +77,12 @@ class Objective(NamedTuple):
         s = marginal.structure
         if not self.restricted:
             return marginal.value(x) + self.log_prior(s, x)[0]
-        determinant = log_determinant(marginal.information_on_beta(x))
-        return marginal.value(x) - 0.5 * determinant + self.log_prior(s, x)[0]
+        evaluation = marginal.evaluate(x)
+        return (
+            evaluation.value
+            + self.log_prior(s, x)[0]
+            - 0.5 * log_determinant(-evaluation.hessian[: s.n_beta, : s.n_beta])
+        )
 
 
 class Penalty(NamedTuple):
@@ -139,7 +144,7 @@ def maximize_on_nodes(
 def newton_ascent(
     marginal: MarginalLikelihood,
     x: Vector,
-    penalty: Penalty,
+    penalty: Penalty | Callable[[Structure, Vector], tuple[float, Vector, Matrix]],
     bounds: tuple[Vector, Vector],
     held: BoolVector,
     gain_tol: float,
@@ -147,7 +152,8 @@ def newton_ascent(
 ) -> tuple[Vector, MarginalEvaluation]:
     """Maximize F plus the penalty by projected Newton steps with backtracking.
 
-    Ends when a step's predicted gain is below `gain_tol` log-units.
+    `penalty` returns value, gradient and Hessian of what is added to F. Ends when a step's
+    predicted gain is below `gain_tol` log-units.
     """
     low, high = bounds
     s = marginal.structure
@@ -190,12 +196,20 @@ def newton_ascent(
     return x, evaluation
 
 
+def _scaled_eigensystem(matrix: Matrix) -> tuple[Vector, Matrix, Vector]:
+    """Eigenvalues and vectors of a matrix scaled to unit diagonal, and the scale.
+
+    Coordinates have units: only so do eigenvalues compare across them.
+    """
+    size = np.abs(np.diag(matrix))
+    scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
+    values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
+    return values, vectors, scale
+
+
 def modified_newton_step(gradient: Vector, information: Matrix) -> Vector:
     """Newton step with eigenvalues of the information made positive: uphill where F is convex."""
-    # Scaled to unit diagonal first: coordinates have units, and eigenvalues compare across them.
-    size = np.abs(np.diag(information))
-    scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
-    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    values, vectors, scale = _scaled_eigensystem(information)
     positive = np.maximum(np.abs(values), 1e-8)  # a flat direction would give an infinite step
     return np.asarray(vectors @ ((vectors.T @ (gradient / scale)) / positive) / scale)
 
@@ -223,16 +237,14 @@ def log_determinant_gradient(
             at = x.copy()
             at[a] += sign * step
             at[:b] -= sign * step * follow[:, a - b]
-            sides.append(log_determinant(marginal.information_on_beta(at)))
+            sides.append(log_determinant(-marginal.evaluate(at).hessian[:b, :b]))
         gradient[a] = (sides[0] - sides[1]) / (2 * step)
     return gradient
 
 
 def log_determinant(information: Matrix) -> float:
     """Logarithm of |information|; unidentified directions count with a relative 1e-12."""
-    size = np.abs(np.diag(information))
-    scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
-    values = np.linalg.eigvalsh(information / np.outer(scale, scale))
+    values, _, scale = _scaled_eigensystem(information)
     return float(np.log(np.maximum(np.abs(values), 1e-12)).sum() + 2 * np.log(scale).sum())
 
 
@@ -241,9 +253,7 @@ def standard_errors_from(information: Matrix, held: BoolVector) -> Vector:
 
     Finite where the information is singular or indefinite: a scale is needed in any case.
     """
-    size = np.abs(np.diag(information))
-    scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
-    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    values, vectors, scale = _scaled_eigensystem(information)
     inverse = (vectors / np.maximum(np.abs(values), 1e-8)) @ vectors.T
     return np.asarray(np.where(held, np.inf, np.sqrt(np.diag(inverse)) / scale))
 

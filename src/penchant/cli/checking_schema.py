@@ -1,0 +1,59 @@
+"""`penchant check` with a schema: begin one, say what is open, show decisions as they are read."""
+
+from __future__ import annotations
+
+from penchant.cli.options import Data, History
+from penchant.cli.tables import asked_of, open_raw, schema_typed
+from penchant.cli.words import say
+from penchant.errors import DataError
+from penchant.files.output import json_text, write_text
+from penchant.output import format_count
+from penchant.reading.decisions_read import decisions_read
+from penchant.reading.read_schema import draft_of, read_raw_by_schema
+from penchant.tables.reading import TITLES
+
+
+def run_check_schema(
+    file: str | None, data: Data, history: History, write: str | None, json: bool
+) -> int:
+    """Say what a table is by a schema and its names, and write that; the exit code.
+
+    Parameters
+    ----------
+    file
+        The table.
+    data, history
+        What was typed.
+    write
+        Where to write the schema.
+    json
+        Whether to print JSON.
+    """
+    if file is None:
+        raise DataError("FILE must be given with --write or --schema; got none.")
+    raw = open_raw(file, data)
+    typed = schema_typed(data, asked_of(data, history, None))
+    found = draft_of(raw, typed)
+    reading = None if found.questions else read_raw_by_schema(raw, typed)
+    schema = found.draft if reading is None or reading.schema is None else reading.schema
+    if write is not None:
+        write_text(write, schema.to_toml(found.questions) + "\n", overwrite=True)
+    if json:
+        document = {
+            "schema": schema.to_dict(),
+            "questions": [
+                {"role": one.role, "text": one.text, "answers": list(one.answers)}
+                for one in found.questions
+            ],
+            "decisions": [] if reading is None else decisions_read(reading),
+        }
+        print(json_text(document), end="")
+    elif reading is not None:
+        print("\n".join([f"These are {TITLES[reading.kind]}.", *decisions_read(reading)]))
+    else:
+        print(f"{format_count(len(found.questions), 'question')} open.")
+        for k, question in enumerate(found.questions):
+            print(f"{k + 1}. {question.text}\n   {question.pasted()}")
+    if write is not None:
+        say(f"Schema: {write}. Use it by --schema {write}.")
+    return 1 if found.questions else 0

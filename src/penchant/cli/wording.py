@@ -1,0 +1,191 @@
+"""Words of the command line for what the library says: options instead of arguments.
+
+Errors, warnings and sentences of results mark the arguments that they name, and this module says
+each as an option. Where an option is not called like its argument, or where nothing is passed but
+a function is called, `PHRASES` has the words.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from penchant.errors import DataError, Text, worded
+
+# What Python calls by another name, by the words of Python; {} stands for a value.
+PHRASES: Mapping[str, str] = {
+    "a parameter_prior": "--prior weak",
+    "bound": "The bound of --constraint",
+    "c": "--prior weak:C",
+    "cluster": "--subject",
+    "constraints": "--constraint",
+    "covariance": "The variance of --prior normal:MEAN,SD",
+    "data": "FILE",
+    "fit_each fits each": "leave out --pool, or --covariance clustered, to fit each",
+    "fit_linearized_each fits each": "leave out --pool to fit each",
+    "fit_population(..., covariates=)": "penchant population --covariates",
+    "frame": "The table",
+    "give a parameter_prior": "use --prior weak",
+    "Give {}.": (
+        "Name the task of the table with --task; penchant models --task NAME says its columns."
+    ),
+    "interact {} with the options": "use --interact {}",
+    "kind": "--model",
+    "name": "--example",
+    "parameter_prior": "--prior",
+    "Pass `values`, one per decision": "Give it one value per decision",
+    "Pass one label per decision": "Name its column with --subject",
+    "path": "FILE",
+    "re-linearise or use the exact fit": "linearise about another prior, or leave --linearized out",
+    "Re-linearise with relinearize, or use the exact fit": (
+        "Linearise about another prior, or leave --linearized out"
+    ),
+    "reference": "--constants",
+    "robust()": "--covariance robust",
+    "the delimiter": "--delimiter",
+    "the profile intervals": "--intervals profile",
+    "`to_frame()` has": "--output FILE.csv keeps",
+    "use ExpectedUtility, or ProspectValue(losses=False)": (
+        "use --model expected-utility, or --settings losses=false"
+    ),
+    "widen the range, or hold it fixed": "or hold it fixed (--settings)",
+    "widen the range, or hold it fixed{}": "or hold it fixed (--length-scale)",
+    "With a table, ": "",
+    " of `read`": "",
+    " to `read`": "",
+    " when reading the table": "",
+}
+# Arguments with a value that are typed in another way, by how Python writes both.
+TYPED: Mapping[str, str] = {
+    "base=0": "--options with the number or the names of all, the first of which is 0",
+    "kind='calibrated'": "--intervals calibrated",
+    "kind='choices'": "--attributes with the columns that describe the options",
+    "kind='offers'": "--offers",
+    "kind='play'": "--model with a model of play, such as q-learning",
+    "kind='profile'": "--intervals profile",
+    "kind='wald'": "--intervals wald",
+    "locations=grid(10, 10)": "--grid 10x10",
+    "locations=pn.grid(10, 10)": "--grid 10x10",
+    "missing='drop_set'": "--missing drop-set",
+    "options=[...]": "--options",
+    "parameter_prior=ScaledPrior()": "--prior weak",
+    "parameter_prior=ScaledPrior(0.03)": "--prior weak:0.03",
+    "people=table": "--people people.csv",
+    "random=[...]": "--random NAMES",
+}
+# Settings of a model, which have one option together.
+SETTINGS = ("initial_value", "initial_mean", "prior_mean")
+UNSAFE_IN_DOUBLE_QUOTES = set('"`$\\')
+
+
+def option(name: str, value: str | None) -> str:
+    """Word a marked argument as one types it.
+
+    >>> option("length_scale", None), option("method", "'firth'"), option("base", "1")
+    ('--length-scale', '--method firth', '--base 1')
+    >>> option("parameter_prior", "ScaledPrior()"), option("block", "('session', 'run')")
+    ('--prior weak', '--block session,run')
+    """
+    name = name.strip("`") if value is None and name[:1] == "`" and name.count("`") == 2 else name
+    if value is None:
+        return PHRASES.get(name, _dashed(name))
+    if f"{name}={value}" in TYPED:
+        return TYPED[f"{name}={value}"]
+    if name in SETTINGS:
+        return f"--settings {name}={'free' if value == 'None' else value}"
+    if name == "links":
+        return f"--links {_typed_links(value)}"
+    try:
+        known = ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return PHRASES.get(name, _dashed(name)).replace("{}", in_options(value))
+    if "{}" in name:
+        return PHRASES.get(name, name).replace("{}", _typed(known))
+    if name == "where":
+        return f"--where {_quoted_condition(known)}"
+    words = _typed(known)
+    between = "=" if words[:1] == "-" else " "  # or it would be taken for an option
+    return f"{PHRASES.get(name, _dashed(name))}{between}{shlex.quote(words)}"
+
+
+def _dashed(name: str) -> str:
+    return f"--{name.replace('_', '-')}" if name.isidentifier() else name
+
+
+def _typed(value: Any, separators: str = ",/+") -> str:
+    """A value as options take it: lists by commas, inside pairs NAME=VALUE by slashes."""
+    if isinstance(value, dict):
+        pairs = (f"{name}={_typed(cells, separators[1:])}" for name, cells in value.items())
+        return separators[0].join(pairs)
+    if isinstance(value, (list, tuple)):
+        return separators[0].join(_typed(cell, separators[1:]) for cell in value)
+    return str(value)
+
+
+def _typed_links(value: str) -> str:
+    """Links of parameters, those with limits by LOW..HIGH."""
+    name, _, link = value.strip("{}").partition(": ")
+    name = name.strip("'")
+    return f"{name}=LOW..HIGH" if link.startswith("(") else f"{name}={link.strip(chr(39))}"
+
+
+def _quoted_condition(condition: str) -> str:
+    """A condition as one argument of a shell, which would run what backticks hold."""
+    if not UNSAFE_IN_DOUBLE_QUOTES & set(condition):
+        return f'"{condition}"'
+    if '"' not in condition:
+        condition = condition.replace("'", '"')
+    return shlex.quote(condition)
+
+
+def in_options(text: str) -> str:
+    """Word a text of the library for who types commands."""
+    return worded(text, option)
+
+
+def error_words(error: DataError) -> str:
+    """Word an error for who types commands."""
+    return error.worded(in_options)
+
+
+MAX_DEPTH = 6  # of results inside results: a study holds fits that hold estimates
+
+
+def results_in_options(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """Return a result, or what holds results, with every sentence in the words of commands.
+
+    What holds no sentence is returned as it is, not copied.
+    """
+    if isinstance(value, Text):
+        return in_options(value)
+    if not depth or isinstance(value, type):
+        return value
+    if isinstance(value, dict):
+        return _changed(
+            value, list(value.values()), lambda new: dict(zip(value, new, strict=True)), depth
+        )
+    if type(value) in (list, tuple):
+        return _changed(value, value, type(value), depth)
+    if not is_dataclass(value):
+        return value
+    # A source holds data and models, which say nothing; it may be large.
+    names = [field.name for field in fields(value) if field.name != "source"]
+    known = [name for name in names if hasattr(value, name)]
+
+    def copied(new: Iterable[Any]) -> Any:
+        made = copy.copy(value)
+        for name, one in zip(known, new, strict=True):
+            object.__setattr__(made, name, one)
+        return made
+
+    return _changed(value, [getattr(value, name) for name in known], copied, depth)
+
+
+def _changed(whole: Any, parts: Sequence[Any], made: Callable[[Any], Any], depth: int) -> Any:
+    new = [results_in_options(part, depth - 1) for part in parts]
+    same = all(after is before for after, before in zip(new, parts, strict=True))
+    return whole if same else made(new)

@@ -1,0 +1,44 @@
+"""The data, the plan and the optimum behind a hierarchical fit."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penchant._typing import Label, Matrix
+from penchant.models.model import Model
+from penchant.population.hierarchy.contrasts import WithinConditions
+from penchant.population.hierarchy.design import Design
+from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
+from penchant.population.hierarchy.search import SearchProblem, SearchResult
+
+
+class PopulationSource(NamedTuple):
+    """Data, plan and optimum behind a fit.
+
+    `descriptive` is the optimum by which subjects are described: `optimum`, or where spreads vanish
+    there, the one under a weak prior that keeps them from 0.
+    """
+
+    likelihoods: SubjectLikelihoods
+    model: Model | None
+    data: Any
+    design: Design
+    conditions: WithinConditions | None
+    optimum: SearchResult
+    descriptive: SearchResult
+    problem: SearchProblem
+    group_labels: tuple[Label, ...]
+    covariance_kind: str
+
+    @property
+    def described_spread(self) -> Matrix:
+        """Covariances (n_groups, p, p) of all coordinates by which people are described."""
+        s = self.descriptive.marginal.structure
+        p = s.design.shape[1]
+        matrices = np.zeros((s.spread.n_groups, p, p))
+        matrices[:, s.random[:, None], s.random] = s.spread.covariance_matrices(
+            self.descriptive.x[s.n_beta :]
+        )
+        return matrices

@@ -1,0 +1,84 @@
+"""`build`: the data that a whole schema says a table holds. Nothing is guessed here.
+
+Every row is used, or counted under a reason. Faults are told with the line and column they stand
+in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from penchant.errors import DataError
+from penchant.output import format_count
+from penchant.reading.build_choices import build_choices
+from penchant.reading.build_episodes import TWO_STEP, build_episodes
+from penchant.reading.build_offers import build_offers
+from penchant.reading.build_task import build_task
+from penchant.reading.built import Built
+from penchant.reading.tasks import TASKS
+from penchant.tables.reading import Reading
+from penchant.tables.schema import Schema
+from penchant.tables.source_table import SourceTable
+from penchant.tables.where import check_some_left, rows_where
+
+BUILDERS: Mapping[str, Callable[[SourceTable, Schema], Built]] = {
+    "choices": build_choices,
+    "episodes": build_episodes,
+    "offers": build_offers,
+}
+_KINDS = {"episodes": "play"}
+
+
+def build(source: SourceTable, schema: Schema) -> Reading:
+    """Make the data that a schema describes.
+
+    Parameters
+    ----------
+    source
+        The table.
+    schema
+        What it is; nothing in it may be left open.
+    """
+    if schema.kind is None:
+        raise DataError('kind must be given in the schema; got none. Say kind = "episodes".')
+    try:
+        source = kept_rows(source, schema)
+        task = TASKS.get(schema.task or "")
+        if task is not None and task.name != TWO_STEP:
+            built = build_task(source, schema, task)
+        else:
+            built = BUILDERS[schema.kind](source, schema)
+    except DataError as error:
+        if getattr(error, "questions", None):
+            raise
+        raise DataError(source.located(str(error))) from None
+    used = built.source
+    left = tuple(f"{format_count(n, 'row')} left out: {why}" for why, n in used.excluded.items())
+    return Reading(
+        data=built.data,
+        kind=_KINDS.get(schema.kind, schema.kind),  # type: ignore[arg-type]  # one of three words
+        columns=built.columns,
+        table=used.table,
+        source=source.raw.name,
+        options=built.options,
+        notes=(*source.notes, *left, *built.notes),
+        arguments=built.arguments,
+        model=built.model,
+        task=built.task,
+        doubts=built.doubts,
+        raw=source.raw,
+        rows=used.rows.tolist(),
+        schema=built.schema,
+        excluded=dict(used.excluded),
+        missed=built.n_missed,
+    )
+
+
+def kept_rows(source: SourceTable, schema: Schema) -> SourceTable:
+    """The rows that the schema's condition keeps."""
+    condition = schema.rows.keep
+    if not condition:
+        return source
+    mask = rows_where(source.frame, condition)
+    check_some_left(mask, source.frame, condition)
+    return source.kept(mask, f"not {condition}")

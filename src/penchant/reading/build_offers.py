@@ -1,0 +1,151 @@
+"""Offers: one-shot choices among described options, a row per decision or per questionnaire."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penchant._typing import Vector
+from penchant.errors import DataError
+from penchant.models.offers.offers import offers_from_frame
+from penchant.reading.built import (
+    Built,
+    cell_numbers,
+    code_options,
+    named_rows,
+    option_cells,
+    option_codes,
+    with_labels,
+)
+from penchant.tables.questionnaires import QUESTIONNAIRES
+from penchant.tables.schema import Schema
+from penchant.tables.source_table import SourceTable, column_list
+
+CHOSEN = "option taken"
+NO_COLUMN = "none"  # what the constructor is told of a part that no column has
+Cell = Any  # a column, a number, or one of these for each item or outcome
+
+
+def build_offers(source: SourceTable, schema: Schema) -> Built:
+    """Make offers.
+
+    Parameters
+    ----------
+    source
+        The rows that count.
+    schema
+        What the table is, whole.
+    """
+    choice = column_list(schema.columns.choice)
+    if not choice:
+        raise DataError("columns.choice must name the column of choices; got none.")
+    given = schema.attributes or QUESTIONNAIRES.get(schema.task or "", {})
+    if not given:
+        raise DataError(
+            "attributes must say what describes each option; got none. Write, for example, "
+            'amount = ["amount_now", "amount_later"].'
+        )
+    if len(choice) > 1:
+        source = _unfolded(source, schema, choice)
+        codes = option_codes(source, schema, CHOSEN)
+        options = codes.options_of(source, CHOSEN)
+    else:
+        codes = option_codes(source, schema, choice[0])
+        options = codes.options_of(source, choice[0])
+    columns: dict[str, Any] = {CHOSEN: option_cells(options)}
+    offers: dict[str, tuple[Any, ...]] = {}
+    for name, cells in given.items():
+        if len(cells) != codes.n_options:
+            raise DataError(
+                f"attributes.{name} must say a column or number for each of {codes.n_options} "
+                f"options; got {len(cells)}."
+            )
+        offers[name] = tuple(
+            _made(
+                source,
+                columns,
+                f"{name} of option {k + 1}",
+                cell,
+                f"attributes.{name}",
+                len(choice),
+            )
+            for k, cell in enumerate(cells)
+        )
+    source = source.with_columns(columns)
+    source, subject = named_rows(source, schema.columns.subject, "subject")
+    source, block = named_rows(source, schema.columns.block, "block")
+    told: dict[str, Any] = {
+        "subject": subject or NO_COLUMN,
+        "block": block or NO_COLUMN,
+        "scored": schema.columns.scored or NO_COLUMN,
+        "chosen": CHOSEN,
+        "offers": offers,
+    }
+    data = offers_from_frame(source.table, **told)
+    said = {"chosen": ", ".join(choice)}
+    said |= {part: name for part, name in (("subject", subject), ("block", block)) if name}
+    said |= {name: ", ".join(map(_in_words, cells)) for name, cells in given.items()}
+    n_missed = int((options < 0).sum())
+    return Built(
+        data,
+        source,
+        replace(with_labels(schema, codes), attributes=given),
+        said,
+        code_options(codes),
+        told,
+        (f"{n_missed:,} decisions that nobody made",) if n_missed else (),
+        n_missed=n_missed,
+    )
+
+
+ITEM = "item"  # which of several choices of a row of the table a decision is, from 0
+
+
+def _unfolded(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> SourceTable:
+    """A row per decision, where the table has a row per person and a column per decision."""
+    parts = [source.table[source.check(name, "columns.choice")] for name in choice]
+    kind = parts[0].type
+    if any(part.type != kind for part in parts):
+        numeric = all(pa.types.is_integer(p.type) or pa.types.is_floating(p.type) for p in parts)
+        kind = pa.float64() if numeric else pa.string()
+    n, width = len(source), len(choice)
+    cells = pa.concat_arrays([chunk for part in parts for chunk in part.cast(kind).chunks]).take(
+        pa.array(np.arange(n * width).reshape(width, n).T.ravel())
+    )
+    rows = np.repeat(np.arange(n), width)
+    whole = replace(source, table=source.table.take(pa.array(rows)), rows=source.rows[rows])
+    return whole.with_columns({CHOSEN: cells, ITEM: np.tile(np.arange(width), n)})
+
+
+def _made(
+    source: SourceTable, columns: dict[str, Any], name: str, cell: Cell, role: str, n_items: int
+) -> Any:
+    """What describes one option: a column that is made, or several where it has outcomes."""
+    if not isinstance(cell, (tuple, list)):
+        if isinstance(cell, str):
+            columns[name] = pa.array(cell_numbers(source, cell, role), from_pandas=True)
+            return name
+        return float(cell)
+    if n_items > 1 and len(cell) == n_items:
+        columns[name] = pa.array(_by_item(source, cell, role), from_pandas=True)
+        return name
+    return tuple(
+        _made(source, columns, f"{name}, outcome {k + 1}", one, role, 1)
+        for k, one in enumerate(cell)
+    )
+
+
+def _by_item(source: SourceTable, cells: Any, role: str) -> Vector:
+    """Numbers of each row by the item that it is."""
+    item = source.floats(ITEM, role).astype(np.int64)
+    every = np.column_stack([cell_numbers(source, cell, role) for cell in cells])
+    return every[np.arange(len(item)), item]
+
+
+def _in_words(cell: Cell) -> str:
+    if isinstance(cell, (tuple, list)):
+        return f"[{', '.join(map(_in_words, cell[:3]))}{', ...' if len(cell) > 3 else ''}]"
+    return str(cell)

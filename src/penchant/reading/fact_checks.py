@@ -1,0 +1,382 @@
+"""Facts about columns that question a reading: they ask, and never give a column its role."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from penchant.errors import DataError
+from penchant.tables.columns import plain_name
+from penchant.tables.frames import joint_codes
+from penchant.tables.lexicon import has_last_word, is_named, vocabulary, words_of
+from penchant.tables.option_families import families
+from penchant.tables.source_table import code_key, column_list
+
+if TYPE_CHECKING:
+    from penchant.reading.infer import Inference
+
+MIN_ROWS_OF_A_TOTAL = 10  # of a person, in which a running total shows
+MIN_OPTIONS_OF_A_GRID = 16  # from which on tasks often begin with a tile that was turned over
+REWARD_CODES = (99.0, 999.0, 9999.0, 99999.0, -99.0, -999.0, -9999.0)
+MAX_PHASES = 20
+PRESSES = frozenset(("press", "pressed", "key", "keys", "responded", "response", "go", "button"))
+
+
+def check_facts(work: Inference) -> None:
+    """Compare a reading with facts about its columns, and ask where these speak against it.
+
+    Parameters
+    ----------
+    work
+        An inference whose draft has a kind.
+    """
+    for check in CHECKS.get(work.draft.kind or "", ()):
+        try:
+            check(work)
+        except DataError:  # a column that is not what its role needs: said where data are built
+            continue
+
+
+def _rows_of_phases(work: Inference) -> None:
+    """A column that tells phases or practice apart, of which nothing is said."""
+    if work.said.rows.keep is not None:
+        return
+    for name in work.source.names:
+        if name in work.draft.column_names() or name in work.plain.own:
+            continue
+        if not is_named("phase", name):
+            continue
+        labels = work.source.labels(name, "rows.keep")
+        if 1 < len(labels) <= MAX_PHASES:
+            first = _condition(name, labels)
+            work.ask(
+                "rows.keep",
+                f"{name} has {len(labels)} values ({', '.join(map(str, labels[:4]))}). Which rows "
+                'count? "" keeps all.',
+                (first, ""),
+            )
+
+
+def _condition(name: str, labels: list[Any]) -> str:
+    column = name if name.isidentifier() else f"`{name}`"
+    real = [x for x in labels if not _is_practice(x)]
+    label = (real or labels)[-1]
+    if isinstance(label, (bool, int, float)):
+        return f"{column} == {str(label).lower() if isinstance(label, bool) else label}"
+    return f"{column} == {label!r}"
+
+
+def _is_practice(label: Any) -> bool:
+    word = plain_name(label)
+    return any(word.startswith(one) for one in vocabulary("practice"))
+
+
+def _practice_words(work: Inference) -> None:
+    """A column in which some rows are called practice."""
+    if work.said.rows.keep is not None:
+        return
+    for name in work.source.names:
+        if not pa.types.is_string(work.source.table[name].type):
+            continue
+        labels = work.source.labels(name, "rows.keep")
+        if 1 < len(labels) <= MAX_PHASES and any(map(_is_practice, labels)):
+            work.ask(
+                "rows.keep",
+                f'{name} calls some rows practice. Which rows count? "" keeps all.',
+                (_condition(name, labels), ""),
+            )
+
+
+def _running_total(work: Inference) -> None:
+    """A reward that only grows is a total."""
+    reward = work.draft.columns.reward
+    if not isinstance(reward, str):
+        return
+    values = work.source.floats(reward, "columns.reward")
+    key = _plays(work)
+    order = np.argsort(key, kind="stable")
+    steps = np.diff(values[order])
+    same = np.diff(key[order]) == 0
+    inner = steps[same & ~np.isnan(steps)]
+    if len(inner) < MIN_ROWS_OF_A_TOTAL or len(np.unique(values[~np.isnan(values)])) <= 2:
+        return
+    if (inner >= 0).all() or (inner <= 0).all():
+        work.question_taken(
+            "columns.reward",
+            f"{reward} only {'grows' if inner.sum() > 0 else 'falls'} from trial to trial, as what "
+            "was earned so far does. Which column says what each choice paid?",
+            [*_numbers(work, reward), reward],
+        )
+
+
+def _numbers(work: Inference, besides: str) -> list[str]:
+    kinds = (pa.types.is_integer, pa.types.is_floating)
+    types = {name: work.source.table[name].type for name in work.free if name != besides}
+    return [name for name, one in types.items() if any(kind(one) for kind in kinds)]
+
+
+def _plays(work: Inference) -> Any:
+    names = [
+        *column_list(work.draft.columns.subject),
+        *column_list(work.draft.columns.block),
+    ]
+    if not names:
+        return np.zeros(len(work.source), dtype=np.int64)
+    return joint_codes([work.source.codes(name, "columns.subject") for name in names])[0]
+
+
+def _constant_reward(work: Inference) -> None:
+    """A reward that never changes is a field that a program fills by itself."""
+    reward = work.draft.columns.reward
+    if isinstance(reward, str) and len(work.source.labels(reward, "columns.reward")) < 2:
+        work.question_taken(
+            "columns.reward",
+            f"{reward} is the same in all rows. Which column says what each choice paid?",
+            [*_numbers(work, reward), reward],
+        )
+
+
+def _reward_codes(work: Inference) -> None:
+    """A number such as 999 far from all other rewards is a code."""
+    reward = work.draft.columns.reward
+    if not isinstance(reward, str) or work.said.rows.keep is not None:
+        return
+    values = work.source.floats(reward, "columns.reward")
+    known = np.unique(values[~np.isnan(values)])
+    for code in known[np.isin(known, REWARD_CODES)]:
+        others = np.abs(known[(known != code) & ~np.isin(known, REWARD_CODES)])
+        if others.size and abs(code) > 3 * others.max() + 1:
+            column = reward if reward.isidentifier() else f"`{reward}`"
+            work.ask(
+                "rows.keep",
+                f"{reward} holds {code:g}, far from all other rewards, as a code for a missing one "
+                'would be. Which rows count? "" keeps all.',
+                (f"{column} != {code:g}", ""),
+            )
+
+
+def _choice_counter(work: Inference) -> None:
+    """Choices that count on from row to row number something."""
+    choice = work.draft.columns.choice
+    if not isinstance(choice, str):
+        return
+    values = work.source.floats(choice, "columns.choice")
+    key = _plays(work)
+    order = np.argsort(key, kind="stable")
+    steps = np.diff(values[order])[np.diff(key[order]) == 0]
+    if len(steps) >= MIN_ROWS_OF_A_TOTAL and (steps == 1).mean() > 0.95:
+        work.question_taken(
+            "columns.choice",
+            f"{choice} counts on from row to row. Which column says what was chosen?",
+            [one for one in work.free if one != choice] or [choice],
+        )
+
+
+def _press_or_not(work: Inference) -> None:
+    """A choice that is named for a press alone: an empty cell may be an option, not to press."""
+    choice = work.draft.columns.choice
+    if not isinstance(choice, str) or work.draft.task is not None:
+        return
+    if {*words_of(choice)} <= PRESSES and not work.source.present(choice, "choice").all():
+        work.question_taken(
+            "columns.choice",
+            f"{choice} is empty in some rows. If not to press is an option, fill them, or say "
+            'task = "go-no-go". Which column says what was chosen?',
+            (choice,),
+        )
+
+
+def _unused_flags(work: Inference) -> None:
+    """Columns that say which options are on offer, of which nothing is said."""
+    available = work.draft.available
+    if available.flags is not None or available.offered is not None:
+        return
+    free = [
+        name
+        for name in work.free
+        if has_last_word("available", name) and len(work.source.labels(name, "available")) > 1
+    ]
+    if free:
+        if work.said.columns.choice is not None and work.said.kind is not None:
+            work.doubts.append(
+                f"{', '.join(free[:4])} may say which options are on offer: not used."
+            )
+            return
+        every = [name for name in work.free if has_last_word("available", name)]
+        work.ask(
+            "available.flags",
+            f"{', '.join(free[:4])} may say which options are on offer. List a column of 0/1, a "
+            "condition, or true per option; [] for none.",
+            (every, []),
+        )
+
+
+def _options_on_offer(work: Inference) -> None:
+    """Columns that name some of the options in every row, of which the one taken is one."""
+    available, choice = work.draft.available, work.draft.columns.choice
+    if not isinstance(choice, str) or available.flags or available.offered is not None:
+        return
+    source = work.source
+    keys = {code_key(x) for x in source.labels(choice, "columns.choice")}
+    taken = _keys(work, choice)
+    found = []
+    for name in work.free:
+        own = source.labels(name, "available.offered")
+        if 1 < len(own) <= len(keys) and {code_key(x) for x in own} <= keys:
+            found.append(name)
+    if len(found) < 2 or len(keys) <= 2:
+        return
+    cells = {name: _keys(work, name) for name in found}
+    for one in found:
+        for other in found:
+            apart = [a != b for a, b in zip(cells[one], cells[other], strict=True)]
+            inside = zip(taken, cells[one], cells[other], strict=True)
+            if one < other and all(apart) and all(t in (a, b, "") for t, a, b in inside):
+                work.ask(
+                    "available.offered",
+                    f"{one} and {other} name two options of which {choice} is always one. Are only "
+                    "these on offer? [] for no.",
+                    ([one, other], []),
+                )
+                return
+
+
+def _keys(work: Inference, name: str) -> list[Any]:
+    coded = work.source.codes(name, "available.offered")
+    keys = [code_key(x) for x in coded.labels.tolist()]
+    found = [keys[k] for k in coded.codes.tolist()]
+    for row in coded.missing.tolist():
+        found[row] = ""
+    return found
+
+
+def _places_or_labels(work: Inference) -> None:
+    """Choices of a place where what stands at each place changes: place or label is the option."""
+    choice = work.draft.columns.choice
+    if not isinstance(choice, str) or work.said.columns.choice is not None:
+        return
+    source = work.source
+    words = {str(x).strip().lower() for x in source.labels(choice, "columns.choice")}
+    if not words or len(words) > 6:
+        return
+    for one in families([name for name in work.free]):
+        if {x.lower() for x in one.options} != words:
+            continue
+        for stem, columns in one.whole.items():
+            kinds = [source.table[name].type for name in columns]
+            hidden = {*words_of(stem)} & vocabulary("hidden")
+            if hidden or any(pa.types.is_floating(kind) for kind in kinds):
+                continue
+            sets = [{code_key(x) for x in source.labels(name, "offered")} for name in columns]
+            if len(set.union(*sets)) <= 12 and any(len(own) > 1 for own in sets):
+                work.question_taken(
+                    "columns.choice",
+                    f"{choice} says a place, and what {stem} says stands there changes. Is the "
+                    "option the place? Otherwise add a column of what was taken, and name it.",
+                    (choice,),
+                )
+                return
+
+
+def _repeated_trials(work: Inference) -> None:
+    """Trials of one number in a block: another column tells people or blocks apart."""
+    trial = work.draft.columns.trial
+    if not isinstance(trial, str) or work.draft.columns.subject == "":
+        return
+    number = work.source.codes(trial, "columns.trial")
+    key = _plays(work)
+    pairs = key * (int(number.codes.max()) + 1) + number.codes
+    if len(np.unique(pairs)) == len(pairs):
+        return
+    candidates = [n for n in work.free if 1 < len(work.source.labels(n, "columns.block")) < 200]
+    named_ones = [*column_list(work.draft.columns.block)]
+    answers = [[*named_ones, name] for name in candidates]
+    if work.said.columns.block is None:
+        work.question_taken(
+            "columns.block",
+            f"{trial} has the same number twice in a block. Which columns together say in which "
+            "block learning begins anew?",
+            answers or [[trial]],
+        )
+
+
+def _people_unknown(work: Inference) -> None:
+    """Without a column of people: numbers of trials that begin anew are several people's."""
+    if work.draft.columns.subject is not None or work.draft.columns.trial is not None:
+        return
+    work.ask(
+        "columns.subject",
+        'No column is called as one of people is. Which says whose rows these are? "" if all are '
+        "one person's.",
+        (*[n for n in work.free if len(work.source.labels(n, "columns.subject")) > 1][:3], ""),
+        needed=False,
+    )
+
+
+def _grid_rows(work: Inference) -> None:
+    """Many options are tiles of a grid, of which the first of a block is often turned over."""
+    labels = work.draft.choice.labels
+    if labels is None or len(labels) < MIN_OPTIONS_OF_A_GRID or work.draft.shown.first is not None:
+        return
+    work.ask(
+        "shown.first",
+        f"With {len(labels)} options: how many first rows of each block were shown to the person, "
+        "not chosen?",
+        (0, 1),
+        needed=False,
+    )
+
+
+def _families_of_reward(work: Inference) -> None:
+    """A gain and a loss in columns of their own beside another reward."""
+    reward = work.draft.columns.reward
+    if not isinstance(reward, str) or work.said.columns.reward is not None:
+        return
+    gains = [name for name in work.names if is_named("gain", name)]
+    losses = [name for name in work.names if is_named("loss", name)]
+    if len(gains) == 1 and len(losses) == 1 and losses[0] != reward:
+        work.question_taken(
+            "columns.reward",
+            f"{reward} may be what a choice paid, or {gains[0]} less {losses[0]}. Which?",
+            ({"gain": gains[0], "loss": losses[0]}, reward),
+        )
+
+
+def _sole_loss(work: Inference) -> None:
+    """A loss that is written without a sign beside attributes of options."""
+    for name, cells in (work.draft.attributes or {}).items():
+        for cell in cells if isinstance(cells, tuple) else ():
+            is_loss = isinstance(cell, str) and is_named("loss", cell)
+            if is_loss and np.nanmin(work.source.floats(cell, "attributes")) >= 0:
+                work.question_taken(
+                    "attributes",
+                    f'{cell} of {name} is a loss without a sign. Write "-{cell}" if it is lost.',
+                    ({name: [f"-{c}" if c == cell else c for c in cells]},),
+                )
+                return
+
+
+CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
+    "": (_rows_of_phases, _practice_words, _unused_flags, _options_on_offer),
+    "episodes": (
+        _rows_of_phases,
+        _practice_words,
+        _families_of_reward,
+        _constant_reward,
+        _running_total,
+        _reward_codes,
+        _choice_counter,
+        _press_or_not,
+        _unused_flags,
+        _options_on_offer,
+        _places_or_labels,
+        _repeated_trials,
+        _people_unknown,
+        _grid_rows,
+    ),
+    "choices": (_rows_of_phases, _practice_words, _unused_flags, _choice_counter, _sole_loss),
+    "offers": (_rows_of_phases, _practice_words, _choice_counter, _sole_loss),
+}

@@ -1,0 +1,693 @@
+"""`infer`: what the names of columns say of a table for certain, and questions about the rest.
+
+Roles come from names alone: programs by their marks, named tasks by their documented columns, roles
+by the lexicon, layouts by families of columns. Contents never give a column its role. They question
+a reading (see `fact_checks`), and say how a role that is known is coded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penchant.errors import DataError
+from penchant.files.folder import FILE
+from penchant.reading.build import kept_rows
+from penchant.reading.fact_checks import check_facts
+from penchant.reading.infer_codes import infer_codes
+from penchant.reading.task_columns import two_step_columns
+from penchant.reading.tasks import recognised_task, task_named
+from penchant.tables.columns import plain_name
+from penchant.tables.frames import joint_codes
+from penchant.tables.lexicon import has_last_word, is_named, named
+from penchant.tables.offer_columns import known_offers, offer_columns
+from penchant.tables.option_families import Families, families
+from penchant.tables.programs_plain import PlainTable
+from penchant.tables.questionnaires import N_ITEMS
+from penchant.tables.schema import ATTRIBUTE_COLUMNS, KINDS, Question, Schema
+from penchant.tables.source_table import FILE_STEM, SourceTable, code_key, column_list
+
+MAX_ANSWERS = 6  # candidates that a question lists
+MAX_FAMILY = 12  # options of a family of columns that are guessed to describe them
+MAX_LABELS = 100  # distinct labels of a column that may hold choices
+
+
+@dataclass
+class Inference:
+    """A schema on its way to be whole.
+
+    Attributes
+    ----------
+    source
+        The rows that count.
+    said
+        What was said before; nothing in it is questioned.
+    draft
+        The same, and what is certain.
+    plain
+        What the program that wrote the table says.
+    questions
+        What is open.
+    doubts
+        What speaks against something that was said.
+    """
+
+    source: SourceTable
+    said: Schema
+    draft: Schema
+    plain: PlainTable
+    questions: list[Question] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """Columns that may have a role: not those a program writes by itself, nor unnamed ones."""
+        own = self.plain.own
+        return [n for n in self.source.names if n not in own and not is_named("ignored", n)]
+
+    @property
+    def free(self) -> list[str]:
+        """Columns that have no role yet."""
+        used = self.draft.column_names()
+        return [name for name in self.names if name not in used]
+
+    def settle(self, role: str, value: Any) -> None:
+        """Take a value for a role of which nothing is said."""
+        if self.draft.get(role) is None and value is not None:
+            self.draft = self.draft.with_answers({role: value})
+
+    def ask(self, role: str, text: str, answers: Sequence[Any], *, needed: bool = True) -> None:
+        """Ask about a role of which nothing is said; what is not needed is asked once."""
+        known = self.draft.get(role) is not None or role in {one.role for one in self.questions}
+        if not known and (needed or role not in self.said.raised):
+            self.questions.append(Question(role, text, tuple(answers)[:MAX_ANSWERS], needed))
+
+    def question_taken(self, role: str, text: str, answers: Sequence[Any]) -> None:
+        """Ask about a role that was taken from a name, unless somebody said it."""
+        if self.said.get(role) is not None or role in self.said.raised:
+            return
+        self.draft = self.draft.with_answers({role: None})
+        self.ask(role, text, answers)
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """A schema as far as it is certain, and what is open; whole where nothing is."""
+
+    draft: Schema
+    questions: tuple[Question, ...]
+    doubts: tuple[str, ...]
+
+
+def infer(plain: PlainTable, schema: Schema) -> Inferred:
+    """Complete a schema where names leave no doubt, and collect questions about the rest.
+
+    Parameters
+    ----------
+    plain
+        The table, without what a program writes around decisions.
+    schema
+        What was said of it.
+    """
+    source = kept_rows(plain.source, schema)
+    work = Inference(source, schema, schema.filled_with(plain.hints), plain)
+    _name_task(work)
+    _name_people(work)
+    _choose_kind(work)
+    kind = work.draft.kind
+    if work.draft.task is not None and kind == "episodes":
+        _complete_episodes(work)
+    elif kind == "episodes":
+        _complete_episodes(work)
+        infer_codes(work)
+    elif kind == "choices":
+        _complete_choices(work)
+    elif kind == "offers":
+        _complete_offers(work)
+    else:
+        _ask_of_unknown(work)
+    check_facts(work)
+    if work.questions:
+        _ask_along(work)
+    return Inferred(work.draft, tuple(work.questions), tuple(work.doubts))
+
+
+# --- task, people, kind --------------------------------------------------------------------------
+
+
+def _name_task(work: Inference) -> None:
+    """A named task, by its documented columns."""
+    said = work.said
+    if said.task in N_ITEMS:
+        work.settle("kind", "offers")
+    elif said.task is not None:
+        work.settle("kind", "offers" if task_named(said.task).offers else "episodes")
+    if said.task is None and (said.kind not in (None, "episodes") or said.columns.choice):
+        return
+    if said.task in (None, "two-step"):
+        steps = two_step_columns(work.names)
+        if steps is not None and (said.task is not None or steps.state is not None):
+            work.settle("task", "two-step")
+            work.settle("kind", "episodes")
+            work.settle("columns.choice", (steps.first, steps.second))
+            if work.draft.columns.choice == (steps.first, steps.second):
+                work.settle("columns.state", steps.state)
+            return
+    if said.task is None:
+        _settle_documented_offers(work)
+        _ask_about_questionnaire(work)
+        if work.plain.program is None and said.columns.reward is None:
+            task = recognised_task(work.source.table)
+            if task is not None and task.name != "bandit":
+                work.settle("task", task.name)
+                work.settle("kind", "offers" if task.offers else "episodes")
+
+
+def _settle_documented_offers(work: Inference) -> None:
+    """Offers of hBayesDM, whose columns and codes are documented: 1 is the later, or the gamble."""
+    if "subjid" not in {plain_name(name) for name in work.names}:
+        return
+    try:
+        found = offer_columns(work.names, {})
+    except DataError:
+        return
+    if found.losses and named("choice", work.names).columns[:1] == ("choice",):
+        return  # gains and losses that were paid, as in the Iowa task
+    labels = work.source.labels(str(found.chosen), "columns.choice")
+    if {code_key(label) for label in labels} <= {0.0, 1.0}:
+        work.settle("kind", "offers")
+        work.settle("columns.choice", str(found.chosen))
+        work.settle("attributes", _with_losses(found.offers, found.losses))
+        work.settle("choice.labels", (0, 1))
+
+
+def _with_losses(offers: Mapping[str, Any], losses: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes whose losses are marked as lost, whatever their sign."""
+    marked = {}
+    for name, options in offers.items():
+        places = {*losses.get(name, ())}
+        marked[name] = tuple(
+            tuple(f"-{x}" if (k, j) in places else x for j, x in enumerate(own))
+            if isinstance(own, (tuple, list))
+            else own
+            for k, own in enumerate(options)
+        )
+    return marked
+
+
+def _ask_about_questionnaire(work: Inference) -> None:
+    for one in families(work.names):
+        for stem, columns in one.columns.items():
+            for name, n_items in N_ITEMS.items():
+                if len(columns) == n_items and _are_flags(work, columns.values()):
+                    items = tuple(columns[option] for option in one.options)
+                    work.ask(
+                        "task",
+                        f"{stem} has {n_items} columns, as many as the {name} has items. Is it "
+                        "this questionnaire, in its usual order?",
+                        (name,),
+                        needed=False,
+                    )
+                    work.ask(
+                        "columns.choice",
+                        f"What was chosen: {items[0]} to {items[-1]}, one column per item?",
+                        (items,),
+                    )
+
+
+def _are_flags(work: Inference, columns: Iterable[str]) -> bool:
+    """Whether columns hold two labels, the same in all of them."""
+    seen = {str(x) for name in columns for x in work.source.labels(name, "columns.choice")}
+    return len(seen) == 2
+
+
+def _name_people(work: Inference) -> None:
+    """Whose rows these are, by names of columns or of files."""
+    found = named("subject", work.free)
+    if work.draft.columns.subject is not None:
+        pass
+    elif found.single is not None:
+        work.settle("columns.subject", found.single)
+    elif found.candidates:
+        work.ask("columns.subject", "Which column says whose rows these are?", found.candidates)
+    elif len(work.source.raw.pieces) > 1:
+        _name_files(work)
+    work.settle("columns.weight", named("weight", work.free).single)
+    groups = named("group", work.free).columns
+    if groups:
+        work.settle("columns.group", groups)
+
+
+def _name_files(work: Inference) -> None:
+    """One file per person, where the names of files begin differently or say so."""
+    stems = list(dict.fromkeys(work.source.file_labels(FILE_STEM)))
+    heads = [stem.replace("-", "_").split("_")[0] for stem in stems]
+    if all("sub-" in stem for stem in stems):
+        work.settle("columns.subject", "file:sub-")
+        if all("run-" in stem for stem in stems):
+            work.settle("columns.block", "file:run-")
+    elif len({*heads}) == len(stems) or (len({*stems}) == len(stems) and len({*heads}) == 1):
+        work.settle("columns.subject", FILE_STEM)
+    else:
+        work.ask(
+            "columns.subject",
+            f"Is every file, such as {stems[0]}, a person of its own?",
+            (FILE_STEM,),
+        )
+
+
+def _choose_kind(work: Inference) -> None:
+    """The kind of the table, where names leave one."""
+    if work.draft.kind is not None:
+        return
+    if _is_long(work):
+        work.settle("kind", "choices")
+        return
+    columns = work.draft.columns
+    choice, reward = columns.choice, columns.reward
+    if choice is None:
+        found = named("choice", work.free)
+        choice = found.single
+    paid = named("reward", work.free)
+    both = _gain_and_loss(work)
+    reward = reward or paid.single or both
+    offered = known_offers(work.names)
+    if choice is not None and offered is not None and (paid.single is None or both):
+        work.settle("kind", "offers")
+    elif choice is not None and reward is not None and both is None:
+        if _shown_families(work, choice):
+            return
+        work.settle("kind", "episodes")
+    elif isinstance(choice, str) and not paid.candidates and _matching_family(work, choice):
+        work.settle("kind", "choices")
+
+
+def _gain_and_loss(work: Inference) -> dict[str, str] | None:
+    gain, loss = named("gain", work.free), named("loss", work.free)
+    if len(gain.columns) == 1 and len(loss.columns) == 1:
+        return {"gain": gain.columns[0], "loss": loss.columns[0]}
+    return None
+
+
+def _shown_families(work: Inference, choice: Any) -> list[str]:
+    """Columns of each option that may describe them: numbers that change from trial to trial."""
+    found = []
+    for one in families(work.free):
+        for stem, columns in one.whole.items():
+            if has_last_word("reward", stem) or has_last_word("reward", columns[0]):
+                continue
+            if any(has_last_word("available", name) for name in columns):
+                continue
+            if {*columns} & {*column_list(choice)} or not _are_numbers(work.source, columns):
+                continue
+            if any(_changes(work, name) for name in columns):
+                found.append(stem)
+    return found
+
+
+def _are_numbers(source: SourceTable, columns: Sequence[str]) -> bool:
+    types = [source.table[name].type for name in columns]
+    return all(pa.types.is_integer(one) or pa.types.is_floating(one) for one in types)
+
+
+def _changes(work: Inference, name: str) -> bool:
+    """Whether a number changes within a person's block, other than once in a while."""
+    block = named("block", work.names).columns[:1]
+    keys = [*column_list(work.draft.columns.subject)[:1], *block]
+    values = work.source.floats(name, "attributes")
+    if not keys:
+        return bool(len(np.unique(values[~np.isnan(values)])) > 1)
+    code, n = joint_codes([work.source.codes(key, "columns.subject") for key in keys])
+    first = np.zeros(n)
+    first[code[::-1]] = values[::-1]
+    different = (values != first[code]) & ~np.isnan(values)
+    return bool(different.mean() > 0.1)  # noise of a few rows is none
+
+
+def _matching_family(work: Inference, choice: str) -> Families | None:
+    """Families of columns whose options are called as the codes of the choices are."""
+    labels = {str(label) for label in work.source.labels(choice, "columns.choice")}
+    for one in families([name for name in work.names if name != choice]):
+        words = {*one.options}
+        if (
+            one.whole
+            and labels <= words
+            and len(labels) > 1
+            and not all(w.isdigit() for w in words)
+        ):
+            return one
+    return None
+
+
+def _is_long(work: Inference) -> bool:
+    """Whether there is a row per option: by the names of options, and one chosen in every set."""
+    said = work.said.columns
+    if said.option is not None and said.chosen is not None:
+        return True
+    option, chosen = named("option", work.names), named("chosen", work.names)
+    if option.single is None or chosen.single is None or option.single == chosen.single:
+        return False
+    return _decision_columns(work, option.single, chosen.single) is not None
+
+
+def _decision_columns(work: Inference, option: str, chosen: str) -> tuple[str, ...] | None:
+    """The columns that name decisions: of these each row is an option, and one was taken."""
+    source = work.source
+    try:
+        flags = source.floats(chosen, "columns.chosen")
+    except DataError:
+        return None
+    if not np.isin(flags, (0.0, 1.0)).all():
+        return None
+    who = [name for name in column_list(work.draft.columns.subject) if name in source.names]
+    named_so = named("decision", [n for n in work.names if n not in (option, chosen, *who)])
+    tried = [(name,) for name in named_so.columns]
+    if not tried:
+        tried = [(name,) for name in who or named("subject", work.names).columns]
+    whole = [names for names in tried if _are_sets(work, (*who, *names), option, flags)]
+    return whole[0] if len(whole) == 1 else None
+
+
+def _are_sets(work: Inference, names: Sequence[str], option: str, flags: Any) -> bool:
+    parts = [work.source.codes(name, "columns.decision") for name in dict.fromkeys(names)]
+    key, n = joint_codes(parts)
+    label = work.source.codes(option, "columns.option")
+    pairs = key * len(label) + label.codes
+    taken = np.bincount(key, weights=flags, minlength=n)
+    return bool(len(np.unique(pairs)) == len(key) and (taken == 1).all() and len(key) > n)
+
+
+# --- choices -------------------------------------------------------------------------------------
+
+
+def _complete_choices(work: Inference) -> None:
+    attributes = work.draft.attributes
+    columns = work.draft.columns
+    wide = attributes is not None and ATTRIBUTE_COLUMNS not in attributes
+    long = columns.option is not None or columns.chosen is not None or columns.decision is not None
+    if not wide and (long or (attributes is None and _is_long(work))):
+        _complete_long(work)
+    else:
+        _complete_wide(work)
+
+
+def _complete_long(work: Inference) -> None:
+    option, chosen = named("option", work.free), named("chosen", work.free)
+    columns = work.draft.columns
+    if columns.option is None and columns.decision is None and option.single is None:
+        work.ask("columns.option", "Which column says what option a row is?", option.candidates)
+    work.settle("columns.option", option.single)
+    if columns.chosen is None and chosen.single is None:
+        work.ask(
+            "columns.chosen",
+            "Which column is 1 in the row of the option that was taken, and 0 in the others?",
+            chosen.candidates or _flags(work),
+        )
+    work.settle("columns.chosen", chosen.single)
+    columns = work.draft.columns
+    if columns.decision is None and columns.option and columns.chosen:
+        found = _decision_columns(work, columns.option, columns.chosen)
+        if found is None:
+            candidates = named("decision", work.free).candidates
+            work.ask(
+                "columns.decision",
+                "Which column says which rows are options of the same decision?",
+                candidates or work.free,
+            )
+        else:
+            work.settle("columns.decision", found[0] if len(found) == 1 else found)
+    if work.draft.attributes is None and not work.questions:
+        _settle_long_attributes(work)
+
+
+def _settle_long_attributes(work: Inference) -> None:
+    """Every other column of numbers that differs between the options of a decision."""
+    columns = work.draft.columns
+    parts = [work.source.codes(x, "columns.decision") for x in column_list(columns.decision)]
+    key, n = joint_codes(parts)
+    found, doubtful = [], []
+    for name in work.free:
+        coded = work.source.codes(name, "attributes.columns")
+        first = np.zeros(n, dtype=np.int64)
+        first[key[::-1]] = coded.codes[::-1]
+        if (coded.codes == first[key]).all():
+            continue  # says the same of all options: of the person, or of the decision
+        numeric = _are_numbers(work.source, [name]) or pa.types.is_boolean(
+            work.source.table[name].type
+        )
+        if not numeric or coded.missing.size or _codes_option(work, coded):
+            doubtful.append(name)
+        found.append(name)
+    if doubtful or not found:
+        work.ask(
+            "attributes.columns",
+            f"Which columns are attributes of the options? {', '.join(doubtful[:3])} may be codes, "
+            "labels or incomplete.",
+            ([name for name in found if name not in doubtful], found),
+        )
+    else:
+        work.settle("attributes", {ATTRIBUTE_COLUMNS: tuple(found)})
+
+
+def _codes_option(work: Inference, coded: Any) -> bool:
+    """Whether a column says of each option the same throughout, and of no two alike."""
+    option = work.draft.columns.option
+    if not option:
+        return False
+    own = work.source.codes(option, "columns.option")
+    pairs = len(np.unique(own.codes * (int(coded.codes.max()) + 1) + coded.codes))
+    return pairs == len(own) == len(coded)
+
+
+def _complete_wide(work: Inference) -> None:
+    _name_choice(work)
+    choice = work.draft.columns.choice
+    if isinstance(choice, str):
+        family = _matching_family(work, choice)
+        if family is not None and work.draft.attributes is None:
+            shown = {
+                name: own
+                for name, own in family.whole.items()
+                if not any(has_last_word("available", one) for one in own)
+                and not has_last_word("available", name)
+            }
+            partial = [name for name in family.columns if name not in family.whole]
+            if shown and not partial and _all_numbers(work, shown):
+                work.settle("attributes", shown)
+                work.settle("choice.labels", family.options)
+    if work.draft.attributes is None:
+        work.ask(
+            "attributes",
+            "Which columns describe the options? For each attribute list a column, or a constant, "
+            "per option, in the order of the options.",
+            attribute_guesses(work),
+        )
+    if choice is not None:
+        infer_codes(work)
+
+
+def attribute_guesses(work: Inference) -> list[dict[str, list[str]]]:
+    """Attributes by families of columns, as answers; those of as many options as codes first."""
+    names = [name for name in work.free if not has_last_word("available", name)]
+    found = [one for one in families(names) if one.whole and len(one.options) <= MAX_FAMILY]
+    choice = work.draft.columns.choice
+    if isinstance(choice, str):
+        n = len(work.source.labels(choice, "columns.choice"))
+        found.sort(key=lambda one: abs(len(one.options) - n))
+    return [{name: list(own) for name, own in one.whole.items()} for one in found]
+
+
+def _all_numbers(work: Inference, shown: dict[str, tuple[str, ...]]) -> bool:
+    return all(_are_numbers(work.source, own) for own in shown.values())
+
+
+def _name_choice(work: Inference) -> None:
+    if work.draft.columns.choice is not None:
+        return
+    found = named("choice", work.free)
+    if found.single is not None:
+        work.settle("columns.choice", found.single)
+    else:
+        work.ask(
+            "columns.choice",
+            "Which column says what was chosen?",
+            found.candidates or _few_labels(work),
+        )
+
+
+def _few_labels(work: Inference) -> list[str]:
+    """Columns that may hold choices, as answers: with few labels, at least two."""
+    found = []
+    for name in work.free:
+        if not pa.types.is_nested(work.source.table[name].type):
+            n = len(work.source.labels(name, "columns.choice"))
+            if 2 <= n <= MAX_LABELS:
+                found.append((n, name))
+    return [name for _, name in sorted(found)]
+
+
+def _flags(work: Inference) -> list[str]:
+    return [name for name in _few_labels(work) if len(work.source.labels(name, "chosen")) == 2]
+
+
+# --- offers --------------------------------------------------------------------------------------
+
+
+def _complete_offers(work: Inference) -> None:
+    if work.draft.task is None or work.draft.attributes is not None:
+        _name_choice(work)
+    elif work.draft.columns.choice is None and work.draft.task in N_ITEMS:
+        items = [
+            tuple(one.columns[stem][option] for option in one.options)
+            for one in families(work.names)
+            for stem in one.columns
+            if len(one.columns[stem]) == N_ITEMS[work.draft.task]
+        ]
+        work.ask("columns.choice", "Which columns hold the answers, item by item?", items)
+    if work.draft.attributes is None and work.draft.task is None:
+        known = known_offers(work.names)
+        if known is not None:
+            work.settle("attributes", known)
+        else:
+            work.ask(
+                "attributes",
+                "What describes the options? For amount, delay, probability and so on list a "
+                "column, or a constant, per option.",
+                attribute_guesses(work),
+            )
+    work.settle("columns.block", named("block", work.free).single)
+    if isinstance(work.draft.columns.choice, str) and work.draft.task is None:
+        infer_codes(work)
+
+
+# --- episodes ------------------------------------------------------------------------------------
+
+
+def _complete_episodes(work: Inference) -> None:
+    task = work.draft.task
+    if task not in (None, "two-step"):
+        return
+    _name_choice(work)
+    if work.draft.columns.reward is None:
+        paid, both = named("reward", work.free), _gain_and_loss(work)
+        if paid.sure and paid.single is not None:
+            work.settle("columns.reward", paid.single)
+        elif both is not None and not [x for x in paid.candidates if x not in both.values()]:
+            work.settle("columns.reward", both)
+        elif paid.single is not None and both is None:
+            work.settle("columns.reward", paid.single)
+        else:
+            numbers = [name for name in work.free if _are_numbers(work.source, [name])]
+            answers = [*([both] if both else []), *(paid.candidates or numbers)]
+            work.ask(
+                "columns.reward",
+                "Which column says what the choice paid, in this trial alone?",
+                answers,
+            )
+    _name_blocks(work)
+    if work.draft.columns.trial is None:
+        found = named("trial", work.free)
+        if found.single is not None:
+            work.settle("columns.trial", found.single)
+        elif len(found.columns) > 1:
+            work.ask(
+                "columns.trial",
+                "Which column says the order of trials within a block?",
+                found.columns,
+                needed=False,
+            )
+    if work.draft.columns.subject is None:
+        work.ask(
+            "columns.subject",
+            'Which column says whose rows these are? Answer "" if all are one person\'s.',
+            (*named("subject", work.names).candidates, *_labels_of_people(work), ""),
+            needed=False,
+        )
+    for role in ("is_choice", "scored"):
+        work.settle(f"columns.{role}", named(role, work.free).single)
+
+
+def _labels_of_people(work: Inference) -> list[str]:
+    return [name for name in work.free if name == FILE or "id" in name.lower()]
+
+
+def _name_blocks(work: Inference) -> None:
+    if work.draft.columns.block is not None:
+        return
+    block, session = named("block", work.free), named("session", work.free)
+    varied = [name for name in session.columns if _varies_within(work, name)]
+    if len(block.columns) == 1 and not varied:
+        work.settle("columns.block", (block.columns[0],))
+    elif block.columns or varied:
+        every = (*varied, *block.columns)
+        work.ask(
+            "columns.block",
+            "In which of these does learning begin anew? List all whose values together name a "
+            "block.",
+            [list(every), *([name] for name in every), []],
+            needed=False,
+        )
+
+
+def _varies_within(work: Inference, name: str) -> bool:
+    """Whether a column has several values for some person."""
+    keys = column_list(work.draft.columns.subject)
+    own = work.source.codes(name, "columns.block")
+    if not keys:
+        return len(own) > 1
+    code, n = joint_codes([work.source.codes(key, "columns.subject") for key in keys])
+    first = np.zeros(n, dtype=np.int64)
+    first[code[::-1]] = own.codes[::-1]
+    return bool((own.codes != first[code]).any())
+
+
+# --- what is asked in any case -------------------------------------------------------------------
+
+
+def _ask_of_unknown(work: Inference) -> None:
+    """Questions about a table whose kind is not known."""
+    work.ask(
+        "kind",
+        "What is the table? choices: options with attributes; episodes: choices and rewards in "
+        "order; offers: one-shot choices between amounts, delays or gambles.",
+        KINDS,
+    )
+    _name_choice(work)
+    reward = named("reward", work.free)
+    numbers = [name for name in work.free if _are_numbers(work.source, [name])]
+    work.ask(
+        "columns.reward",
+        "If choices were paid: which column says what each one paid?",
+        reward.candidates or numbers,
+        needed=False,
+    )
+    work.ask(
+        "attributes",
+        "If options were described: which column, or constant, is each attribute of every option?",
+        attribute_guesses(work),
+        needed=False,
+    )
+    _name_blocks(work)
+    if isinstance(work.draft.columns.choice, str):
+        infer_codes(work)
+
+
+def _ask_along(work: Inference) -> None:
+    """What else a table that is not plain may hold: asked where something is asked anyway."""
+    work.ask(
+        "rows.keep",
+        'Do all rows count? If not: a condition, such as one against practice; "" keeps all.',
+        ("",),
+        needed=False,
+    )
+    if work.draft.kind in (None, "episodes"):
+        work.ask(
+            "shown.first",
+            "How many first rows of each block were shown to the person, not chosen?",
+            (0, 1),
+            needed=False,
+        )

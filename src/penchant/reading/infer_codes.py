@@ -1,0 +1,183 @@
+"""How a column of choices is coded: read where it is plain, asked about where it is not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from penchant.tables.choice_coding import listed
+from penchant.tables.columns import plain_name
+from penchant.tables.lexicon import vocabulary
+from penchant.tables.option_families import families
+from penchant.tables.schema import ATTRIBUTE_COLUMNS
+from penchant.tables.source_table import code_key, column_list
+
+if TYPE_CHECKING:
+    from penchant.reading.infer import Inference
+
+MAX_OPTIONS = 200  # different codes that choices may have; more are times, amounts or counters
+# Numbers that programs and people write for a response that is missing.
+_MISSING_CODES = frozenset(
+    (*(9, 88, 98, 99, 777, 888, 998, 999, 9998, 9999, 99999), *(-9, -99, -999, -9999))
+)
+
+
+def infer_codes(work: Inference) -> None:
+    """Settle the codes of the options, or ask about them.
+
+    Parameters
+    ----------
+    work
+        An inference whose draft names the column of choices.
+    """
+    draft = work.draft
+    if not isinstance(draft.columns.choice, str):
+        return
+    labels = work.source.labels(draft.columns.choice, "columns.choice")
+    name = draft.columns.choice
+    if draft.choice.labels is not None:
+        _ask_about_rest(work, name, labels)
+        return
+    nothing = {code_key(code) for code in column_list(draft.choice.missed)}
+    labels = [label for label in labels if code_key(label) not in nothing]
+    odd = [] if draft.choice.missed is not None else _may_be_missed(labels)
+    rest = [label for label in labels if label not in odd]
+    reason = _doubt(work, name, rest)
+    if len(rest) > MAX_OPTIONS or _are_fractions(rest):
+        work.question_taken(
+            "columns.choice",
+            f"{name} holds {len(rest)} different values, as times or amounts do. Which column says "
+            "what was chosen?",
+            [one for one in work.free if one != name] or [name],
+        )
+    elif odd or reason:
+        said = reason or f"{listed([str(x) for x in odd])} in {name} may be an option, or a mark"
+        work.ask(
+            "choice.labels",
+            f"{said}. Which codes are options, in their order?",
+            _label_answers(rest, labels),
+        )
+        work.ask(
+            "choice.missed",
+            f"Which codes of {name} stand for decisions that nobody made?",
+            (odd, []) if odd else ([], labels[:1]),
+            needed=False,
+        )
+        if work.draft.kind != "episodes" and work.draft.choice.names is None:
+            n = len(rest)
+            named = [one.options for one in families(work.free)]
+            work.ask(
+                "choice.names",
+                "What are the options called?",
+                [list(one) for one in sorted(named, key=lambda one: abs(len(one) - n))],
+                needed=False,
+            )
+    else:
+        work.settle("choice.labels", tuple(rest))
+
+
+def _ask_about_rest(work: Inference, name: str, labels: Sequence[Any]) -> None:
+    """Ask about codes that are neither options nor marks of missed decisions."""
+    draft = work.draft
+    known = set()
+    for own in (*draft.choice.labels, *column_list(draft.choice.missed)):
+        known |= {code_key(code) for code in (own if isinstance(own, tuple) else (own,))}
+    numbers = {float(key[1]) if isinstance(key, tuple) else key for key in known}
+    rest = [x for x in labels if code_key(x) not in known and _number(x) not in numbers]
+    if rest and draft.choice.missed is None:
+        work.ask(
+            "choice.missed",
+            f"{name} also holds {listed([str(x) for x in rest])}. Are these decisions that nobody "
+            "made?",
+            (rest,),
+        )
+
+
+def _number(label: Any) -> float | None:
+    key = code_key(label)
+    return float(key[1]) if isinstance(key, tuple) else key if isinstance(key, float) else None
+
+
+def _label_answers(rest: Sequence[Any], labels: Sequence[Any]) -> list[list[Any]]:
+    answers = [list(rest), list(labels)]
+    if len(rest) == 2:
+        answers.append([*reversed(rest)])
+    whole = [x for x in map(_number, rest) if x is not None and x.is_integer()]
+    if len(whole) == len(rest) > 1 and max(whole) - min(whole) + 1 > len(rest):
+        answers.append([int(min(whole)) + k for k in range(int(max(whole) - min(whole)) + 1)])
+    return [one for k, one in enumerate(answers) if one not in answers[:k]]
+
+
+def _may_be_missed(labels: Sequence[Any]) -> list[Any]:
+    """Labels that may be marks of decisions that nobody made: by their value or word."""
+    numbers = [x for x in map(_number, labels) if x is not None and not math.isnan(x)]
+    found = []
+    for label in labels:
+        number = _number(label)
+        if number is None:
+            word = plain_name(label)
+            if word in vocabulary("nothing") or not word or len(numbers) == len(labels) - 1 > 0:
+                found.append(label)
+        elif number < 0 and max(numbers) >= 0:
+            found.append(label)
+        elif number in _MISSING_CODES and len(numbers) > 1:
+            others = [x for x in numbers if x != number and x not in _MISSING_CODES]
+            if others and abs(number) > 2 * max(map(abs, others)) + 1:
+                found.append(label)
+    return found
+
+
+def _are_fractions(labels: Sequence[Any]) -> bool:
+    numbers = [x for x in map(_number, labels) if x is not None]
+    return any(not x.is_integer() for x in numbers)
+
+
+def _doubt(work: Inference, name: str, rest: Sequence[Any]) -> str | None:
+    """Why the codes of the options are not plain; None where they are."""
+    if len(rest) < 2:
+        return f"{name} holds {listed([str(x) for x in rest]) or 'nothing'} alone"
+    numbers = [_number(x) for x in rest]
+    if any(x is None for x in numbers):
+        words = [str(x).strip().lower() for x in rest]
+        if len({*words}) < len(words):
+            return f"{name} holds {listed([str(x) for x in rest])}, some of which differ by case"
+        if any(x is not None for x in numbers):
+            return f"{name} holds words and numbers"
+        return _order_doubt(work, name)
+    whole = sorted(float(x) for x in numbers if x is not None)
+    if whole[0] not in (0.0, 1.0) or whole[-1] - whole[0] + 1 != len(whole):
+        return f"{name} holds {listed([f'{x:g}' for x in whole])}"
+    if whole[0] == 0 and len(whole) > 2 and _zero_is_nothing(work, name):
+        return f"0 in {name} always pays the same, unlike the others"
+    return _order_doubt(work, name) or _count_doubt(work, name, len(whole))
+
+
+def _order_doubt(work: Inference, name: str) -> str | None:
+    """Whether the order of the options is open: where columns describe each of them."""
+    if work.draft.kind == "episodes" or work.draft.kind is None:
+        return None
+    if work.draft.attributes is not None and ATTRIBUTE_COLUMNS in work.draft.attributes:
+        return None
+    return f"{name} says which option was taken, but not which of the columns that describe it"
+
+
+def _count_doubt(work: Inference, name: str, n: int) -> str | None:
+    """Whether there are columns of one option fewer than codes: one code may be none."""
+    for one in families([x for x in work.free if x != name]):
+        if one.whole and len(one.options) == n - 1 > 1:
+            return f"{name} has {n} codes, but columns describe {n - 1} options"
+    return None
+
+
+def _zero_is_nothing(work: Inference, name: str) -> bool:
+    reward = work.draft.columns.reward
+    if not isinstance(reward, str):
+        return False
+    taken = work.source.floats(name, "columns.choice")
+    paid = work.source.floats(reward, "columns.reward")
+    own = np.unique(paid[(taken == 0) & ~np.isnan(paid)])
+    rest = np.unique(paid[(taken > 0) & ~np.isnan(paid)])
+    return len(own) <= 1 < len(rest)

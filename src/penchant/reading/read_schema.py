@@ -1,0 +1,81 @@
+"""Read a table by a schema: complete it where names are certain, ask what is open, and build."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from penchant.errors import DataError
+from penchant.files.folder import Raw, read_raw
+from penchant.files.text import TextSource
+from penchant.reading.build import build
+from penchant.reading.infer import Inferred, infer
+from penchant.tables.laboratory import check_frame
+from penchant.tables.programs_plain import plain_table
+from penchant.tables.reading import Reading, ReadingKind
+from penchant.tables.schema import Schema, schema_questions
+
+SchemaLike = Schema | Mapping[str, Any] | str | os.PathLike[str] | None
+
+
+def read_by_schema(source: Any, schema: SchemaLike = None) -> Reading:
+    """What a table holds by a schema, and by what the names of columns leave no doubt of.
+
+    Parameters
+    ----------
+    source
+        A file, a folder of files, a pattern, or a data frame.
+    schema
+        What the table is, as far as it is known.
+    """
+    given = Schema.of(schema)
+    return read_raw_by_schema(open_source(source, given), given)
+
+
+def open_source(source: Any, schema: Schema) -> Raw:
+    """The table of a file, a folder or a data frame, as the schema says that it is written."""
+    if not isinstance(source, (str, os.PathLike, TextSource)):
+        return Raw(check_frame(source))
+    written = schema.file
+    return read_raw(
+        source,
+        delimiter=written.delimiter,
+        decimal=written.decimal or ".",
+        encoding=written.encoding or "utf-8",
+        header=written.header is not False,
+    )
+
+
+def kind_by_schema(raw: Raw, schema: Schema) -> ReadingKind | None:
+    """What a table is by a schema and its names; None where that is open."""
+    kind = schema.kind or infer(plain_table(raw), schema).draft.kind
+    return "play" if kind == "episodes" else kind
+
+
+def draft_of(raw: Raw, schema: Schema) -> Inferred:
+    """The schema as far as it is certain, and what is open.
+
+    Parameters
+    ----------
+    raw
+        The table.
+    schema
+        What was said of it.
+    """
+    return infer(plain_table(raw), schema)
+
+
+def read_raw_by_schema(raw: Raw, schema: Schema) -> Reading:
+    """The same for a table that was opened before."""
+    plain = plain_table(raw)
+    try:
+        found = infer(plain, schema)
+    except DataError as error:
+        raise DataError(plain.source.located(str(error))) from None
+    if found.questions:
+        raise schema_questions(found.draft, found.questions, raw.name)
+    reading = build(plain.source, found.draft)
+    doubts = (*reading.doubts, *found.doubts)
+    return replace(reading, program=plain.program, doubts=doubts)

@@ -1,0 +1,201 @@
+"""Decisions as `solve` needs them: their likelihood, and the rows behind it.
+
+`solve` is written once, over the protocol `Decisions`. `ChoiceDecisions` are choices in memory;
+`chunked_decisions.ChunkedDecisions` are read chunk by chunk, with the same answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.choices import Choices
+from penchant.softmax.identification import total_rows, triangle_of_centred_rows, whole_numbers
+from penchant.softmax.likelihood import (
+    DenseLikelihood,
+    Likelihood,
+    PackedLikelihood,
+    likelihood_of,
+)
+from penchant.softmax.newton import maximise
+from penchant.softmax.separation import (
+    ChoiceCone,
+    Cone,
+    choice_cone,
+    small_difference_bound,
+    typical_difference,
+    zero_differences,
+)
+from penchant.softmax.solution import choices_in_coordinates, unit_weights, without_underflow
+from penchant.softmax.stable_newton import StableChoiceLikelihood, StableLikelihood
+
+MIN_BLOCKS_FOR_PART = 4096  # 8 decisions each; below, starting from a part's fit saves nothing
+
+
+class Decisions(Protocol):
+    """Decisions with their likelihood, and what identification and existence ask of their rows."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+
+    @property
+    def total_weight(self) -> float:
+        """Summed weights of the decisions."""
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether some known number is added to the utility of options."""
+
+    @property
+    def likelihood(self) -> Likelihood:
+        """Log-likelihood as a function of theta."""
+
+    @property
+    def stable_likelihood(self) -> StableLikelihood:
+        """The same without cancellation, for choices that are nearly certain."""
+
+    def start(self) -> Vector | None:
+        """A theta near the maximum that saves passes over much data; None for 0."""
+
+    @property
+    def in_unit_weights(self) -> tuple[Decisions, float]:
+        """Decisions with weights of mean about 1, and the unit of these."""
+
+    def in_coordinates(self, basis: Matrix, rank: int | None = None) -> Decisions:
+        """Decisions for phi, where theta = basis phi; see `solution.choices_in_coordinates`."""
+
+    def whole_numbers(self) -> BoolVector:
+        """Variables that hold nothing but whole numbers."""
+
+    def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
+        """R of the QR factorisation of all rows, centred in their sets and scaled."""
+
+    def total_rows(self) -> float:
+        """Number of rows on offer, each counted as often as its decision."""
+
+    def cone(
+        self, scale: Vector, basis: Matrix | None = None, allowed: Matrix | None = None
+    ) -> Cone | None:
+        """Directions that lower no utility of an option chosen; see `separation.choice_cone`."""
+
+    def without(self, resolved: Any) -> Decisions:
+        """Decisions without the options that a recession direction resolves."""
+
+    def count_resolved(self, resolved: Any) -> tuple[int, int, int]:
+        """Count options resolved, options that might be, and decisions that lose some."""
+
+    def typical_difference(self, scale: Vector) -> Vector:
+        """Size of each variable's differences; see `separation.typical_difference`."""
+
+    def small_difference_bound(self, theta: Vector) -> Vector:
+        """Argument `negligible` of `separation.may_depend_on_small` at theta: (1,)."""
+
+    def with_zeros_within(self, limit: Vector) -> Decisions | None:
+        """Decisions with differences up to the limit set to 0; None if there are none."""
+
+
+@dataclass(frozen=True)
+class ChoiceDecisions:
+    """Choices in memory; `threads` evaluate their likelihood, all if None."""
+
+    choices: Choices
+    threads: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return self.choices.names
+
+    @property
+    def total_weight(self) -> float:
+        """Summed weights of the decisions."""
+        return self.choices.total_weight
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether some known number is added to the utility of options."""
+        return self.choices.offset is not None
+
+    @cached_property
+    def likelihood(self) -> PackedLikelihood | DenseLikelihood:
+        """Log-likelihood as a function of theta."""
+        return likelihood_of(self.choices, self.threads)
+
+    @cached_property
+    def stable_likelihood(self) -> StableChoiceLikelihood:
+        """The same without cancellation, for choices that are nearly certain."""
+        largest = self.likelihood.largest_values_and_differences[1]
+        return StableChoiceLikelihood.of(self.choices, largest)
+
+    def start(self) -> Vector | None:
+        """Estimate from the first decisions of much data; None for 0."""
+        likelihood = self.likelihood
+        if (
+            not isinstance(likelihood, PackedLikelihood)
+            or likelihood.n_blocks < MIN_BLOCKS_FOR_PART
+        ):
+            return None
+        # 1/32 of the data costs little; 12 steps are enough unless that part is separated
+        found = maximise(likelihood.part(likelihood.n_blocks // 32), max_steps=12)
+        return found.theta if found.ending == "converged" else None
+
+    @cached_property
+    def in_unit_weights(self) -> tuple[ChoiceDecisions, float]:
+        """Decisions with weights of mean about 1, and the unit of these."""
+        choices, unit = unit_weights(self.choices)
+        return (self if unit == 1.0 else replace(self, choices=choices)), unit
+
+    def in_coordinates(self, basis: Matrix, rank: int | None = None) -> ChoiceDecisions:
+        """Decisions for phi, where theta = basis phi."""
+        return replace(self, choices=choices_in_coordinates(self.choices, basis, rank))
+
+    def whole_numbers(self) -> BoolVector:
+        """Variables that hold nothing but whole numbers."""
+        return whole_numbers(self.choices)
+
+    def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
+        """R of the QR factorisation of all rows, centred in their sets and scaled."""
+        return triangle_of_centred_rows(self.choices, columns, unit)
+
+    def total_rows(self) -> float:
+        """Number of rows on offer, each counted as often as its decision."""
+        return total_rows(self.choices)
+
+    def cone(
+        self, scale: Vector, basis: Matrix | None = None, allowed: Matrix | None = None
+    ) -> ChoiceCone | None:
+        """Directions that lower no utility of an option chosen."""
+        return choice_cone(self.choices, scale, basis, allowed)
+
+    def without(self, resolved: BoolVector) -> ChoiceDecisions:
+        """Decisions without these rows."""
+        on_offer = ~resolved
+        if self.choices.available is not None:
+            on_offer &= self.choices.available
+        left = replace(self.choices, available=on_offer)
+        return replace(self, choices=without_underflow(left))
+
+    def count_resolved(self, resolved: BoolVector) -> tuple[int, int, int]:
+        """Count options resolved, options that might be, and decisions that lose some."""
+        touched = np.logical_or.reduceat(resolved, self.choices.first_row[:-1])
+        n_others = int((self.choices.n_options - 1).sum())
+        return int(resolved.sum()), n_others, int(touched.sum())
+
+    def typical_difference(self, scale: Vector) -> Vector:
+        """Size of each variable's differences."""
+        return typical_difference(self.choices, scale)
+
+    def small_difference_bound(self, theta: Vector) -> Vector:
+        """Argument `negligible` of `separation.may_depend_on_small` at theta: (1,)."""
+        largest = self.likelihood.largest_values_and_differences[1]
+        return small_difference_bound(self.choices, theta, largest)
+
+    def with_zeros_within(self, limit: Vector) -> ChoiceDecisions | None:
+        """Decisions with differences up to the limit set to 0; None if there are none."""
+        plain = zero_differences(self.choices, limit)
+        return None if plain is None else replace(self, choices=plain)

@@ -1,0 +1,123 @@
+"""Roles by the names of columns: a lexicon in several languages, kept as data in lexicon.toml."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from penchant.tables.columns import plain_name
+
+# Roles that a word in a name may say beside words that are not known.
+_WITH_RIVALS = ("choice", "reward")
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+@cache
+def _entries() -> dict[str, dict[str, Any]]:
+    text = (files("penchant.tables") / "lexicon.toml").read_text(encoding="utf-8")
+    return {
+        role: {key: frozenset(names) for key, names in own.items()}
+        for role, own in tomllib.loads(text).items()
+    }
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Words of a name, in lower case: by case, punctuation and digits.
+
+    >>> words_of("isBiased_choice2")
+    ('is', 'biased', 'choice', '2')
+    """
+    return tuple(word.lower() for word in _WORDS.findall(name))
+
+
+def vocabulary(key: str) -> frozenset[str]:
+    """Words of the lexicon that are of no role, such as those for nothing.
+
+    >>> "timeout" in vocabulary("nothing")
+    True
+    """
+    return frozenset(_entries()["words"][key])
+
+
+@dataclass(frozen=True)
+class Match:
+    """Columns whose names say a role.
+
+    Attributes
+    ----------
+    columns
+        Those that say it as surely as any does.
+    rivals
+        Those that may say it, too, by one word of theirs.
+    sure
+        Whether the names of the columns have no other meaning.
+    """
+
+    columns: tuple[str, ...] = ()
+    rivals: tuple[str, ...] = ()
+    sure: bool = False
+
+    @property
+    def single(self) -> str | None:
+        """The column, where only one can be meant."""
+        certain = len(self.columns) == 1 and (self.sure or not self.rivals)
+        return self.columns[0] if certain else None
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """All columns that could be meant."""
+        return (*self.columns, *self.rivals)
+
+
+def named(role: str, names: Sequence[str], used: Collection[str] = ()) -> Match:
+    """Columns that are called as a role often is.
+
+    >>> named("reward", ["id", "reward", "reward_1"]).single
+    'reward'
+    >>> named("choice", ["side_choice", "is_biased_choice"])
+    Match(columns=('side_choice',), rivals=('is_biased_choice',), sure=False)
+    """
+    entry = _entries()[role]
+    free = [name for name in names if name not in used]
+    sure = tuple(name for name in free if plain_name(name) in entry["sure"])
+    if sure:
+        return Match(sure, sure=True)
+    likely = tuple(
+        name
+        for name in free
+        if plain_name(name) in entry.get("likely", ()) or _is_composed(name, entry)
+    )
+    rivals: tuple[str, ...] = ()
+    if role in _WITH_RIVALS:
+        rivals = tuple(name for name in free if name not in likely and _is_rival(name, entry))
+    return Match(likely, rivals)
+
+
+def is_named(role: str, name: str) -> bool:
+    """Whether a name surely says a role."""
+    return plain_name(name) in _entries()[role]["sure"]
+
+
+def has_last_word(role: str, name: str) -> bool:
+    """Whether the first or the last word of a name says a role."""
+    words = words_of(name)
+    return bool(words) and bool({words[0], words[-1]} & _entries()[role]["sure"])
+
+
+def _is_composed(name: str, entry: dict[str, Any]) -> bool:
+    words = {*words_of(name)}
+    heads = words & entry.get("heads", frozenset())
+    return bool(heads) and words <= entry["heads"] | entry.get("modifiers", frozenset())
+
+
+def _is_rival(name: str, entry: dict[str, Any]) -> bool:
+    words = words_of(name)
+    timed = {"rt", "time", "onset", "duration", "prob", "probability", "latency", "correct", "p"}
+    if {*words} & timed or (words and words[-1].isdigit()):
+        return False
+    return bool({*words} & entry.get("heads", frozenset()))

@@ -1,0 +1,573 @@
+"""`Schema`: what a table is, said once as data, and written and read as TOML.
+
+A schema names the column of every role, the codes of choices, the attributes of options and which
+of them are on offer. Every part is None until it is said: an empty list, an empty text or 0 says
+that there is none. Readers and commands that take a table take a schema, a dictionary of the same
+form, or the path of a TOML file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from penchant.errors import DataError, SchemaQuestions, closest_match_hint, format_list
+
+Kind = Literal["choices", "episodes", "offers"]
+KINDS: tuple[Kind, ...] = ("choices", "episodes", "offers")
+ATTRIBUTE_COLUMNS = "columns"  # the key of [attributes] that lists columns, one row per option
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """How a file of text is written, where it cannot be found out from the file itself.
+
+    Attributes
+    ----------
+    delimiter, decimal, encoding
+        What divides cells, the decimal point, and the encoding by its Python name.
+    header
+        Whether the first line names the columns; if not, they are called "1", "2" and so on.
+    """
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+
+
+@dataclass(frozen=True)
+class RowPolicies:
+    """Which rows count, and what gaps mean.
+
+    Attributes
+    ----------
+    keep
+        A condition on columns, such as "phase == 'test' and round >= 2"; "" keeps all rows.
+    missing
+        What a missing attribute means: "error", or "drop_set" to leave the decision out.
+    missing_reward
+        What a missing reward means: "error", "truncate" (the episode ends) or "skip" (the event is
+        a decision that nobody made).
+    gaps
+        What gaps in the numbers of trials mean: "order" (nothing), "timeout" (a decision that
+        nobody made has no row) or "error".
+    """
+
+    keep: str | None = None
+    missing: str | None = None
+    missing_reward: str | None = None
+    gaps: str | None = None
+
+
+@dataclass(frozen=True)
+class RoleColumns:
+    """The column of each role, or several where a role may have some.
+
+    Attributes
+    ----------
+    subject
+        Who decided. Several columns are joined; "file:stem" or "file:sub-" is what the name of the
+        file says.
+    block
+        Learning begins anew in each.
+    trial
+        Order within a block; the order of rows, if left out.
+    choice
+        What was chosen, one row per decision. Several columns are several decisions in a row.
+    reward
+        What was paid, or {gain, loss} where a loss is written without a sign.
+    state
+        Of a two-step task: the state that the first choice led to.
+    decision, option, chosen
+        One row per option: which rows belong together, what a row describes, whether it was taken.
+    executed
+        The option that was done where it may differ from the one chosen.
+    is_choice, scored
+        Columns of 0/1: options shown rather than chosen, and decisions that count.
+    group
+        Conditions and covariates, kept with the data.
+    weight
+        How often a decision counts.
+    """
+
+    subject: Any = None
+    block: Any = None
+    trial: Any = None
+    choice: Any = None
+    reward: Any = None
+    state: Any = None
+    decision: Any = None
+    option: Any = None
+    chosen: Any = None
+    executed: Any = None
+    is_choice: Any = None
+    scored: Any = None
+    group: Any = None
+    weight: Any = None
+
+
+@dataclass(frozen=True)
+class ChoiceCodes:
+    """How choices are coded.
+
+    Attributes
+    ----------
+    labels
+        Codes in the order of the options; a tuple of codes where several mean one option.
+    names
+        What the options are called.
+    missed
+        Codes of decisions that nobody made in time.
+    """
+
+    labels: Any = None
+    names: Any = None
+    missed: Any = None
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Which options are on offer; all of them, where nothing is said.
+
+    Attributes
+    ----------
+    flags
+        For each option a column of 0/1, a condition, or True.
+    offered
+        Columns that name the options on offer.
+    """
+
+    flags: Any = None
+    offered: Any = None
+
+
+@dataclass(frozen=True)
+class ShownRows:
+    """Rows of options that were shown to the person, not chosen.
+
+    Attributes
+    ----------
+    first
+        How many of each block's first rows these are.
+    """
+
+    first: int | None = None
+
+
+_SECTIONS: Mapping[str, type] = {
+    "file": FileFormat,
+    "rows": RowPolicies,
+    "columns": RoleColumns,
+    "choice": ChoiceCodes,
+    "available": Availability,
+    "shown": ShownRows,
+}
+_PLAIN = ("kind", "task")
+
+
+class Said(TypedDict, total=False):
+    """Keys of a schema by their last part, which no two sections share."""
+
+    kind: Kind
+    task: str
+    delimiter: str
+    decimal: str
+    encoding: str
+    header: bool
+    keep: str
+    missing: str
+    missing_reward: str
+    gaps: str
+    subject: Any
+    block: Any
+    trial: Any
+    choice: Any
+    reward: Any
+    state: Any
+    decision: Any
+    option: Any
+    chosen: Any
+    executed: Any
+    is_choice: Any
+    scored: Any
+    group: Any
+    weight: Any
+    labels: Any
+    names: Any
+    missed: Any
+    attributes: Any
+    flags: Any
+    offered: Any
+    first: int
+
+
+def answers_by_name(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a schema's keys, by whole keys instead of their last part.
+
+    >>> answers_by_name({"kind": "episodes", "reward": "points"})
+    {'kind': 'episodes', 'columns.reward': 'points'}
+    """
+    whole = {
+        one.name: f"{head}.{one.name}" for head, kind in _SECTIONS.items() for one in fields(kind)
+    }
+    whole |= {name: name for name in (*_PLAIN, "attributes")}
+    unknown = [name for name in said if name not in whole]
+    if unknown:
+        raise TypeError(
+            f"read() has no argument {unknown[0]!r}.{closest_match_hint(unknown[0], whole)}"
+        )
+    return {whole[name]: value for name, value in said.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something that the table leaves open.
+
+    Attributes
+    ----------
+    role
+        The key of the schema that settles it, such as "columns.reward".
+    text
+        The question, in at most 40 words.
+    answers
+        Values of that key that are possible, the likeliest first.
+    needed
+        Whether there is no data without an answer; otherwise nothing said means the usual.
+    """
+
+    role: str
+    text: str
+    answers: tuple[Any, ...] = ()
+    needed: bool = True
+
+    def pasted(self) -> str:
+        """The first answer, as it stands in a schema file.
+
+        >>> Question("columns.reward", "Which?", ("points", "score")).pasted()
+        'columns.reward = "points"'
+        """
+        answer = self.answers[0] if self.answers else ""
+        return f"{self.role} = {_toml(answer)}"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What a table is.
+
+    Attributes
+    ----------
+    kind
+        "choices": options with attributes; "episodes": choices and rewards in order; "offers":
+        one-shot choices among described options.
+    task
+        A named task, whose documented columns fill in what is not said.
+    file, rows, columns, choice, available, shown
+        Sections of roles, each of which is None until it is said.
+    attributes
+        {attribute: a column or constant per option}, or {"columns": columns} of one row per option.
+    raised
+        Roles that were asked about already: what was not answered then has its usual meaning.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> schema = pn.Schema.of({"kind": "episodes", "columns": {"choice": "key", "reward": "won"}})
+    >>> print(schema.with_answers({"columns.subject": "id"}).to_toml())
+    kind = "episodes"
+    <BLANKLINE>
+    [columns]
+    subject = "id"
+    choice = "key"
+    reward = "won"
+    """
+
+    kind: Kind | None = None
+    task: str | None = None
+    file: FileFormat = field(default_factory=FileFormat)
+    rows: RowPolicies = field(default_factory=RowPolicies)
+    columns: RoleColumns = field(default_factory=RoleColumns)
+    choice: ChoiceCodes = field(default_factory=ChoiceCodes)
+    attributes: Mapping[str, Any] | None = None
+    available: Availability = field(default_factory=Availability)
+    shown: ShownRows = field(default_factory=ShownRows)
+    raised: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.kind is not None and self.kind not in KINDS:
+            raise DataError(f"kind must be one of {', '.join(KINDS)}; got {self.kind!r}.")
+        if self.available.flags is not None and self.available.offered is not None:
+            raise DataError(
+                "available must have flags or offered; got both. Say which options were on offer "
+                "in one way."
+            )
+
+    @classmethod
+    def of(cls, given: Schema | Mapping[str, Any] | str | os.PathLike[str] | None) -> Schema:
+        """The schema that is given as one, as a dictionary, or as the path of a TOML file."""
+        if given is None:
+            return cls()
+        if isinstance(given, Schema):
+            return given
+        if isinstance(given, Mapping):
+            return _from_sections(given)
+        if isinstance(given, (str, os.PathLike)):
+            return cls.read(given)
+        raise DataError(
+            f"schema must be a Schema, a dictionary or the path of a TOML file; got "
+            f"{type(given).__name__}."
+        )
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Schema:
+        """The schema in a TOML file.
+
+        Parameters
+        ----------
+        path
+            The file.
+        """
+        name = os.fsdecode(path)
+        try:
+            text = Path(name).expanduser().read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise DataError(f"schema must be a readable TOML file; got {name}: {reason}.") from None
+        try:
+            return cls.from_toml(text)
+        except DataError as error:
+            raise DataError(f"{name}: {error}") from None
+
+    @classmethod
+    def from_toml(cls, text: str) -> Schema:
+        """The schema that a text in TOML says.
+
+        Parameters
+        ----------
+        text
+            The text.
+        """
+        try:
+            return _from_sections(tomllib.loads(text))
+        except tomllib.TOMLDecodeError as error:
+            raise DataError(
+                f"schema must be sound TOML; got an error: {error}. Correct it."
+            ) from None
+
+    def get(self, role: str) -> Any:
+        """The value of a role by its key, such as "columns.reward"; None where nothing is said.
+
+        Parameters
+        ----------
+        role
+            The key.
+        """
+        head, _, rest = role.partition(".")
+        if head == "attributes":
+            return (self.attributes or {}).get(rest) if rest else self.attributes
+        value = getattr(self, head)
+        return getattr(value, rest) if rest else value
+
+    def with_answers(self, answers: Mapping[str, Any]) -> Schema:
+        """The same schema with answers to questions.
+
+        Parameters
+        ----------
+        answers
+            {role: value}, such as {"columns.reward": "points"}.
+        """
+        found = self
+        for role, value in answers.items():
+            found = found._with(role, _frozen(value))
+        return found
+
+    def _with(self, role: str, value: Any) -> Schema:
+        head, _, rest = role.partition(".")
+        if head == "attributes":
+            given = {**(self.attributes or {}), rest: value} if rest else value
+            return replace(self, attributes=given)
+        if head in _PLAIN and not rest:
+            return replace(self, **{head: value})
+        known = _SECTIONS.get(head)
+        if known is None or (rest and rest not in {one.name for one in fields(known)}):
+            raise DataError(f"schema must have known keys; got {role!r}.{_hint(role)}")
+        if not rest:
+            return replace(self, **{head: _section(head, value)})
+        return replace(self, **{head: replace(getattr(self, head), **{rest: value})})
+
+    def filled_with(self, other: Schema) -> Schema:
+        """The same schema, with what another one says where this one says nothing.
+
+        Parameters
+        ----------
+        other
+            What holds where nothing else is said.
+        """
+        answers = {role: value for role, value in other.said() if self.get(role) is None}
+        if self.attributes is not None:
+            answers = {role: v for role, v in answers.items() if not role.startswith("attributes")}
+        return self.with_answers(answers)
+
+    def said(self) -> Iterator[tuple[str, Any]]:
+        """Every role that is said, with its value; attributes as one."""
+        for name in _PLAIN:
+            if getattr(self, name) is not None:
+                yield name, getattr(self, name)
+        for name, kind in _SECTIONS.items():
+            section = getattr(self, name)
+            for one in fields(kind):
+                value = getattr(section, one.name)
+                if value is not None:
+                    yield f"{name}.{one.name}", value
+        if self.attributes is not None:
+            yield "attributes", self.attributes
+
+    def column_names(self) -> set[str]:
+        """Every column that a role names."""
+        found: set[str] = set()
+        for role, value in self.said():
+            if role.startswith(("columns.", "attributes", "available.")):
+                found |= {name.removeprefix("-") for name in _texts(value)} | {*_texts(value)}
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema as a dictionary of the form of a TOML file."""
+        found: dict[str, Any] = {}
+        for role, value in self.said():
+            head, _, rest = role.partition(".")
+            if rest:
+                found.setdefault(head, {})[rest] = _thawed(value)
+            else:
+                found[head] = _thawed(value)
+        return found
+
+    def to_toml(self, questions: Sequence[Question] = ()) -> str:
+        """The schema as TOML.
+
+        Parameters
+        ----------
+        questions
+            What is still open: written as comments, each with a line to use as an answer.
+        """
+        lines = [f"# {line}" for question in questions for line in _as_comment(question)]
+        found = self.to_dict()
+        lines += [f"{name} = {_toml(found[name])}" for name in _PLAIN if name in found]
+        for name in (*_SECTIONS, "attributes"):
+            if name in found:
+                lines += ["", f"[{name}]"]
+                lines += [f"{_key(key)} = {_toml(value)}" for key, value in found[name].items()]
+        return "\n".join(lines).strip("\n")
+
+    def __str__(self) -> str:
+        return self.to_toml()
+
+
+def _as_comment(question: Question) -> list[str]:
+    head, _, key = question.role.partition(".")
+    lines = [question.text]
+    for answer in question.answers:
+        lines.append(
+            f"    [{head}] {key} = {_toml(answer)}" if key else f"    {head} = {_toml(answer)}"
+        )
+    return lines
+
+
+def _from_sections(given: Mapping[str, Any]) -> Schema:
+    unknown = [key for key in given if key not in (*_PLAIN, *_SECTIONS, "attributes")]
+    if unknown:
+        raise DataError(f"schema must have known sections; got {unknown[0]!r}.{_hint(unknown[0])}")
+    found = {name: given[name] for name in _PLAIN if name in given}
+    found |= {name: _section(name, given[name]) for name in _SECTIONS if name in given}
+    if "attributes" in given:
+        if not isinstance(given["attributes"], Mapping):
+            raise DataError("attributes must be a section {attribute: columns}; got another value.")
+        found["attributes"] = _frozen(given["attributes"])
+    return Schema(**found)
+
+
+def _section(name: str, given: Any) -> Any:
+    kind = _SECTIONS[name]
+    if isinstance(given, kind):
+        return given
+    known = [one.name for one in fields(kind)]
+    if not isinstance(given, Mapping):
+        raise DataError(f"{name} must be a section with keys {', '.join(known)}; got {given!r}.")
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        raise DataError(
+            f"{name} must have keys among {', '.join(known)}; got {unknown[0]!r}."
+            f"{closest_match_hint(str(unknown[0]), known) or ' Correct it.'}"
+        )
+    return kind(**{key: _frozen(value) for key, value in given.items()})
+
+
+def _hint(role: str) -> str:
+    known = [*_PLAIN, *_SECTIONS, "attributes"]
+    known += [f"{name}.{one.name}" for name, kind in _SECTIONS.items() for one in fields(kind)]
+    return closest_match_hint(role, known) or f" Known are {format_list(known, len(known))}."
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, so that a schema cannot change."""
+    if isinstance(value, Mapping):
+        return {key: _frozen(own) for key, own in value.items()}
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, value))
+    return value
+
+
+def _thawed(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _thawed(own) for key, own in value.items()}
+    return [*map(_thawed, value)] if isinstance(value, tuple) else value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for own in value.values():
+            yield from _texts(own)
+    elif isinstance(value, (list, tuple)):
+        for own in value:
+            yield from _texts(own)
+
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def _key(name: str) -> str:
+    return name if _BARE_KEY.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML writes it.
+
+    >>> _toml([1, "a", True, {"gain": "win"}])
+    '[1, "a", true, {gain = "win"}]'
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(key)} = {_toml(own)}" for key, own in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def schema_questions(draft: Schema, questions: Sequence[Question], about: str) -> SchemaQuestions:
+    """The error that asks all questions about a table at once, numbered, with answers to paste."""
+    lines = [f"{k + 1}. {one.text}\n   {one.pasted()}" for k, one in enumerate(questions)]
+    count = f"{len(questions)} question{'s' * (len(questions) > 1)}"
+    message = f"{about}: schema must say what is open; got {count}.\n"
+    asked = replace(draft, raised=draft.raised | {one.role for one in questions})
+    return SchemaQuestions(message + "\n".join(lines), draft=asked, questions=questions)

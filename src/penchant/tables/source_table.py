@@ -1,0 +1,267 @@
+"""Columns of a table by their roles: as codes, as numbers, and with the file that rows come from.
+
+Each column is coded once, in NumPy or Arrow. Rows that are left out are counted under a reason, and
+every row knows where it stands in the files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penchant._typing import BoolVector, IntVector, Vector
+from penchant.errors import DataError, closest_match_hint, format_names
+from penchant.files.folder import Raw
+from penchant.tables.cells import amounts
+from penchant.tables.frames import Table, column_floats, column_labels, joint_labels, open_frame
+from penchant.tables.labels import NUMBER, Coded, arrow_codes, python_values
+
+FILE_PREFIX = "file:"
+FILE_STEM = "file:stem"
+# Words of truth values, which programs write in different cases.
+_TRUTHS = {"true": 1.0, "false": 0.0}
+
+
+def code_key(label: Any) -> Any:
+    """What two writings of one code share: 1, 1.0 and "1"; True, "true" and "TRUE".
+
+    >>> code_key("1") == code_key(1.0), code_key("TRUE") == code_key(True), code_key(" a ")
+    (True, True, 'a')
+    """
+    if label is None or label != label:
+        return ""
+    if isinstance(label, (bool, np.bool_)):
+        return ("truth", bool(label))
+    if isinstance(label, (int, float, np.number)):
+        return float(label)
+    text = str(label).strip()
+    if text.lower() in _TRUTHS:
+        return ("truth", text.lower() == "true")
+    return float(text) if NUMBER.match(text) else text
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """A table as it was read, and the rows of it that count.
+
+    Attributes
+    ----------
+    raw
+        The files' own table, and where its rows stand.
+    table
+        The rows that count.
+    rows
+        Row of the files' table that each of these is.
+    excluded
+        {reason: rows left out}.
+    notes
+        What was done with the table.
+    """
+
+    raw: Raw
+    table: pa.Table
+    rows: IntVector
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, raw: Raw) -> SourceTable:
+        """All rows of a table."""
+        return cls(raw, raw.table, np.arange(len(raw.table)), notes=raw.notes)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.table.column_names)
+
+    @cached_property
+    def frame(self) -> Table:
+        """The table for functions that take any kind of data frame."""
+        return open_frame(self.table)
+
+    @cached_property
+    def _coded(self) -> dict[str, Coded]:
+        return {}
+
+    @cached_property
+    def _floats(self) -> dict[str, Vector]:
+        return {}
+
+    def check(self, name: str, role: str) -> str:
+        """A column's name, if there is such a column.
+
+        Parameters
+        ----------
+        name
+            The name.
+        role
+            The key of the schema that has it.
+        """
+        if name not in self.names:
+            hint = closest_match_hint(name, self.names) or " Correct the name."
+            raise DataError(
+                f"{role} must name a column of the table; got {name!r}, but the columns are "
+                f"{format_names(self.names)}.{hint}"
+            )
+        return name
+
+    def codes(self, name: str, role: str) -> Coded:
+        """A column as codes of its labels, in natural order; blanks around text do not count.
+
+        Parameters
+        ----------
+        name
+            The column, or "file:..." for what names of files say.
+        role
+            The key of the schema that names it.
+        """
+        if name not in self._coded:
+            self._coded[name] = self._code(name, role)
+        return self._coded[name]
+
+    def _code(self, name: str, role: str) -> Coded:
+        if name.startswith(FILE_PREFIX) and name not in self.names:
+            return arrow_codes(pa.array(self.file_labels(name)))
+        column = self.table[self.check(name, role)]
+        if pa.types.is_string(column.type):
+            text = pc.utf8_trim_whitespace(column)
+            return arrow_codes(pc.if_else(pc.equal(text, ""), None, text))
+        return column_labels(self.frame, name, role)
+
+    def present(self, name: str, role: str) -> BoolVector:
+        """Rows in which a column holds something."""
+        there = np.ones(len(self), dtype=bool)
+        there[self.codes(name, role).missing] = False
+        return there
+
+    def labels(self, name: str, role: str) -> list[Any]:
+        """Distinct labels of a column, without missing ones."""
+        coded = self.codes(name, role)
+        if len(coded.missing) == len(self):
+            return []
+        seen = np.unique(coded.codes[self.present(name, role)])
+        return list(python_values(coded.labels[seen]))
+
+    def joined(self, names: Sequence[str], role: str) -> Coded:
+        """Several columns as one."""
+        coded = [self.codes(name, role) for name in names]
+        return coded[0] if len(coded) == 1 else joint_labels(coded)
+
+    def floats(self, name: str, role: str) -> Vector:
+        """A column as numbers; amounts with a unit are numbers, and what is missing is NaN.
+
+        Parameters
+        ----------
+        name
+            The column.
+        role
+            The key of the schema that names it.
+        """
+        if name not in self._floats:
+            self._floats[name] = self._numbers(name, role)
+        return self._floats[name]
+
+    def _numbers(self, name: str, role: str) -> Vector:
+        column = self.table[self.check(name, role)]
+        if pa.types.is_boolean(column.type):
+            return np.asarray(column.cast(pa.int8()).to_numpy(), dtype=np.float64)
+        if not pa.types.is_string(column.type):
+            return column_floats(self.frame, name, role)
+        coded = self.codes(name, role)
+        read = amounts(python_values(coded.labels), name)
+        if read is None:
+            return column_floats(self.frame, name, role)  # says which cell is no number
+        values: Vector = np.array(read.values)[coded.codes]
+        values[coded.missing] = np.nan
+        return values
+
+    def file_labels(self, name: str) -> list[str]:
+        """What the name of each row's file says: its stem, or what follows a key such as "sub-"."""
+        if not self.raw.pieces:
+            raise DataError(f"{name!r} must be asked of files; got a table that comes from none.")
+        key = name.removeprefix(FILE_PREFIX)
+        own = [_said_by_name(Path(origin.name), key) for origin, _ in self.raw.pieces]
+        sizes = [n_rows for _, n_rows in self.raw.pieces]
+        of_row = np.repeat(np.arange(len(own)), sizes)
+        return [own[k] for k in of_row[self.rows].tolist()]
+
+    def kept(self, mask: BoolVector, reason: str) -> SourceTable:
+        """The rows of a mask; the others are counted under a reason.
+
+        Parameters
+        ----------
+        mask
+            Rows to keep.
+        reason
+            Why the others are left out.
+        """
+        n_left = int(len(mask) - mask.sum())
+        if not n_left:
+            return self
+        if n_left == len(mask):
+            raise DataError(f"The table must leave at least one row; got 0 after {reason}.")
+        counted = {**self.excluded, reason: self.excluded.get(reason, 0) + n_left}
+        return replace(
+            self, table=self.table.filter(pa.array(mask)), rows=self.rows[mask], excluded=counted
+        )
+
+    def with_columns(self, columns: Mapping[str, Any]) -> SourceTable:
+        """The table with further columns beside its own."""
+        table = self.table
+        for name, values in columns.items():
+            array = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
+            if name in table.column_names:
+                table = table.set_column(table.column_names.index(name), name, array)
+            else:
+                table = table.append_column(name, array)
+        return replace(self, table=table)
+
+    def located(self, message: str) -> str:
+        """A message about rows as one about lines of the files, with the file's name."""
+        if not self.raw.pieces:
+            return message
+        return f"{self.raw.name}: {self.raw.located(message, self.rows.tolist())}"
+
+
+def _said_by_name(file: Path, key: str) -> str:
+    """What the path of a file says by a key; all of its name where the key is "stem"."""
+    if key == "stem":
+        return file.stem
+    for part in (file.stem, *reversed(file.parent.parts)):
+        match = re.search(rf"(?:^|_){re.escape(key)}([A-Za-z0-9.]+)", part)
+        if match is not None:
+            return match[1]
+    raise DataError(f"file names must have {key!r}; got {file.name}. Name another key.")
+
+
+def column_list(value: Any) -> tuple[str, ...]:
+    """The columns of a role, one or several, as a tuple."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,) if value else ()
+    return tuple(value)
+
+
+def code_index(options: Iterable[Any]) -> dict[Any, int]:
+    """Place of each code among options, of which each has one code or several."""
+    found: dict[Any, int] = {}
+    for place, own in enumerate(options):
+        for code in own if isinstance(own, (tuple, list)) else (own,):
+            if code_key(code) in found:
+                raise DataError(
+                    f"choice.labels must list every code once; got {code!r} twice. Correct it."
+                )
+            found[code_key(code)] = place
+    return found

@@ -1,0 +1,6 @@
+from typing import Any
+
+from pyarrow import Table
+
+def __getattr__(name: str) -> Any: ...
+def read_csv(input_file: object, *options: object) -> Table: ...
