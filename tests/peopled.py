@@ -7,7 +7,7 @@ import numpy as np
 import penchant as pn
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy.likelihoods import Derivatives, TypicalRange
-from penchant.population.hierarchy.marginal import LogCholesky, Structure
+from penchant.population.hierarchy.marginal import LogCholesky, RandomEffectsStructure
 from penchant.population.hierarchy.search import (
     SearchProblem,
     maximize_by_quadrature,
@@ -51,7 +51,7 @@ def searched(people, k=5, restricted=False, design=None, fixed=(), correlated=Tr
     n, p = len(people.subjects), len(people.coordinates)
     design = np.broadcast_to(np.eye(p), (n, p, p)).copy() if design is None else design
     random = np.array([a for a in range(p) if a not in fixed], dtype=np.int64)
-    structure = Structure(
+    structure = RandomEffectsStructure(
         design,
         random,
         np.array(fixed, dtype=np.int64),

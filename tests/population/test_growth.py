@@ -12,7 +12,7 @@ import penchant as pn
 from penchant.population.regret_growth import (
     ORDERS,
     best_orders,
-    fit_curves,
+    fit_growth_curves,
     wild_bootstrap_replicates,
 )
 
@@ -224,7 +224,7 @@ def test_shares_count_replicates_and_the_confidence_is_that_of_the_category():
     regret = random_walk(11)
     found = growth_order(regret, n_bootstrap=300, rng=np.random.default_rng(5))
     again = wild_bootstrap_replicates(regret, found.curve().at(T), 300, np.random.default_rng(5))
-    best = best_orders(fit_curves(again), again)
+    best = best_orders(fit_growth_curves(again), again)
     for k, order in enumerate((*ORDERS, "none")):
         assert found.shares[order] == pytest.approx((best == k).mean(), abs=1e-12)
     low = found.shares["linear"] + found.shares["power"]

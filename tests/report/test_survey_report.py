@@ -6,7 +6,7 @@ import pytest
 
 import penchant as pn
 from penchant.models.offers.attributes import Attributes
-from penchant.population.subject_estimates import dragged
+from penchant.population.subject_estimates import price_sensitivity_warning
 from penchant.report.study_everybody import population_figures
 from penchant.report.study_words import asked, in_short
 
@@ -43,7 +43,7 @@ def found(survey):
 def test_whose_worth_drags_means_is_said_where_fits_came_back_without_their_model(found):
     assert isinstance(found.plan.model, Attributes)
     fits = [(s, found.fits[s].exact) for s in found.subjects]
-    told = dragged(fits, found.plan.model)
+    told = price_sensitivity_warning(fits, found.plan.model)
     assert "their willingness to pay may be anything, and drags means of worth" in told
     assert "r00" in told and told in in_short(found)
 

@@ -341,11 +341,15 @@ def test_intervals_of_a_difference_cover_and_tests_have_their_size():
 
 
 def test_shares_are_known_by_the_ends_of_a_parameter_and_others_are_not_cut():
-    from penchant.population.subject_estimates import shares
+    from penchant.population.subject_estimates import proportion_parameter_mask
 
     def named(model):
         return [
-            p for p, is_share in zip(model_names(model), shares(model), strict=True) if is_share
+            p
+            for p, is_share in zip(
+                model_names(model), proportion_parameter_mask(model), strict=True
+            )
+            if is_share
         ]
 
     def model_names(model):

@@ -40,7 +40,7 @@ from penchant.models.offers.attributes import Attributes
 from penchant.output import MAX_TABLE_WIDTH
 from penchant.population.compare import compare_groups
 from penchant.population.group_comparison import GroupComparison
-from penchant.population.subject_estimates import dragged
+from penchant.population.subject_estimates import price_sensitivity_warning
 from penchant.reading.played import event_labels
 from penchant.reading.read import CONSTANTS
 from penchant.softmax.prior import ParameterPrior
@@ -539,7 +539,7 @@ def how_fitted(how: dict[str, Any]) -> str:
 
 def _groups(estimates: Any, contest: Contest) -> GroupComparison:
     """Groups compared in everybody's parameters, or a score with which they go."""
-    doubt = dragged(zip(estimates.subjects, estimates, strict=True))
+    doubt = price_sensitivity_warning(zip(estimates.subjects, estimates, strict=True))
     if doubt:
         say(f"Note: {doubt}")
     return compare_groups(estimates, by=contest.group, covariates=contest.covariates or None)

@@ -25,7 +25,7 @@ from penchant.inference.linearized import fit_linearized, fit_linearized_each
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.models.offers.attributes import Attributes
-from penchant.population.subject_estimates import dragged
+from penchant.population.subject_estimates import price_sensitivity_warning
 from penchant.softmax.estimate import Estimate
 from penchant.tables.reading import Reading
 
@@ -221,7 +221,7 @@ def run_fit_worth(
                 "Leave it out for an estimate of each, or pass clustered for one of all."
             )
         people = fit_each(choices, worth, parameter_prior=prior, threads=threads)
-        doubt = dragged(zip(people.subjects, people, strict=True))
+        doubt = price_sensitivity_warning(zip(people.subjects, people, strict=True))
         if doubt:
             say(f"Note: {doubt}")
         return many(people, show)

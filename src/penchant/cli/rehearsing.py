@@ -127,9 +127,9 @@ def _model(agent: Agent, playing: Playing) -> tuple[PlayerModel | None, dict[str
             return ucl(replace(placed, noise_variance=agent.noise_variance or 10.0))
         return model_named(placed, n_options)
 
-    is_placed = agent.model in ("ucl", "gp-ucb", "locality")
+    has_known_range = agent.model in ("ucl", "gp-ucb", "locality")
     offers = entry_of(str(agent.model)).data == "offers"
-    example = make(USUAL_GRID if is_placed else None, 0 if offers else 2)
+    example = make(USUAL_GRID if has_known_range else None, 0 if offers else 2)
     rng = np.random.default_rng([playing.seed or 0, 1])
     people = draw_people(example, ranges(playing.parameters, example), playing.players, rng)
     return PlayerModel(str(agent.model), make), people

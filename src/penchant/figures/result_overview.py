@@ -27,7 +27,7 @@ from penchant.figures.subjects import (
 from penchant.output import format_count
 from penchant.population.group_comparison import GroupComparison
 from penchant.population.hierarchy.result import PopulationFit
-from penchant.population.subject_estimates import positive
+from penchant.population.subject_estimates import positive_parameter_mask
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.hypotheses import ParameterEstimate
@@ -116,7 +116,9 @@ def draw_estimates(result: Estimates, parameters: Sequence[Sequence[ParameterEst
         The parameters of each subject, with the intervals to draw.
     """
     model, names = result[0].model, [p.name for p in parameters[0]]
-    positive_by_nature = np.zeros(len(names), dtype=bool) if model is None else positive(model)
+    positive_by_nature = (
+        np.zeros(len(names), dtype=bool) if model is None else positive_parameter_mask(model)
+    )
     # one order for all panels, so that a subject can be followed from panel to panel
     order = np.argsort([each[0].estimate for each in parameters], kind="stable")
     drawn, axes = _make_subject_panels(len(names), len(parameters))

@@ -38,10 +38,10 @@ from penchant.population.subject_estimates import (
     GroupScale,
     Scale,
     SubjectEstimates,
+    group_labels_of_subjects,
     is_score,
-    labels_of_subjects,
     subject_estimates,
-    with_logarithms,
+    with_log_parameters,
 )
 
 
@@ -59,9 +59,9 @@ class Covariates(NamedTuple):
     names: tuple[str, ...]
     columns: Matrix
 
-    def of_subjects(self, places: Sequence[int]) -> Covariates:
+    def subset_of_subjects(self, indices: Sequence[int]) -> Covariates:
         """Covariates of the subjects at these places."""
-        return Covariates(self.names, self.columns[list(places)])
+        return Covariates(self.names, self.columns[list(indices)])
 
 
 def read_covariates(estimates: Any, covariates: Any, people: Any) -> Covariates:
@@ -83,16 +83,16 @@ def read_covariates(estimates: Any, covariates: Any, people: Any) -> Covariates:
     columns = []
     for name, by in given.items():
         try:
-            labels = labels_of_subjects(estimates, by, people)
+            labels = group_labels_of_subjects(estimates, by, people)
         except DataError as error:
             if error.argument == "by":
                 error.argument = f"covariates[{name!r}]"
             raise
-        columns += _code_columns(name, labels)
+        columns += _dummy_code_covariate(name, labels)
     return Covariates(tuple(given), np.column_stack(columns))
 
 
-def _code_columns(name: str, labels: Sequence[Label]) -> list[Vector]:
+def _dummy_code_covariate(name: str, labels: Sequence[Label]) -> list[Vector]:
     levels = sorted({str(one) for one in labels})
     if len(levels) < 2:
         raise DataError(
@@ -151,7 +151,7 @@ class GroupPair(NamedTuple):
         return differences, PairTest(*self.labels, joint, np.nan)
 
 
-def _pair_of_populations(
+def _group_pair_of_populations(
     populations: Mapping[Any, PopulationEstimate],
     labels: tuple[Any, Any],
     degrees_of_freedom: DegreesOfFreedom,
@@ -169,7 +169,7 @@ def _pair_of_populations(
     return GroupPair(labels, difference, (a.covariance, b.covariance), (df[0], df[1]), within)
 
 
-def _pairs_at_same_covariates(
+def _group_pairs_adjusted_for_covariates(
     usable: SubjectEstimates,
     labels: Sequence[Label],
     pairs: Sequence[tuple[Any, Any]],
@@ -280,11 +280,11 @@ def compare_groups(
             )
         held = read_covariates(groups, covariates, people)
     if by is not None:
-        labels = labels_of_subjects(groups, by, people)
+        labels = group_labels_of_subjects(groups, by, people)
         everyone, logs = _all_subject_estimates(groups, scale)
         if is_score(labels, kind):
             called = by if isinstance(by, str) else "score"
-            found = _compare_by_score(everyone, labels, adjust, level, called, held)
+            found = _correlate_parameters_with_score(everyone, labels, adjust, level, called, held)
             return replace(found, logs=logs)
         groups = {
             label: everyone.subset([i for i, own in enumerate(labels) if own == label])
@@ -306,11 +306,16 @@ def compare_groups(
     _check_same_parameters(populations)
     chosen = _checked_pairs(populations, pairs)
     if held is None:
-        made = [_pair_of_populations(populations, pair, degrees_of_freedom) for pair in chosen]
+        made = [
+            _group_pair_of_populations(populations, pair, degrees_of_freedom) for pair in chosen
+        ]
     else:
-        places = _usable_places(everyone)
-        made = _pairs_at_same_covariates(
-            everyone.subset(places), [labels[i] for i in places], chosen, held.of_subjects(places)
+        places = _usable_subject_indices(everyone)
+        made = _group_pairs_adjusted_for_covariates(
+            everyone.subset(places),
+            [labels[i] for i in places],
+            chosen,
+            held.subset_of_subjects(places),
         )
     names = next(iter(populations.values())).names
     tested = [pair.tests(names, level) for pair in made]
@@ -333,7 +338,7 @@ def compare_groups(
     )
 
 
-def _usable_places(everyone: SubjectEstimates) -> list[int]:
+def _usable_subject_indices(everyone: SubjectEstimates) -> list[int]:
     """Positions of subjects with an estimate that can be averaged."""
     lost = {left.subject for left in everyone.left_out()}
     return [i for i, subject in enumerate(everyone.subjects) if subject not in lost]
@@ -351,21 +356,21 @@ def _all_subject_estimates(
 ) -> tuple[SubjectEstimates, tuple[str, ...]]:
     """Estimates of subjects on this scale, and which of them are logarithms."""
     if scale == "log":
-        return with_logarithms(estimates)
+        return with_log_parameters(estimates)
     plain: Scale = scale
     return subject_estimates(estimates, scale=plain), ()
 
 
-def _compare_by_score(
+def _correlate_parameters_with_score(
     everyone: SubjectEstimates,
     labels: Sequence[float],
     adjust: Adjustment,
     level: float,
     score: str,
-    held: Covariates | None,
+    covariates: Covariates | None,
 ) -> GroupComparison:
     """Every parameter against a score, at the same covariates where there are some."""
-    places = _usable_places(everyone)
+    places = _usable_subject_indices(everyone)
     usable = everyone.subset(places)
     scores = np.array([float(labels[i]) for i in places])
     if len(usable) < 3 or np.ptp(scores) == 0:
@@ -374,7 +379,7 @@ def _compare_by_score(
             f"{len(usable)} with {len(set(scores.tolist()))} values. A weak prior gives everybody "
             "an estimate."
         )
-    same = Covariates((), np.empty((len(labels), 0))) if held is None else held
+    same = Covariates((), np.empty((len(labels), 0))) if covariates is None else covariates
     found = score_relations(usable, scores, same.columns[places], same.names, level)
     adjusted = adjusted_p_values([one.p_value for one in found], adjust)
     return GroupComparison(

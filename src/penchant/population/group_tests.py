@@ -132,12 +132,12 @@ def joint_test(
     p = len(difference)
     total = covariances[0] + covariances[1]
     if not (np.isfinite(total).all() and np.isfinite(difference).all()):
-        return _impossible_joint_test("the covariances are not all known")
+        return _undefined_joint_test("the covariances are not all known")
     if min(degrees_of_freedom) <= 0:
-        return _impossible_joint_test("one subject tells nothing of how subjects differ")
+        return _undefined_joint_test("one subject tells nothing of how subjects differ")
     unit = np.sqrt(np.diag(total))
     if not (unit > 0).all() or np.linalg.cond(total / np.outer(unit, unit)) > 1e13:
-        return _impossible_joint_test("the covariance of the difference is singular")
+        return _undefined_joint_test("the covariance of the difference is singular")
     scaled = difference / unit
     inverse = np.linalg.inv(total / np.outer(unit, unit))
     distance = float(scaled @ inverse @ scaled)
@@ -149,12 +149,12 @@ def joint_test(
         return JointTest("chi-square", distance, (p, np.inf), float(chi_square_sf(distance, p)))
     v = p * (p + 1) / spread
     if v <= p - 1:
-        return _impossible_joint_test(f"too few subjects for {p} parameters")
+        return _undefined_joint_test(f"too few subjects for {p} parameters")
     f = distance * (v - p + 1) / (v * p)
     return JointTest("F", f, (p, v - p + 1), float(f_sf(f, p, v - p + 1)))
 
 
-def _impossible_joint_test(why: str) -> JointTest:
+def _undefined_joint_test(why: str) -> JointTest:
     return JointTest("none", np.nan, (np.nan, np.nan), np.nan, why)
 
 
@@ -207,9 +207,9 @@ def hedges_g(difference: Vector, within: SpreadWithinGroups, level: float) -> Ef
     return EffectSize(g, g - half, g + half)
 
 
-def hedges_correction(f: float) -> float:
+def hedges_correction(degrees_of_freedom: float) -> float:
     """J(f) = Gamma(f/2) / (sqrt(f/2) Gamma((f - 1)/2)); NaN below two degrees of freedom."""
-    if f < 2:
+    if degrees_of_freedom < 2:
         return float("nan")
-    log = special.gammaln(f / 2) - special.gammaln((f - 1) / 2)
-    return float(np.exp(log) / np.sqrt(f / 2))
+    log = special.gammaln(degrees_of_freedom / 2) - special.gammaln((degrees_of_freedom - 1) / 2)
+    return float(np.exp(log) / np.sqrt(degrees_of_freedom / 2))

@@ -138,10 +138,10 @@ def heterogeneity(
         q,
         df,
         float(chi_square_sf(q, df)),
-        float(_beyond(np.array([q]), df)[0]),
+        float(_i_squared(np.array([q]), df)[0]),
         each,
         np.asarray(chi_square_sf(each, n - 1)),
-        _beyond(each, n - 1),
+        _i_squared(each, n - 1),
         between,
     )
 
@@ -154,7 +154,7 @@ def cochran_q(estimates: Matrix, covariances: Matrix) -> float:
     return float(np.einsum("sa,sab,sb->", gaps, precisions, gaps))
 
 
-def _beyond(q: Vector, df: int) -> Vector:
+def _i_squared(q: Vector, df: int) -> Vector:
     return np.asarray(np.where(q > df, 1.0 - df / np.maximum(q, df), 0.0))
 
 
@@ -229,7 +229,7 @@ def _maximize_reml(start: Matrix, white: WhitenedEstimates) -> Matrix:
     """Local maximum of the restricted likelihood by BFGS over a root of Omega."""
     n, d = white.estimates.shape
 
-    def loss(flat: Vector) -> tuple[float, Vector]:
+    def negative_reml_and_gradient(flat: Vector) -> tuple[float, Vector]:
         root = flat.reshape(d, d)
         value, slope = restricted_log_likelihood(root @ root.T, white)
         return -value / n, (-2.0 * slope @ root / n).ravel()
@@ -237,7 +237,9 @@ def _maximize_reml(start: Matrix, white: WhitenedEstimates) -> Matrix:
     begin = np.linalg.cholesky(start + START_WHITENED_VARIANCE * np.eye(d)).ravel()
     # Tighter than REML_GRADIENT_TOL, which is tested on a rescaled gradient afterwards.
     options = {"gtol": 1e-9, "maxiter": 500}
-    found = scipy.optimize.minimize(loss, begin, jac=True, method="BFGS", options=options)
+    found = scipy.optimize.minimize(
+        negative_reml_and_gradient, begin, jac=True, method="BFGS", options=options
+    )
     root = found.x.reshape(d, d)
     return np.asarray(root @ root.T)
 

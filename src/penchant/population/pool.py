@@ -104,7 +104,7 @@ def _population_estimate_of_fit(
 WEAK = "weakly identified"
 
 
-class Pooled(NamedTuple):
+class PooledMoments(NamedTuple):
     """Result of a pooling rule."""
 
     estimate: Vector
@@ -238,11 +238,11 @@ def _pool_by_rule(everyone: SubjectEstimates, rule: Rule) -> PopulationEstimate:
     used = everyone.usable()
     n, d = used.estimates.shape
     blank = np.full((d, d), np.nan)
-    found, status, message, known = Pooled(np.full(d, np.nan), blank), "estimated", "", None
+    found, status, message, known = PooledMoments(np.full(d, np.nan), blank), "estimated", "", None
     if n == 0:
         status, message = "no subjects", "No subject has a finite estimate: nothing to average."
     elif n == 1 and rule not in ("mean-pooled", "fixed-effect"):
-        found = Pooled(used.estimates[0].copy(), blank)
+        found = PooledMoments(used.estimates[0].copy(), blank)
         status = "one subject"
         message = "One subject tells nothing of how subjects differ: no standard error."
     else:
@@ -272,31 +272,31 @@ def _weak_identification_note(used: SubjectEstimates) -> str:
     return f"Weakly identified, and kept: {format_list(weak)}." if weak else ""
 
 
-def _pool_by_unweighted_mean(used: SubjectEstimates) -> Pooled:
+def _pool_by_unweighted_mean(used: SubjectEstimates) -> PooledMoments:
     assert used.covariances is not None
     n = len(used)
-    return Pooled(used.estimates.mean(axis=0), used.covariances.sum(axis=0) / n**2)
+    return PooledMoments(used.estimates.mean(axis=0), used.covariances.sum(axis=0) / n**2)
 
 
-def _pool_by_sample_mean(used: SubjectEstimates) -> Pooled:
+def _pool_by_sample_mean(used: SubjectEstimates) -> PooledMoments:
     n = len(used)
     spread = np.atleast_2d(np.cov(used.estimates.T))
-    return Pooled(used.estimates.mean(axis=0), spread / n, n - 1.0)
+    return PooledMoments(used.estimates.mean(axis=0), spread / n, n - 1.0)
 
 
-def _pool_by_fixed_effect(used: SubjectEstimates) -> Pooled:
+def _pool_by_fixed_effect(used: SubjectEstimates) -> PooledMoments:
     white = _whitened_estimates(used)
     return _pooled_in_original_units(white, *weighted_mean(white.estimates, white.covariances))
 
 
-def _pool_by_reml(used: SubjectEstimates) -> Pooled:
+def _pool_by_reml(used: SubjectEstimates) -> PooledMoments:
     white = _whitened_estimates(used)
     between, arrived = reml_covariance_and_convergence(white)
     doubt = "" if arrived else "REML stopped before its maximum: use rule='dersimonian-laird'."
     return _pool_with_between_covariance(white, between)._replace(doubt=doubt)
 
 
-def _pool_by_dersimonian_laird(used: SubjectEstimates) -> Pooled:
+def _pool_by_dersimonian_laird(used: SubjectEstimates) -> PooledMoments:
     white = _whitened_estimates(used)
     return _pool_with_between_covariance(white, dersimonian_laird(white))
 
@@ -306,18 +306,20 @@ def _whitened_estimates(used: SubjectEstimates) -> WhitenedEstimates:
     return WhitenedEstimates.of(used.estimates, used.covariances)
 
 
-def _pool_with_between_covariance(white: WhitenedEstimates, between: Matrix) -> Pooled:
+def _pool_with_between_covariance(white: WhitenedEstimates, between: Matrix) -> PooledMoments:
     mean, covariance = weighted_mean(white.estimates, white.covariances + between)
     return _pooled_in_original_units(white, mean, covariance)._replace(
         between=white.unwhiten_covariance(between)
     )
 
 
-def _pooled_in_original_units(white: WhitenedEstimates, mean: Vector, covariance: Matrix) -> Pooled:
-    return Pooled(white.unwhiten_mean(mean), white.unwhiten_covariance(covariance))
+def _pooled_in_original_units(
+    white: WhitenedEstimates, mean: Vector, covariance: Matrix
+) -> PooledMoments:
+    return PooledMoments(white.unwhiten_mean(mean), white.unwhiten_covariance(covariance))
 
 
-RULES: dict[str, Callable[[SubjectEstimates], Pooled]] = {
+RULES: dict[str, Callable[[SubjectEstimates], PooledMoments]] = {
     "mean-pooled": _pool_by_unweighted_mean,
     "mean-sample": _pool_by_sample_mean,
     "fixed-effect": _pool_by_fixed_effect,

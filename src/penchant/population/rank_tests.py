@@ -44,7 +44,7 @@ class RankTest(NamedTuple):
     p_value: float
 
 
-def is_placed(places: Matrix) -> BoolVector:
+def has_known_range(places: Matrix) -> BoolVector:
     """Whether a place, a range (low, high), says anything of where a person ranks."""
     return np.asarray(~np.isnan(places).any(axis=1))
 
@@ -71,7 +71,7 @@ def rank_test(groups: Sequence[Matrix]) -> RankTest:
     groups
         Places of the people of each group, (n_subjects, 2); NaN for those who take no part.
     """
-    placed = [one[is_placed(one)] for one in groups]
+    placed = [one[has_known_range(one)] for one in groups]
     n = tuple(map(len, placed))
     if min(n) < 1 or sum(n) < 3:
         return RankTest(n, np.nan, np.nan, np.nan)
@@ -80,7 +80,7 @@ def rank_test(groups: Sequence[Matrix]) -> RankTest:
     sums = np.bincount(owners, found, minlength=len(n))
     spread = float(found @ found)
     two = len(n) == 2
-    higher = 0.5 + _cliffs_delta(placed) / 2 if two else np.nan  # ties count one half
+    higher = 0.5 + _cliffs_delta_of_ranges(placed) / 2 if two else np.nan  # ties count one half
     if not spread > 0:  # all are tied: the statistic would be 0 / 0
         return RankTest(n, higher, 0.0, 1.0)
     total = len(found)
@@ -92,7 +92,7 @@ def rank_test(groups: Sequence[Matrix]) -> RankTest:
     return RankTest(n, higher, statistic, p)
 
 
-def _cliffs_delta(placed: Sequence[Matrix]) -> float:
+def _cliffs_delta_of_ranges(placed: Sequence[Matrix]) -> float:
     """Share of pairs in which the first is higher, minus those in which it is lower."""
     first, second = placed
     lower = np.searchsorted(np.sort(second[:, 1]), first[:, 0], side="left").sum()
@@ -121,7 +121,7 @@ def smallest_certain_differences(first: Matrix, second: Matrix) -> Vector:
     with np.errstate(invalid="ignore"):  # inf - inf: both at the same end
         above, below = first[:, 0] - second[:, 1], first[:, 1] - second[:, 0]
     found = np.where(above > 0, above, np.where(below < 0, below, 0.0))
-    return np.where(is_placed(first) & is_placed(second), found, np.nan)
+    return np.where(has_known_range(first) & has_known_range(second), found, np.nan)
 
 
 def signed_rank_p_value(differences: Vector) -> float:

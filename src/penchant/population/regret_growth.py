@@ -39,7 +39,7 @@ MAX_NEWTON_POLISH_STEPS = 30  # a backstop for bisection; quadratic convergence 
 MIN_RELATIVE_RESIDUAL = 1e-10  # of the regret: smaller residuals are rounding
 
 
-class Curves(NamedTuple):
+class GrowthCurveFits(NamedTuple):
     """The three curves of every subject: arrays (n_subjects, 3) in the order of ORDERS."""
 
     a: Matrix
@@ -47,7 +47,7 @@ class Curves(NamedTuple):
     residual: Matrix
 
 
-def fit_curves(regrets: Matrix) -> Curves:
+def fit_growth_curves(regrets: Matrix) -> GrowthCurveFits:
     """Least squares of the three curves, for every row."""
     t = np.arange(1.0, regrets.shape[1] + 1.0)
     fits = (
@@ -57,12 +57,15 @@ def fit_curves(regrets: Matrix) -> Curves:
     )
     a = np.stack([fit[0] for fit in fits], axis=1)
     b = np.stack([fit[1] for fit in fits], axis=1)
-    left = [regrets - curve_values(k, a[:, k, None], b[:, k, None], t) for k in range(len(ORDERS))]
+    left = [
+        regrets - growth_curve_values(k, a[:, k, None], b[:, k, None], t)
+        for k in range(len(ORDERS))
+    ]
     residual = np.stack([np.einsum("st,st->s", r, r) for r in left], axis=1)
-    return Curves(a, b, residual)
+    return GrowthCurveFits(a, b, residual)
 
 
-def curve_values(order: int, a: Matrix | float, b: Matrix | float, t: Vector) -> Matrix:
+def growth_curve_values(order: int, a: Matrix | float, b: Matrix | float, t: Vector) -> Matrix:
     """A curve at the times t."""
     if order == 0:
         return np.asarray(a + b * t)
@@ -76,7 +79,7 @@ def residuals_above_rounding(residual: Matrix, regrets: Matrix) -> Matrix:
     return np.asarray(np.maximum(residual, smallest[:, None]))
 
 
-def best_orders(curves: Curves, regrets: Matrix) -> IntVector:
+def best_orders(curves: GrowthCurveFits, regrets: Matrix) -> IntVector:
     """Index of the curve with the least residual; NOT_GROWING where that curve does not rise."""
     best = np.argmin(residuals_above_rounding(curves.residual, regrets), axis=1)
     rows = np.arange(len(best))
@@ -143,16 +146,16 @@ def _exponent_derivatives(regrets: Matrix, logs: Vector, b: Vector) -> tuple[Vec
 
 
 def bootstrap_shares_of_orders(
-    regret: Vector, curves: Curves, i: int, n_replicates: int, rng: np.random.Generator
+    regret: Vector, curves: GrowthCurveFits, i: int, n_replicates: int, rng: np.random.Generator
 ) -> dict[str, float] | None:
     """Share of replicates in which each order is best; "none" counts those that do not grow."""
     if not n_replicates:
         return None
     best = int(np.argmin(residuals_above_rounding(curves.residual[i : i + 1], regret[None])))
     t = np.arange(1.0, len(regret) + 1.0)
-    fitted = curve_values(best, float(curves.a[i, best]), float(curves.b[i, best]), t)
+    fitted = growth_curve_values(best, float(curves.a[i, best]), float(curves.b[i, best]), t)
     again = wild_bootstrap_replicates(regret, fitted, n_replicates, rng)
-    found = best_orders(fit_curves(again), again)
+    found = best_orders(fit_growth_curves(again), again)
     counts = np.bincount(found, minlength=NOT_GROWING + 1) / n_replicates
     return dict(zip((*ORDERS, "none"), counts.tolist(), strict=True))
 
@@ -205,7 +208,7 @@ class Curve:
     def at(self, t: Any) -> Vector:
         """The curve at the times t, counted from 1."""
         times = np.asarray(t, dtype=np.float64)
-        return curve_values(ORDERS.index(self.order), self.a, self.b, times)
+        return growth_curve_values(ORDERS.index(self.order), self.a, self.b, times)
 
 
 @dataclass(frozen=True)
@@ -479,7 +482,7 @@ def _checked_regret(regret: Any, subject: Label) -> Vector:
 def _growth_orders_of(
     regrets: Matrix, subjects: Sequence[Label], n_bootstrap: int, rng: np.random.Generator | None
 ) -> list[GrowthOrder]:
-    curves = fit_curves(regrets)
+    curves = fit_growth_curves(regrets)
     best = best_orders(curves, regrets)
     n = regrets.shape[1]
     aic = n * np.log(residuals_above_rounding(curves.residual, regrets) / n) + 6.0
@@ -495,7 +498,9 @@ def _growth_orders_of(
     return made
 
 
-def _curves_of_subject(curves: Curves, i: int, aic: Vector, weights: Vector) -> tuple[Curve, ...]:
+def _curves_of_subject(
+    curves: GrowthCurveFits, i: int, aic: Vector, weights: Vector
+) -> tuple[Curve, ...]:
     numbers = zip(curves.a[i], curves.b[i], curves.residual[i], aic, weights, strict=True)
     return tuple(
         Curve(order, *map(float, found))  # type: ignore[arg-type]  # ORDERS are orders

@@ -79,13 +79,15 @@ def score_relations(
     check_regressors(x, covariate_names)
     found = []
     for name, values in zip(usable.names, usable.estimates.T, strict=True):
-        both = _residuals(np.column_stack([values, scores]), x)
-        ranked = _residuals(np.column_stack([ranks(values), ranks(scores)]), x_of_ranks)
+        both = _residuals_after_covariates(np.column_stack([values, scores]), x)
+        ranked = _residuals_after_covariates(
+            np.column_stack([ranks(values), ranks(scores)]), x_of_ranks
+        )
         found.append(_score_relation(name, both, ranked, len(x) - covariates.shape[1], level))
     return found
 
 
-def _residuals(values: Matrix, x: Matrix) -> Matrix:
+def _residuals_after_covariates(values: Matrix, x: Matrix) -> Matrix:
     return np.asarray(values - x @ np.linalg.lstsq(x, values, rcond=None)[0])
 
 

@@ -89,9 +89,9 @@ class SubjectEstimates:
         lost = {left.subject for left in self.left_out()}
         return self.subset([i for i, subject in enumerate(self.subjects) if subject not in lost])
 
-    def subset(self, places: Sequence[int]) -> SubjectEstimates:
+    def subset(self, indices: Sequence[int]) -> SubjectEstimates:
         """The subjects at these places."""
-        kept = list(places)
+        kept = list(indices)
         return SubjectEstimates(
             self.names,
             tuple(self.subjects[i] for i in kept),
@@ -141,9 +141,9 @@ def subject_estimates(
             estimates.covariance,
             estimates.status,
         )
-    fits = _fits(estimates)
+    fits = _as_list_of_fits(estimates)
     if fits is None:
-        return _from_arrays(estimates, covariances, names, subjects)
+        return _subject_estimates_from_arrays(estimates, covariances, names, subjects)
     if covariances is not None:
         raise DataError("covariances must be left out with fits; got some. They have their own.")
     made = [names_values_and_covariance(fit, scale) for fit in fits]
@@ -153,7 +153,7 @@ def subject_estimates(
             f"estimates must have the same parameters; got {format_list(map(str, sorted(kinds)))}. "
             "Pool one model at a time."
         )
-    labels = _labels_of(estimates, fits) if subjects is None else tuple(subjects)
+    labels = _labels_of_fits(estimates, fits) if subjects is None else tuple(subjects)
     status = tuple(str(fit.status) for fit in fits)
     own = tuple(names) if names is not None else made[0][0]
     values = np.array([found[1] for found in made])
@@ -162,12 +162,12 @@ def subject_estimates(
     return SubjectEstimates(own, labels, values, spread, status, scale)
 
 
-def positive(model: Model) -> BoolVector:
+def positive_parameter_mask(model: Model) -> BoolVector:
     """Mask of the model's natural parameters that are positive by nature."""
     return np.array([n.is_positive for n in natural_parameters(model)])
 
 
-def shares(model: Model) -> BoolVector:
+def proportion_parameter_mask(model: Model) -> BoolVector:
     """Mask of the model's natural parameters between 0 and 1: learning rates, shares."""
     return np.array([_is_between_0_and_1(n, model.shape) for n in natural_parameters(model)])
 
@@ -177,7 +177,9 @@ def _is_between_0_and_1(natural: Any, shape: Any) -> bool:
     return bool(not natural.is_positive and 0 <= low < 0.01 and 0.99 < high <= 1)
 
 
-def logarithms(values: Vector, covariance: Matrix, logs: BoolVector) -> tuple[Vector, Matrix]:
+def transform_to_logs(
+    values: Vector, covariance: Matrix, logs: BoolVector
+) -> tuple[Vector, Matrix]:
     """Estimates with the logarithms of some: d log x = dx / x divides their covariances."""
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = np.where(logs, 1.0 / values, 1.0)
@@ -185,26 +187,26 @@ def logarithms(values: Vector, covariance: Matrix, logs: BoolVector) -> tuple[Ve
     return logged, covariance * np.outer(slope, slope)
 
 
-def with_logarithms(estimates: Any) -> tuple[SubjectEstimates, tuple[str, ...]]:
+def with_log_parameters(estimates: Any) -> tuple[SubjectEstimates, tuple[str, ...]]:
     """Natural parameters of subjects, positive ones by their logarithm; and which these are.
 
     Numbers stay as they are: what they measure is not known.
     """
     found = subject_estimates(estimates, scale="natural")
-    fits = _fits(estimates)
+    fits = _as_list_of_fits(estimates)
     model = None if fits is None else fits[0].model
     if model is None or not isinstance(model, Model):
         return found, ()
-    logs = positive(model)
+    logs = positive_parameter_mask(model)
     assert found.covariances is not None
     pairs = zip(found.estimates, found.covariances, strict=True)
-    made = [logarithms(values, spread, logs) for values, spread in pairs]
+    made = [transform_to_logs(values, spread, logs) for values, spread in pairs]
     named = tuple(name for name, log in zip(found.names, logs, strict=True) if log)
     values, covariances = map(np.array, zip(*made, strict=True))
     return replace(found, estimates=values, covariances=covariances), named
 
 
-def _fits(estimates: Any) -> list[Any] | None:
+def _as_list_of_fits(estimates: Any) -> list[Any] | None:
     """The fits, or None for numbers."""
     if not isinstance(estimates, (Estimates, list, tuple)):
         return None
@@ -212,7 +214,7 @@ def _fits(estimates: Any) -> list[Any] | None:
     return found if found and all(isinstance(fit, Estimate) for fit in found) else None
 
 
-def _labels_of(estimates: Any, fits: Sequence[Any]) -> tuple[Any, ...]:
+def _labels_of_fits(estimates: Any, fits: Sequence[Any]) -> tuple[Any, ...]:
     if isinstance(estimates, Estimates):
         return tuple(estimates.subjects)
     known = [fit.subject for fit in fits]
@@ -228,7 +230,7 @@ def names_values_and_covariance(
     return fit.source.natural(fit)
 
 
-def _from_arrays(
+def _subject_estimates_from_arrays(
     estimates: Any,
     covariances: Any,
     names: Sequence[str] | None,
@@ -304,7 +306,7 @@ ByKind = Literal["groups", "scores"]
 MAX_GROUP_CODES = 10  # different whole numbers: more than that are rather a score, such as age
 
 
-def labels_of_subjects(estimates: Any, by: Any, people: Any) -> list[Any]:
+def group_labels_of_subjects(estimates: Any, by: Any, people: Any) -> list[Any]:
     """Label of each subject, in the order of the estimates."""
     subjects = _subject_labels(estimates)
     known = _values_by_subject(estimates, by, people, subjects)
@@ -423,7 +425,9 @@ def is_score(labels: Sequence[Label], kind: ByKind | None) -> TypeGuard[Sequence
     return True
 
 
-def dragged(fits: Iterable[tuple[Any, Estimate]], model: Model | None = None) -> str:
+def price_sensitivity_warning(
+    fits: Iterable[tuple[Any, Estimate]], model: Model | None = None
+) -> str:
     """A sentence on people whose sensitivity to the price may be 0; nothing where nobody's may.
 
     What they would pay is a ratio with that sensitivity below: it may be anything, and one of them

@@ -317,7 +317,7 @@ def _members(found: StudyPopulation) -> list[Any]:
     if not found.between:
         return [np.arange(fit.n_subjects)]
     assert fit.source is not None
-    factor = fit.source.design.factor(found.between[0])
+    factor = fit.source.design.find_factor(found.between[0])
     labels = [str(level) for level in factor.levels]
     codes = np.asarray(factor.values).astype(int)
     order = [labels.index(label) for label in found.groups[found.between[0]]]

@@ -26,7 +26,7 @@ from penchant.figures.subjects import MAX_NAMED_SUBJECTS, NAMED_ROW_INCHES, UNNA
 from penchant.models.model import Declared, Model
 from penchant.output import format_count
 from penchant.population.regret_growth import ORDERS
-from penchant.population.subject_estimates import positive, shares
+from penchant.population.subject_estimates import positive_parameter_mask, proportion_parameter_mask
 from penchant.report.study_words import (
     capital,
     exact_words,
@@ -115,7 +115,7 @@ def panelled(
 
 def bounds_of(model: Model) -> list[tuple[float, float] | None]:
     """What natural parameters of the model can be where that is 0 to 1; None for others."""
-    return [(0.0, 1.0) if share else None for share in shares(model)]
+    return [(0.0, 1.0) if share else None for share in proportion_parameter_mask(model)]
 
 
 def _growth(study: Findings) -> Iterator[Drawn]:
@@ -180,7 +180,7 @@ def _chosen(study: Findings, group: Group) -> IntVector:
 
 
 def _forests(study: Findings) -> Iterator[Drawn]:
-    logs = positive(study.plan.model)
+    logs = positive_parameter_mask(study.plan.model)
     bounds = bounds_of(study.plan.model)
     fits = [study.fits[subject].exact for subject in study.subjects]
     names = fits[0].natural_names
@@ -252,7 +252,7 @@ def _scatter(study: Findings) -> Iterator[Drawn]:
     names = fits[0].natural_names
     if len(names) < 2 or len(people) < 2:
         return
-    logs, bounds = positive(study.plan.model), bounds_of(study.plan.model)
+    logs, bounds = positive_parameter_mask(study.plan.model), bounds_of(study.plan.model)
     first, second = 0, len(names) - 1 if len(names) < 3 else 2
     made = figure(height=3.0)
     axes = made.subplots()
@@ -296,7 +296,7 @@ def _populations(study: Findings) -> Iterator[Drawn]:
     groups = study.groups
     if not groups or len(study.subjects) < 2:
         return
-    logs, bounds = positive(study.plan.model), bounds_of(study.plan.model)
+    logs, bounds = positive_parameter_mask(study.plan.model), bounds_of(study.plan.model)
     names = study.fits[study.subjects[0]].exact.natural_names
     pooled = [
         natural_again(study.exact[g.label]["random-effects"], study.plan.level, study.plan.model)

@@ -13,7 +13,7 @@ from penchant.errors import Text, format_list, marked
 from penchant.figures.labels import PARAMETER_LABELS, display_name, sentence_name
 from penchant.models.offers.attributes import Attributes
 from penchant.output import format_count, format_number
-from penchant.population.subject_estimates import dragged, positive
+from penchant.population.subject_estimates import positive_parameter_mask, price_sensitivity_warning
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
 from penchant.softmax.prior import ScaledPrior
 from penchant.studies.findings import Findings, left_out
@@ -122,7 +122,9 @@ def in_short(study: Findings) -> list[Text]:
     means = "Weakly identified estimates are kept in means: read their intervals."
     kept = f" {'Read its interval.' if alone else means}" if weak else ""
     said.append(f"{capital(exact_words(study))} fits: {counts}.{kept}")
-    worth = dragged(((s, study.fits[s].exact) for s in study.subjects), study.plan.model)
+    worth = price_sensitivity_warning(
+        ((s, study.fits[s].exact) for s in study.subjects), study.plan.model
+    )
     said += [worth] if worth else []
     said += [_linearized(study)] if study.linearized else []
     crossed = _differences(study) if study.plan.performance else []
@@ -273,7 +275,7 @@ def methods(study: Findings) -> list[str]:
     plan = study.plan
     logs = [
         display_name(name)
-        for name, log in zip(_names(study), positive(plan.model), strict=True)
+        for name, log in zip(_names(study), positive_parameter_mask(plan.model), strict=True)
         if log
     ]
     scale = f" ({' and '.join(logs)} as logarithms)" if logs else ""

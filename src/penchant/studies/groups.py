@@ -33,7 +33,12 @@ from penchant.population.group_tests import adjusted_p_values, welch_anova
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pool import pool
 from penchant.population.rank_tests import rank_test
-from penchant.population.subject_estimates import SubjectEstimates, logarithms, positive, shares
+from penchant.population.subject_estimates import (
+    SubjectEstimates,
+    positive_parameter_mask,
+    proportion_parameter_mask,
+    transform_to_logs,
+)
 from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.studies.fitting import SubjectFit
 from penchant.studies.plan import CATEGORIES, Category, Plan
@@ -47,10 +52,10 @@ def exact_on_working_scale(
     fits: Mapping[Any, SubjectFit], subjects: Sequence[Label], model: Model
 ) -> SubjectEstimates:
     """Exact estimates of some subjects, with the logarithms of positive parameters."""
-    logs = positive(model)
+    logs = positive_parameter_mask(model)
     mine = [fits[subject].exact for subject in subjects]
     names = tuple(n.name for n in natural_parameters(model))
-    made = [logarithms(fit.natural, fit.natural_covariance, logs) for fit in mine]
+    made = [transform_to_logs(fit.natural, fit.natural_covariance, logs) for fit in mine]
     values, covariances = map(np.array, zip(*made, strict=True))
     return SubjectEstimates(
         tuple(LOG + name if log else name for name, log in zip(names, logs, strict=True)),
@@ -88,7 +93,7 @@ def natural_again(
 
 
 def _names_of_shares(model: Model) -> tuple[str, ...]:
-    named = zip(natural_parameters(model), shares(model), strict=True)
+    named = zip(natural_parameters(model), proportion_parameter_mask(model), strict=True)
     return tuple(n.name for n, share in named if share)
 
 
@@ -243,7 +248,9 @@ def ranges_of(fits: Mapping[Any, SubjectFit], subjects: Sequence[Label], model: 
                 _range(p, natural, natural.ends, fit.status)
                 for natural, p in zip(naturals, fit.parameters, strict=True)
             ]
-            found[i] = np.where(positive(model)[:, None], _logarithm(found[i]), found[i])
+            found[i] = np.where(
+                positive_parameter_mask(model)[:, None], _logarithm(found[i]), found[i]
+            )
     return found
 
 

@@ -230,8 +230,8 @@ def refuse_stray_labels(table: Table, name: Any, place: Place) -> None:
     given[coded.missing] = False
     odd = given & ~np.array([_is_number(word) for word in labels])[coded.codes]
     words = sorted({labels[code] for code in coded.codes[odd]})
-    n_numbers = len(np.unique(coded.codes[given & ~odd]))
-    if not 1 <= len(words) <= FEW or n_numbers < 2 or 2 * odd.sum() >= given.sum():
+    n_attribute_values = len(np.unique(coded.codes[given & ~odd]))
+    if not 1 <= len(words) <= FEW or n_attribute_values < 2 or 2 * odd.sum() >= given.sum():
         return
     rows = np.flatnonzero(odd)
     cells = (f"{labels[coded.codes[row]]!r} at {place(int(row))}" for row in rows[:11])

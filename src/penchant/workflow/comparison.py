@@ -33,7 +33,7 @@ from penchant.output import (
     format_p_value,
     make_frame,
 )
-from penchant.population.hierarchy.contrasts import Comparison, compare_fits
+from penchant.population.hierarchy.contrasts import Comparison, compare_population_fits
 from penchant.population.hierarchy.fit import default_spread, fit_population
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.records import attributes_json, to_json
@@ -492,7 +492,8 @@ class PopulationComparison(Result):
     def likelihood_ratios(self) -> Mapping[tuple[str, str], Comparison]:
         """Likelihood-ratio tests of the pairs said to be nested, larger against smaller."""
         return {
-            (a, b): compare_fits(self.fits[b], self.fits[a], nested=True) for a, b in self.nested
+            (a, b): compare_population_fits(self.fits[b], self.fits[a], nested=True)
+            for a, b in self.nested
         }
 
     def frame_columns(self) -> Columns:

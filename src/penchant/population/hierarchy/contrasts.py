@@ -292,7 +292,7 @@ def level_contrast(fit: PopulationFit, factor: str, words: str, level: float) ->
     within = source.conditions
     if within is not None and factor == within.name:
         base = within.base
-        rows = source.design.person_rows({})
+        rows = source.design.person_design_matrix({})
         row = (within.maps[within.index(parts[0])] - within.maps[within.index(parts[1])]) @ rows
     else:
         variable = source.design.variables.get(factor)
@@ -307,7 +307,9 @@ def level_contrast(fit: PopulationFit, factor: str, words: str, level: float) ->
         base = source.likelihoods.coordinates
         levels = {str(one): one for one in variable.levels}
         one, other = (levels.get(part, part) for part in parts)
-        row = source.design.person_rows({factor: one}) - source.design.person_rows({factor: other})
+        row = source.design.person_design_matrix(
+            {factor: one}
+        ) - source.design.person_design_matrix({factor: other})
     used = np.flatnonzero(np.abs(row).sum(axis=1) > 0)
     row = row[used]
     difference = row @ fit.coefficients
@@ -382,7 +384,7 @@ def _is_nested_in(small: PopulationFit, large: PopulationFit) -> bool:
     )
 
 
-def compare_fits(
+def compare_population_fits(
     one: PopulationFit, other: PopulationFit, nested: bool | None = None
 ) -> Comparison:
     """Compare two populations by likelihood ratio and leave-one-subject-out evidence.

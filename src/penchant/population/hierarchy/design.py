@@ -24,7 +24,7 @@ Term = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Variable:
+class CovariateColumns:
     """A covariate: a number or a factor.
 
     Attributes
@@ -51,7 +51,7 @@ class Variable:
             return (self.name,)
         return tuple(f"{self.name}[{level}]" for level in self.levels[1:])
 
-    def coded(self, values: Vector) -> Matrix:
+    def code_values(self, values: Vector) -> Matrix:
         """Columns (n, n_columns) of values."""
         if not self.levels:
             return np.asarray(values, dtype=np.float64)[:, None]
@@ -59,12 +59,12 @@ class Variable:
         return np.asarray(codes[np.asarray(values, dtype=np.int64)])
 
     @property
-    def average(self) -> Vector:
+    def average_row(self) -> Vector:
         """Columns of an average person: at the mean of a number, the mean over levels."""
-        return np.asarray(self.coded(np.arange(len(self.levels) or 1.0)).mean(axis=0))
+        return np.asarray(self.code_values(np.arange(len(self.levels) or 1.0)).mean(axis=0))
 
-    def value(self, given: Any) -> float:
-        """A number or level as people give it, as `coded` takes it."""
+    def code_value(self, given: Any) -> float:
+        """A number or level as people give it, as `code_values` takes it."""
         if not self.levels:
             return float(given) - self.centre
         if given not in self.levels:
@@ -91,7 +91,7 @@ class Design:
     """
 
     parameters: tuple[str, ...]
-    variables: Mapping[str, Variable]
+    variables: Mapping[str, CovariateColumns]
     terms: tuple[tuple[Term, ...], ...]
 
     @property
@@ -111,7 +111,7 @@ class Design:
             names = [f"{before}:{after}" if before else after for before in names for after in own]
         return names
 
-    def _rows(self, coded: Mapping[str, Matrix], n: int) -> Matrix:
+    def _design_matrices(self, coded: Mapping[str, Matrix], n: int) -> Matrix:
         """Rows (n, n_parameters, n_coefficients) of people with these columns of covariates."""
         blocks = []
         for terms in self.terms:
@@ -129,11 +129,13 @@ class Design:
             first += block.shape[1]
         return whole
 
-    def subject_rows(self, n: int) -> Matrix:
+    def subject_design_matrices(self, n: int) -> Matrix:
         """Rows (n, n_parameters, n_coefficients) of the subjects that were fitted."""
-        return self._rows({name: v.coded(v.values) for name, v in self.variables.items()}, n)
+        return self._design_matrices(
+            {name: v.code_values(v.values) for name, v in self.variables.items()}, n
+        )
 
-    def person_rows(self, given: Mapping[str, Any]) -> Matrix:
+    def person_design_matrix(self, given: Mapping[str, Any]) -> Matrix:
         """Rows (n_parameters, n_coefficients) of a person, average in covariates not given."""
         for name in given:
             if name not in self.variables:
@@ -143,21 +145,23 @@ class Design:
                     f"{known}.{closest_match_hint(name, self.variables) or ' Correct it.'}"
                 )
         coded = {
-            name: v.coded(np.array([v.value(given[name])])) if name in given else v.average[None]
+            name: v.code_values(np.array([v.code_value(given[name])]))
+            if name in given
+            else v.average_row[None]
             for name, v in self.variables.items()
         }
-        return np.asarray(self._rows(coded, 1)[0])
+        return np.asarray(self._design_matrices(coded, 1)[0])
 
-    def factor(self, asked: str) -> Variable:
+    def find_factor(self, name: str) -> CovariateColumns:
         """The factor that `spread="by ..."` names."""
         factors = [v for v in self.variables.values() if v.levels]
         for variable in factors:
-            if variable.name == asked:
+            if variable.name == name:
                 return variable
-        if asked == "group" and factors:
+        if name == "group" and factors:
             return factors[0]
         raise DataError(
-            f"spread must be by a factor among the covariates; got 'by {asked}', but they are "
+            f"spread must be by a factor among the covariates; got 'by {name}', but they are "
             f"{', '.join(v.name for v in factors) or 'none'}. Name one in covariates."
         )
 
@@ -214,30 +218,30 @@ def _people_table(people: Any, subjects: Sequence[Label]) -> tuple[Any, IntVecto
     labels = table[column].to_list()
     row_of: dict[str, int] = {}
     for row, label in enumerate(labels):
-        key = _key(label)
+        key = _normalized_label(label)
         if key in row_of:
             raise DataError(
                 f"people must have one row per subject; got {label} in rows {row_of[key]} and "
                 f"{row}. Keep one."
             )
         row_of[key] = row
-    missing = [str(s) for s in subjects if _key(s) not in row_of]
+    missing = [str(s) for s in subjects if _normalized_label(s) not in row_of]
     if missing:
         raise DataError(
             f"people must have a row for every subject; got none for {format_list(missing)}. Add "
             "them, or leave their decisions out."
         )
-    mine = {_key(s) for s in subjects}
-    more = [str(label) for label in labels if _key(label) not in mine]
+    mine = {_normalized_label(s) for s in subjects}
+    more = [str(label) for label in labels if _normalized_label(label) not in mine]
     if more:
         raise DataError(
             f"people must hold only subjects with decisions; got {format_list(more)} without any. "
             "Leave them out."
         )
-    return table, np.array([row_of[_key(s)] for s in subjects], dtype=np.int64)
+    return table, np.array([row_of[_normalized_label(s)] for s in subjects], dtype=np.int64)
 
 
-def _key(label: Label) -> str:
+def _normalized_label(label: Label) -> str:
     """Normalise a label, so that 7, 7.0 and "7" are the same subject."""
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
@@ -248,7 +252,7 @@ def _key(label: Label) -> str:
 
 def _read_variable(
     table: Any, rows: IntVector, subjects: Sequence[Label], name: str, what: str
-) -> Variable:
+) -> CovariateColumns:
     names = [str(column) for column in table.columns]
     if name not in names:
         raise DataError(
@@ -267,7 +271,7 @@ def _read_variable(
             f"{name} must be known for every subject; got none for {format_list(without)}. Fill it "
             "in, or leave their decisions out."
         )
-    if len({_key(v) for v in values}) == 1:
+    if len({_normalized_label(v) for v in values}) == 1:
         raise DataError(
             f"{name} must differ between subjects; got {values[0]} for all. Leave it out."
         )
@@ -277,7 +281,7 @@ def _read_variable(
     )
     if number:
         numbers = np.array(values, dtype=np.float64)
-        return Variable(name, (), numbers - numbers.mean(), float(numbers.mean()))
+        return CovariateColumns(name, (), numbers - numbers.mean(), float(numbers.mean()))
     levels = tuple(dict.fromkeys(values))
     levels = tuple(sorted(levels, key=str))
     counts = {level: values.count(level) for level in levels}
@@ -287,7 +291,9 @@ def _read_variable(
             f"{name} must have at least two subjects of every level; got one of "
             f"{format_list(singletons)}. Join it with another level, or leave it out."
         )
-    return Variable(name, levels, np.array([levels.index(v) for v in values], dtype=np.float64))
+    return CovariateColumns(
+        name, levels, np.array([levels.index(v) for v in values], dtype=np.float64)
+    )
 
 
 def _formula_terms(
@@ -341,7 +347,7 @@ def _formula_terms(
 
 def _check_rank(design: Design, n: int) -> None:
     """Refuse covariates that others determine, or that are as many as subjects."""
-    whole = design.subject_rows(n)
+    whole = design.subject_design_matrices(n)
     first = 0
     names = design.names
     for a, parameter in enumerate(design.parameters):

@@ -1,6 +1,6 @@
 """Hierarchical fit of a population by maximum marginal likelihood: `fit_population`.
 
-A plan says what is fitted; `fit_plan` runs the adaptive quadrature of `search` until the
+A plan says what is fitted; `fit_population_plan` runs the adaptive quadrature of `search` until the
 integration error is small, drops spreads whose maximum is at 0 and gives each an upper limit from
 its profile likelihood. That no spread was found does not mean that people are alike: they are
 described with the spread that a weak prior keeps from vanishing (Chung et al. 2013), so that their
@@ -32,7 +32,7 @@ from penchant.population.hierarchy.likelihoods import (
     EpisodeLikelihoods,
     SubjectLikelihoods,
 )
-from penchant.population.hierarchy.marginal import LogCholesky, Structure
+from penchant.population.hierarchy.marginal import LogCholesky, RandomEffectsStructure
 from penchant.population.hierarchy.quadrature import (
     MIN_NODES_AND_DRAWS,
     NODES_AND_DRAWS_BY_SHAPES,
@@ -76,7 +76,7 @@ class PopulationFitOptions:
 FIT = PopulationFitOptions()
 
 
-class Plan(NamedTuple):
+class PopulationFitPlan(NamedTuple):
     """A population to fit, before it is decided which coordinates have spread.
 
     Attributes
@@ -103,10 +103,10 @@ class Plan(NamedTuple):
     nodes: int | None
     with_spread_prior: bool = False
 
-    def structure(self, random: list[int]) -> Structure:
+    def random_effects_structure(self, random: list[int]) -> RandomEffectsStructure:
         """Structure with spread in these coordinates."""
         n, p = len(self.likelihoods.subjects), len(self.likelihoods.coordinates)
-        design = self.design.subject_rows(n)
+        design = self.design.subject_design_matrices(n)
         fixed = np.array([a for a in range(p) if a not in random], dtype=np.int64)
         # Coefficients of coordinates without spread may move until some subject's coordinate has
         # moved by a typical sd: the likelihood is an expansion in them.
@@ -114,7 +114,7 @@ class Plan(NamedTuple):
         sd = self.likelihoods.typical_range.sd[fixed, None]
         room = np.divide(sd, most[fixed], out=np.full((len(fixed), most.shape[1]), np.inf),
                          where=most[fixed] > 0)  # fmt: skip
-        return Structure(
+        return RandomEffectsStructure(
             design,
             np.array(random, dtype=np.int64),
             fixed,
@@ -124,9 +124,9 @@ class Plan(NamedTuple):
             FIT.max_fixed_shift * room.min(axis=0, initial=np.inf),
         )
 
-    def problem(self, random: list[int]) -> SearchProblem:
+    def search_problem(self, random: list[int]) -> SearchProblem:
         """Search problem with spread in these coordinates, on the usual nodes."""
-        structure = self.structure(random)
+        structure = self.random_effects_structure(random)
         usual, draws = NODES_BY_DIMENSION.get(len(random), 0), QUADRATURE.n_draws
         if not usual:
             usual, draws = NODES_AND_DRAWS_BY_SHAPES.get(
@@ -142,7 +142,7 @@ class Plan(NamedTuple):
         )
 
 
-class PlanFit(NamedTuple):
+class PopulationPlanFit(NamedTuple):
     """A fitted plan: problem, optimum, optimum that describes people, and what is wrong."""
 
     problem: SearchProblem
@@ -152,14 +152,14 @@ class PlanFit(NamedTuple):
     status: dict[str, str]
 
 
-def fit_plan(plan: Plan) -> PlanFit:
+def fit_population_plan(plan: PopulationFitPlan) -> PopulationPlanFit:
     """Fit a population, drop spreads of 0, and collect what is wrong with it."""
     status: dict[str, str] = {}
-    start = starting_values(plan.likelihoods, plan.structure(plan.differing).design)
-    best = _fit_with_spread_in(plan, plan.differing, start)
+    start = starting_values(plan.likelihoods, plan.random_effects_structure(plan.differing).design)
+    best = _fit_with_random_effects_in(plan, plan.differing, start)
     random, dropped = list(plan.differing), []
     while True:
-        reduced = _drop_smallest_spread(plan, random, best, start)
+        reduced = _drop_smallest_random_effect(plan, random, best, start)
         if reduced is None:
             break
         dropped.append((random[reduced[0]], best.optimum))
@@ -195,7 +195,7 @@ def fit_plan(plan: Plan) -> PlanFit:
             f"{_simplification_advice(problem)}."
         )
     descriptive = _fit_with_spread_prior(plan, optimum, start) if dropped else optimum
-    return PlanFit(problem, optimum, descriptive, error.total, status)
+    return PopulationPlanFit(problem, optimum, descriptive, error.total, status)
 
 
 def _simplification_advice(problem: SearchProblem) -> str:
@@ -219,12 +219,14 @@ class _Candidate(NamedTuple):
         return cls(problem, optimum, _integration_error(problem, optimum))
 
 
-def _fit_with_spread_in(plan: Plan, random: list[int], start: StartingValues) -> _Candidate:
+def _fit_with_random_effects_in(
+    plan: PopulationFitPlan, random: list[int], start: StartingValues
+) -> _Candidate:
     """Fit with spread in given coordinates, on finer rules until the integration error is small.
 
     A maximum at the end of a correlation's range is searched for from a second start as well.
     """
-    problem = plan.problem(random)
+    problem = plan.search_problem(random)
     optimum = maximize_by_quadrature(problem, start)
     first = _Candidate.of(problem, optimum)
     if len(vanishing_spreads(problem.structure, optimum.x, optimum.log_sd_floors)):
@@ -232,10 +234,10 @@ def _fit_with_spread_in(plan: Plan, random: list[int], start: StartingValues) ->
     best = first
     while plan.nodes is None and not best.error.converged and _is_affordable(plan, best):
         problem = problem.with_finer_rule()
-        s = problem.structure
+        structure = problem.structure
         here = start._replace(
-            beta=optimum.x[: s.n_beta],
-            spread_parameters=optimum.x[s.n_beta :],
+            beta=optimum.x[: structure.n_beta],
+            spread_parameters=optimum.x[structure.n_beta :],
             posterior=optimum.posterior,
         )
         optimum = maximize_by_quadrature(problem, here)
@@ -251,36 +253,39 @@ def _fit_with_spread_in(plan: Plan, random: list[int], start: StartingValues) ->
     return best
 
 
-def _is_affordable(plan: Plan, reached: _Candidate) -> bool:
+def _is_affordable(plan: PopulationFitPlan, reached: _Candidate) -> bool:
     """Whether the next finer rule stays within the nodes' budget; draws are doubled once only."""
     problem = reached.problem.with_finer_rule()
     if problem.uses_draws:
-        return reached.problem.n_draws == plan.problem(problem.structure.random.tolist()).n_draws
+        return (
+            reached.problem.n_draws
+            == plan.search_problem(problem.structure.random.tolist()).n_draws
+        )
     return problem.quadrature_rule(problem.k).n_nodes <= FIT.max_nodes
 
 
 def _may_be_local_maximum(optimum: SearchResult) -> bool:
     """Whether a maximum is at the end of a correlation's range, or was not reached."""
-    s = optimum.marginal.structure
-    matrices = s.spread.covariance_matrices(optimum.x[s.n_beta :])
+    structure = optimum.marginal.structure
+    matrices = structure.spread.covariance_matrices(optimum.x[structure.n_beta :])
     sd = np.sqrt(np.einsum("gaa->ga", matrices))
-    r = matrices / (sd[:, :, None] * sd[:, None, :]) - np.eye(s.spread.size)
+    r = matrices / (sd[:, :, None] * sd[:, None, :]) - np.eye(structure.spread.size)
     return not optimum.converged or float(np.abs(r).max()) > FIT.suspect_correlation
 
 
-def _drop_smallest_spread(
-    plan: Plan, random: list[int], best: _Candidate, start: StartingValues
+def _drop_smallest_random_effect(
+    plan: PopulationFitPlan, random: list[int], best: _Candidate, start: StartingValues
 ) -> tuple[int, list[int], _Candidate] | None:
     """Fit without the smallest spread that is worth nothing; None where every spread is.
 
     Returns the index of the spread that was dropped, the coordinates left, and their fit.
     """
     problem, optimum = best.problem, best.optimum
-    s = problem.structure
+    structure = problem.structure
     if not random or problem.with_spread_prior:
         return None
-    shares = relative_spreads(s, optimum.x, optimum.log_sd_floors)
-    flat = vanishing_spreads(s, optimum.x, optimum.log_sd_floors)
+    shares = relative_spreads(structure, optimum.x, optimum.log_sd_floors)
+    flat = vanishing_spreads(structure, optimum.x, optimum.log_sd_floors)
     level = problem.objective.value(optimum.marginal, optimum.x) if optimum.converged else -np.inf
     if problem.uses_draws or not best.error.converged:
         # Refits are too costly, or differences of F not reliable: drop only spreads at 0.
@@ -289,8 +294,8 @@ def _drop_smallest_spread(
         if shares[c] > FIT.small_spread:
             break
         others = [a for b, a in enumerate(random) if b != c]
-        here = start._replace(beta=optimum.x[: s.n_beta])
-        without = _fit_with_spread_in(plan, others, here)
+        here = start._replace(beta=optimum.x[: structure.n_beta])
+        without = _fit_with_random_effects_in(plan, others, here)
         loss = level - without.problem.objective.value(without.optimum.marginal, without.optimum.x)
         if loss < FIT.min_spread_gain or c in flat:
             return int(c), others, without
@@ -298,14 +303,14 @@ def _drop_smallest_spread(
 
 
 def _fit_with_spread_prior(
-    plan: Plan, optimum: SearchResult, start: StartingValues
+    plan: PopulationFitPlan, optimum: SearchResult, start: StartingValues
 ) -> SearchResult:
     """Fit under a weak prior that keeps spreads from vanishing, to describe people by.
 
     The prior sets no upper end: where the decisions set none either, as of people at the bounds of
     a rate, spread and mean may diverge together. Then the optimum without it describes people.
     """
-    problem = replace(plan.problem(plan.differing), with_spread_prior=True)
+    problem = replace(plan.search_problem(plan.differing), with_spread_prior=True)
     reached = optimum.x[: problem.structure.n_beta]
     for first in (reached, start.beta):
         if not _has_diverged(plan, problem.structure, first):
@@ -315,7 +320,7 @@ def _fit_with_spread_prior(
     return optimum
 
 
-def _has_diverged(plan: Plan, structure: Structure, x: Vector) -> bool:
+def _has_diverged(plan: PopulationFitPlan, structure: RandomEffectsStructure, x: Vector) -> bool:
     """Whether means, or spreads if x has them, are far beyond the typical range of people."""
     centre, sd = plan.likelihoods.typical_range
     far = (np.abs(structure.means(x[: structure.n_beta]) - centre) > FIT.diverged_sds * sd).any()
@@ -368,34 +373,36 @@ def _integration_error_of_draws(problem: SearchProblem, optimum: SearchResult) -
         problem.with_coarser_rule(), optimum
     )
     enough = FIT.max_integration_error * max(1.0, float(np.sqrt(len(differences) / 100)))
-    if _total_error(differences) < enough:
-        return _IntegrationError(_total_error(differences), differences, True)
-    other = problem.with_check_rule().marginal_about(optimum.x, optimum.posterior)
+    if _total_integration_error(differences) < enough:
+        return _IntegrationError(_total_integration_error(differences), differences, True)
+    other = problem.with_check_rule().marginal_around(optimum.x, optimum.posterior)
     differences = other.evidence(optimum.x) - optimum.evaluation.evidence
     converged = (
-        _total_error(differences) < enough
+        _total_integration_error(differences) < enough
         or parameter_shift_on_other_nodes(other, optimum) < FIT.max_draws_shift
     )
-    return _IntegrationError(_total_error(differences), differences, converged)
+    return _IntegrationError(_total_integration_error(differences), differences, converged)
 
 
-def _total_error(differences: Vector) -> float:
+def _total_integration_error(differences: Vector) -> float:
     return float(max(abs(differences.sum()), np.sqrt((differences**2).sum())))
 
 
 def _sd_upper_limit(
-    plan: Plan, random: list[int], a: int, optimum: SearchResult, start: StartingValues
+    plan: PopulationFitPlan, random: list[int], a: int, optimum: SearchResult, start: StartingValues
 ) -> float:
     """Upper 95 % limit of coordinate a's sd: where its profile likelihood falls by 1.35."""
     random = sorted(random)
-    problem = plan.problem(random)
-    s = problem.structure
+    problem = plan.search_problem(random)
+    structure = problem.structure
     c = random.index(a)
     order = (c, *(b for b in range(len(random)) if b != c))
-    spread = LogCholesky(s.spread.size, s.spread.correlated, s.spread.n_groups, order)
+    spread = LogCholesky(
+        structure.spread.size, structure.spread.correlated, structure.spread.n_groups, order
+    )
     own = replace(
         problem,
-        structure=s._replace(spread=spread),
+        structure=structure._replace(spread=spread),
         k=min(problem.k, 5),
         n_draws=32,
         restricted=False,
@@ -404,23 +411,23 @@ def _sd_upper_limit(
     )
     hold = np.zeros(spread.n_parameters, dtype=bool)
     hold[:: spread.n_per_group] = True
-    first = np.stack([np.diag(np.diag(start.matrix)[random])] * s.spread.n_groups)
+    first = np.stack([np.diag(np.diag(start.matrix)[random])] * structure.spread.n_groups)
     floor = float(optimum.log_sd_floors[optimum.marginal.structure.random.tolist().index(a)])
 
-    def profile_at(log_sd: float) -> float:
+    def profile_log_likelihood_at(log_sd: float) -> float:
         numbers = spread.parametrize(first)
         numbers[:: spread.n_per_group] = log_sd
-        here = start._replace(beta=optimum.x[: s.n_beta], spread_parameters=numbers)
+        here = start._replace(beta=optimum.x[: structure.n_beta], spread_parameters=numbers)
         return maximize_by_quadrature(own, here, hold).evaluation.value
 
     # Step up by factors of 3 from a negligible sd until the profile has fallen, then bisect to
     # about 15 %: the limit is reported to few digits, and every value is a search.
     low, high = floor + np.log(40.0), np.inf
-    best = profile_at(low)
+    best = profile_log_likelihood_at(low)
     while not np.isfinite(high):
         if low > floor + 12:  # 160 000 times the floor: the decisions set no limit
             return float("inf")
-        value = profile_at(low + np.log(3.0))
+        value = profile_log_likelihood_at(low + np.log(3.0))
         best = max(best, value)
         if value < best - FIT.limit_drop:
             high = low + np.log(3.0)
@@ -428,7 +435,11 @@ def _sd_upper_limit(
             low += np.log(3.0)
     for _ in range(3):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if profile_at(middle) >= best - FIT.limit_drop else (low, middle)
+        low, high = (
+            (middle, high)
+            if profile_log_likelihood_at(middle) >= best - FIT.limit_drop
+            else (low, middle)
+        )
     return float(np.exp(0.5 * (low + high)))
 
 
@@ -516,7 +527,7 @@ def fit_population(
         data = data.load("a population")
     workers = available_threads() if threads is None else threads
     if people is None and hasattr(data, "people"):
-        people = _people_of_reading(data, covariates, formula)
+        people = _covariate_table_of_reading(data, covariates, formula)
     if getattr(data, "kind", None) == "choices":  # what pn.read returns wraps them
         data = getattr(data, "data", data)
     likelihoods, conditions = build_likelihoods(data, model, within, varying, links, workers)
@@ -527,7 +538,7 @@ def fit_population(
             "them one by one with fit_each."
         )
     names = likelihoods.coordinates.names
-    differing = _random_coordinates(random, names)
+    differing = _random_effect_indices(random, names)
     design = read_design(names, likelihoods.subjects, covariates, formula, people)
     notes = [] if model is None else list(doubts_of(model, as_episodes(data)))
     if spread is None:
@@ -537,7 +548,7 @@ def fit_population(
     group = np.zeros(n, dtype=np.int64)
     labels: tuple[Label, ...] = ()
     if spread.startswith("by "):
-        factor = design.factor(spread.removeprefix("by "))
+        factor = design.find_factor(spread.removeprefix("by "))
         group, labels = factor.values.astype(np.int64), factor.levels
         fewest = int(np.bincount(group).min())
         if fewest < FIT.min_subjects:
@@ -553,8 +564,10 @@ def fit_population(
             "that keeps them from 1 (spread_prior='gamma')."
         )
     n_groups = max(len(labels), 1)
-    plan = Plan(likelihoods, design, differing, correlated, group, n_groups, way, nodes, with_prior)
-    fitted = fit_plan(plan)
+    plan = PopulationFitPlan(
+        likelihoods, design, differing, correlated, group, n_groups, way, nodes, with_prior
+    )
+    fitted = fit_population_plan(plan)
     source = PopulationSource(
         likelihoods=likelihoods,
         model=model,
@@ -590,7 +603,7 @@ def _n_covariances(n_differing: int) -> int:
     return n_differing * (n_differing + 1) // 2
 
 
-def _people_of_reading(
+def _covariate_table_of_reading(
     data: Any, covariates: Sequence[str] | str | None, formula: Mapping[str, str] | None
 ) -> Any:
     """Table of people from the table that was read; None where no covariate is asked for."""
@@ -664,7 +677,7 @@ def build_likelihoods(
     return likelihoods, conditions
 
 
-def _random_coordinates(random: Sequence[str] | None, names: Sequence[str]) -> list[int]:
+def _random_effect_indices(random: Sequence[str] | None, names: Sequence[str]) -> list[int]:
     if random is None:
         return list(range(len(names)))
     asked = [random] if isinstance(random, str) else list(random)

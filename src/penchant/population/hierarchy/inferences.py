@@ -15,7 +15,11 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.population.hierarchy.marginal import LogCholesky, MarginalLikelihood, Structure
+from penchant.population.hierarchy.marginal import (
+    LogCholesky,
+    MarginalLikelihood,
+    RandomEffectsStructure,
+)
 from penchant.population.hierarchy.quadrature import QUADRATURE
 from penchant.population.hierarchy.search import (
     CentredNodes,
@@ -31,7 +35,7 @@ from penchant.population.hierarchy.trust_region import (
     maximize_on_nodes,
     newton_ascent,
     parameter_bounds,
-    standard_errors_from,
+    standard_errors_from_information,
     trust_region_bounds,
 )
 from penchant.tails import chi_square_isf, normal_isf, normal_sf
@@ -130,17 +134,21 @@ def subject_posteriors(optimum: SearchResult, covariance: Matrix) -> SubjectPost
 
     By the delta method: d E_i[h] / d x = Cov_i(h, score_i), which moments of the nodes give.
     """
-    s, evaluation = optimum.marginal.structure, optimum.evaluation
-    n, p = s.design.shape[:2]
-    r = len(s.random)
-    mean = s.means(optimum.x[: s.n_beta])
-    mean[:, s.random] += evaluation.means[:, :r]
+    structure, evaluation = optimum.marginal.structure, optimum.evaluation
+    n, p = structure.design.shape[:2]
+    r = len(structure.random)
+    mean = structure.means(optimum.x[: structure.n_beta])
+    mean[:, structure.random] += evaluation.means[:, :r]
     whole = np.zeros((n, p, p))
     rows = np.arange(n)[:, None, None]
-    whole[rows, s.random[:, None], s.random[None]] = evaluation.covariances[:, :r, :r]
+    whole[rows, structure.random[:, None], structure.random[None]] = evaluation.covariances[
+        :, :r, :r
+    ]
     slope = np.zeros((n, p, len(optimum.x)))
-    slope[:, s.random] = np.swapaxes(evaluation.loadings @ evaluation.covariances[:, :, :r], 1, 2)
-    slope[:, s.fixed, : s.n_beta] = s.design[:, s.fixed]
+    slope[:, structure.random] = np.swapaxes(
+        evaluation.loadings @ evaluation.covariances[:, :, :r], 1, 2
+    )
+    slope[:, structure.fixed, : structure.n_beta] = structure.design[:, structure.fixed]
     whole += slope @ covariance @ np.swapaxes(slope, 1, 2)
     influence = np.einsum("ia,ab,ib->i", evaluation.scores, covariance, evaluation.scores)
     loo = evaluation.evidence - influence
@@ -153,12 +161,12 @@ def subject_posteriors(optimum: SearchResult, covariance: Matrix) -> SubjectPost
 
 def _loo_evidence(optimum: SearchResult, i: int) -> float:
     """Evidence of a subject under the population of all others, by one Newton step."""
-    s, free = optimum.marginal.structure, free_parameter_indices(optimum)
-    only_i = np.zeros(len(s.subject_weights))
+    structure, free = optimum.marginal.structure, free_parameter_indices(optimum)
+    only_i = np.zeros(len(structure.subject_weights))
     only_i[i] = 1.0
-    own = MarginalLikelihood(optimum.marginal.nodes, s._replace(subject_weights=only_i)).evaluate(
-        optimum.x
-    )
+    own = MarginalLikelihood(
+        optimum.marginal.nodes, structure._replace(subject_weights=only_i)
+    ).evaluate(optimum.x)
     rest = (optimum.information + own.hessian)[np.ix_(free, free)]
     step = np.linalg.lstsq(rest, -own.gradient[free], rcond=None)[0]
     x = optimum.x.copy()
@@ -176,7 +184,7 @@ class SpreadErrors(NamedTuple):
     z: Matrix
 
 
-def spread_errors(optimum: SearchResult, errors: ParameterCovariances) -> SpreadErrors:
+def spread_standard_errors(optimum: SearchResult, errors: ParameterCovariances) -> SpreadErrors:
     """Standard errors by the delta method, never smaller than with all coordinates observed.
 
     Observed coordinates would leave log sd an error of 1 / sqrt(2 df), and z one of 1 / sqrt(df -
@@ -184,22 +192,26 @@ def spread_errors(optimum: SearchResult, errors: ParameterCovariances) -> Spread
     parameter is at a bound. Draws that move a maximum along a correlation look like information on
     it: where nodes are draws, correlations have no errors.
     """
-    s = optimum.marginal.structure
-    r, n_groups, size = s.spread.size, s.spread.n_groups, s.spread.n_per_group
+    structure = optimum.marginal.structure
+    r, n_groups, size = (
+        structure.spread.size,
+        structure.spread.n_groups,
+        structure.spread.n_per_group,
+    )
     log_sd, z = np.full((n_groups, r), np.nan), np.full((n_groups, r, r), np.nan)
-    for g, block in enumerate(optimum.x[s.n_beta :].reshape(n_groups, size)):
-        own = slice(s.n_beta + g * size, s.n_beta + (g + 1) * size)
+    for g, block in enumerate(optimum.x[structure.n_beta :].reshape(n_groups, size)):
+        own = slice(structure.n_beta + g * size, structure.n_beta + (g + 1) * size)
         covariance = errors.model[own, own]
         if not optimum.converged or not (np.diag(covariance) > 0).all():
             continue
-        df = _residual_df(s, g)
-        matrix = s.spread.covariance_matrices(np.tile(block, n_groups))[0]
-        slope = s.spread.factor_and_covariance_slopes(block)[1]
+        df = _residual_df(structure, g)
+        matrix = structure.spread.covariance_matrices(np.tile(block, n_groups))[0]
+        slope = structure.spread.factor_and_covariance_slopes(block)[1]
         variance = np.diag(matrix)
         on_log_sd = np.einsum("kaa->ka", slope) / (2 * variance)
         squared = np.einsum("ka,kl,la->a", on_log_sd, covariance, on_log_sd)
         log_sd[g] = np.maximum(np.sqrt(squared), 1 / np.sqrt(2 * df))
-        if s.spread.correlated and r <= QUADRATURE.max_product_dimensions:
+        if structure.spread.correlated and r <= QUADRATURE.max_product_dimensions:
             sd = np.sqrt(variance)
             correlation = matrix / np.outer(sd, sd)
             on_r = slope / np.outer(sd, sd)
@@ -212,11 +224,11 @@ def spread_errors(optimum: SearchResult, errors: ParameterCovariances) -> Spread
     return SpreadErrors(log_sd, z)
 
 
-def _residual_df(s: Structure, group: int) -> Vector:
+def _residual_df(structure: RandomEffectsStructure, group: int) -> Vector:
     """Degrees of freedom of each sd if coordinates were observed: people less coefficients."""
-    columns = (np.abs(s.design[:, s.random]).sum(axis=0) > 0).sum(axis=1)
-    people = float(s.subject_weights[s.group == group].sum())
-    return np.asarray(np.maximum(people - columns / s.spread.n_groups, 1.0))
+    columns = (np.abs(structure.design[:, structure.random]).sum(axis=0) > 0).sum(axis=1)
+    people = float(structure.subject_weights[structure.group == group].sum())
+    return np.asarray(np.maximum(people - columns / structure.spread.n_groups, 1.0))
 
 
 def satterthwaite_sd_limits(optimum: SearchResult, errors: SpreadErrors, level: float) -> Matrix:
@@ -227,12 +239,12 @@ def satterthwaite_sd_limits(optimum: SearchResult, errors: SpreadErrors, level: 
     interval of log sd; with few it is as skewed as that of observed coordinates. NaN where e is
     large: such errors go with estimates that came out small, and the interval covers less.
     """
-    s = optimum.marginal.structure
+    structure = optimum.marginal.structure
     limits = np.full((*errors.log_sd.shape, 2), np.nan)
-    matrices = s.spread.covariance_matrices(optimum.x[s.n_beta :])
+    matrices = structure.spread.covariance_matrices(optimum.x[structure.n_beta :])
     largest = (
         INFERENCE.max_log_sd_error
-        if s.spread.size <= QUADRATURE.max_product_dimensions
+        if structure.spread.size <= QUADRATURE.max_product_dimensions
         else INFERENCE.max_log_sd_error_of_draws
     )
     for g, a in zip(*np.nonzero(errors.log_sd <= largest), strict=True):
@@ -257,13 +269,13 @@ def sd_limits(
     reach its maxima, as where a covariance is all but singular: the interval is widened to that.
     """
     limits = satterthwaite_sd_limits(optimum, errors, level)
-    s = optimum.marginal.structure
-    if not optimum.converged or s.spread.size > QUADRATURE.max_product_dimensions:
+    structure = optimum.marginal.structure
+    if not optimum.converged or structure.spread.size > QUADRATURE.max_product_dimensions:
         return limits
-    matrices = s.spread.covariance_matrices(optimum.x[s.n_beta :])
+    matrices = structure.spread.covariance_matrices(optimum.x[structure.n_beta :])
     for g, a in zip(*np.nonzero(np.isnan(limits[:, :, 0])), strict=True):
         low, high = profile_limits(problem, optimum, int(a), int(g), level)
-        df = float(_residual_df(s, int(g))[a])
+        df = float(_residual_df(structure, int(g))[a])
         observed = _chi_square_sd_limits(float(matrices[g, a, a]), df, level)
         limits[g, a] = np.minimum(low, observed[0]), np.maximum(high, observed[1])
     return limits
@@ -277,16 +289,18 @@ def profile_limits(
     The factor is reordered with c first, so that its sd is one parameter. The lower end is 0 where
     F without that spread is no lower than at an end of the interval.
     """
-    s = optimum.marginal.structure
-    order = (c, *(a for a in range(s.spread.size) if a != c))
-    spread = LogCholesky(s.spread.size, s.spread.correlated, s.spread.n_groups, order)
-    matrices = s.spread.covariance_matrices(optimum.x[s.n_beta :])
-    x = np.concatenate([optimum.x[: s.n_beta], spread.parametrize(matrices)])
+    structure = optimum.marginal.structure
+    order = (c, *(a for a in range(structure.spread.size) if a != c))
+    spread = LogCholesky(
+        structure.spread.size, structure.spread.correlated, structure.spread.n_groups, order
+    )
+    matrices = structure.spread.covariance_matrices(optimum.x[structure.n_beta :])
+    x = np.concatenate([optimum.x[: structure.n_beta], spread.parametrize(matrices)])
     turned = replace(
-        problem, structure=s._replace(spread=spread, max_shift=_profile_max_shift(optimum))
+        problem, structure=structure._replace(spread=spread, max_shift=_profile_max_shift(optimum))
     )
     marginal = MarginalLikelihood(optimum.marginal.nodes, turned.structure)
-    index = s.n_beta + group * spread.n_per_group
+    index = structure.n_beta + group * spread.n_per_group
     held = np.zeros(len(x), dtype=bool)
     held[index] = True
     penalty = Objective(problem.restricted).penalty(marginal, x, marginal.evaluate(x), held)
@@ -302,16 +316,18 @@ def profile_limits(
     direction[index] = 1.0
     curvature = float(information[index] @ direction)
     first = np.sqrt(2 * drop / max(curvature, 1e-3))  # Wald's end, capped if F is flat
-    typical = float(problem.likelihoods.typical_range.sd[s.random[c]])
+    typical = float(problem.likelihoods.typical_range.sd[structure.random[c]])
     ends_at = (
         float(optimum.log_sd_floors[c]) + np.log(TRUST_REGION.vanishing_factor),
         max(
             np.log(INFERENCE.max_profile_sd * typical), float(x[index]) + TRUST_REGION.trust_radius
         ),
     )
-    predictor = _ProfilePredictor(direction, standard_errors_from(information, held))
+    predictor = _ProfileExtrapolation(
+        direction, standard_errors_from_information(information, held)
+    )
     ends = [
-        _profile_crossing(profile, best, drop, sign * first, ends_at, predictor)
+        _profile_interval_end(profile, best, drop, sign * first, ends_at, predictor)
         for sign in (-1.0, 1.0)
     ]
     return float(np.exp(ends[0])), float(np.exp(ends[1]))
@@ -323,12 +339,12 @@ def _profile_max_shift(optimum: SearchResult) -> Vector:
     Their likelihood is a quadratic expansion: far from its centre it rises where the likelihood
     itself falls.
     """
-    s = optimum.marginal.structure
-    errors = standard_errors_from(optimum.information, optimum.held)[: s.n_beta]
+    structure = optimum.marginal.structure
+    errors = standard_errors_from_information(optimum.information, optimum.held)[: structure.n_beta]
     return np.where(
-        np.isfinite(s.max_shift),
-        np.minimum(s.max_shift, INFERENCE.max_fixed_shift * errors),
-        s.max_shift,
+        np.isfinite(structure.max_shift),
+        np.minimum(structure.max_shift, INFERENCE.max_fixed_shift * errors),
+        structure.max_shift,
     )
 
 
@@ -357,29 +373,34 @@ class _ProfileLikelihood:
     def __call__(self, x: Vector, at: float) -> _ProfilePoint:
         start = x.copy()
         start[self.index] = at
-        s = self.problem.structure
+        structure = self.problem.structure
         inner = min(self.nodes_at, key=lambda other: abs(other - at))
         nodes = self.nodes_at[inner]
         if abs(inner - at) > TRUST_REGION.trust_radius:
             nodes = self.nodes_at[float(at)] = recentre_nodes(self.problem, start, nodes)
-        for _ in range(INFERENCE.max_fixed_placements if s.fixed.size else 1):
-            if s.fixed.size:  # the expansion is accurate only near where it was made
+        for _ in range(INFERENCE.max_fixed_placements if structure.fixed.size else 1):
+            if structure.fixed.size:  # the expansion is accurate only near where it was made
                 nodes = recentre_nodes(self.problem, start, nodes)
-            bounds = trust_region_bounds(s, start, self.log_sd_floors)
+            bounds = trust_region_bounds(structure, start, self.log_sd_floors)
             best, evaluation = newton_ascent(
                 nodes.marginal, start, self.penalty, bounds, self.held, INFERENCE.profile_gain_tol
             )
-            moved = np.abs(best - start)[: s.n_beta][np.isfinite(s.max_shift)]
+            moved = np.abs(best - start)[: structure.n_beta][np.isfinite(structure.max_shift)]
             start = best
-            if (moved < INFERENCE.fixed_shift_tol * s.max_shift[np.isfinite(s.max_shift)]).all():
+            if (
+                moved
+                < INFERENCE.fixed_shift_tol * structure.max_shift[np.isfinite(structure.max_shift)]
+            ).all():
                 break
         value = evaluation.value
         if self.problem.restricted:
-            value -= 0.5 * log_determinant(-evaluation.hessian[: s.n_beta, : s.n_beta])
+            value -= 0.5 * log_determinant(
+                -evaluation.hessian[: structure.n_beta, : structure.n_beta]
+            )
         return _ProfilePoint(best, value, -evaluation.hessian)
 
 
-class _ProfilePredictor(NamedTuple):
+class _ProfileExtrapolation(NamedTuple):
     """Linear predictor of the other parameters along a profile, limited to their errors."""
 
     direction: Vector
@@ -390,13 +411,13 @@ class _ProfilePredictor(NamedTuple):
         return np.asarray(x + np.clip(change * self.direction, -longest, longest))
 
 
-def _profile_crossing(
+def _profile_interval_end(
     profile: _ProfileLikelihood,
     best: _ProfilePoint,
     drop: float,
     step: float,
     ends_at: tuple[float, float],
-    predictor: _ProfilePredictor,
+    predictor: _ProfileExtrapolation,
 ) -> float:
     """Point at which the profile has fallen by `drop`; infinite if beyond the range.
 
@@ -443,11 +464,11 @@ def normality_p_values(optimum: SearchResult) -> Matrix:
     latter is normalised as sample kurtosis is (Anscombe and Glynn 1983). 1 where reliability is
     low, or subjects are few.
     """
-    s, evaluation = optimum.marginal.structure, optimum.evaluation
+    structure, evaluation = optimum.marginal.structure, optimum.evaluation
     points, probabilities = optimum.marginal.nodes.points, evaluation.node_probabilities
-    r, n = len(s.random), len(probabilities)
-    matrices = s.spread.covariance_matrices(optimum.x[s.n_beta :])[s.group]
-    centre = s.means(optimum.x[: s.n_beta])[:, s.random]
+    r, n = len(structure.random), len(probabilities)
+    matrices = structure.spread.covariance_matrices(optimum.x[structure.n_beta :])[structure.group]
+    centre = structure.means(optimum.x[: structure.n_beta])[:, structure.random]
     p = np.ones((r, 2))
     if n < INFERENCE.min_normality_subjects:
         return p
@@ -460,12 +481,12 @@ def normality_p_values(optimum: SearchResult) -> Matrix:
         third, fourth = z**3 - 3 * z, z**4 - 6 * z**2 + 3
         skewness = (probabilities * third).sum() / np.sqrt(6 * (reliability**3).sum())
         kurtosis = (probabilities * fourth).sum() / np.sqrt(24 * (reliability**4).sum())
-        for b, statistic in enumerate((skewness, _normalized_kurtosis(float(kurtosis), n))):
+        for b, statistic in enumerate((skewness, _anscombe_glynn_z(float(kurtosis), n))):
             p[a, b] = 2 * normal_sf(abs(statistic))
     return p
 
 
-def _normalized_kurtosis(x: float, n: int) -> float:
+def _anscombe_glynn_z(x: float, n: int) -> float:
     """Anscombe and Glynn's normal deviate of a standardised kurtosis of n numbers."""
     skew = 6 * (n**2 - 5 * n + 2) / ((n + 7) * (n + 9))
     skew *= np.sqrt(6 * (n + 3) * (n + 5) / (n * (n - 2) * (n - 3)))

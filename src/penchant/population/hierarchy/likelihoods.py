@@ -75,7 +75,7 @@ class SubjectLikelihoods(Protocol):
         """Log-likelihoods with derivatives; 0 in shape parameters unless `with_shape_slopes`."""
 
 
-class DecisionsOfPairs(NamedTuple):
+class SubjectPsiDecisions(NamedTuple):
     """Options and scored decisions of pairs of a subject and a psi.
 
     Attributes
@@ -114,13 +114,15 @@ class LogitLikelihoods:
 
     coordinates: Coordinates
     threads: int = 1
-    _cache: dict[bytes, DecisionsOfPairs] = field(default_factory=dict, repr=False)
+    _cache: dict[bytes, SubjectPsiDecisions] = field(default_factory=dict, repr=False)
 
-    def decisions(self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool) -> DecisionsOfPairs:
+    def decisions(
+        self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool
+    ) -> SubjectPsiDecisions:
         """Options and decisions of pairs of a subject and a psi."""
         raise NotImplementedError
 
-    def n_numbers(self, pairs: IntVector) -> IntVector:
+    def n_attribute_values(self, pairs: IntVector) -> IntVector:
         """Numbers that the attributes of each pair take."""
         raise NotImplementedError
 
@@ -138,7 +140,7 @@ class LogitLikelihoods:
             )
             found[part][own.undefined] = -np.inf
 
-        self._fill_chunks(np.repeat(subject_indices, h.shape[1]), flat[:, 0, :q], fill)
+        self._evaluate_in_chunks(np.repeat(subject_indices, h.shape[1]), flat[:, 0, :q], fill)
         return found.reshape(h.shape[:3])
 
     def derivatives(
@@ -155,13 +157,13 @@ class LogitLikelihoods:
             found = Derivatives(value[part], gradient[part], information[part])
             self._fill_derivatives(own, flat[part], found)
 
-        self._fill_chunks(np.repeat(subject_indices, h.shape[1]), flat[:, 0, :q], fill)
+        self._evaluate_in_chunks(np.repeat(subject_indices, h.shape[1]), flat[:, 0, :q], fill)
         shape = h.shape[:3]
         return Derivatives(
             value.reshape(shape), gradient.reshape(*shape, p), information.reshape(*shape, p, p)
         )
 
-    def _fill_derivatives(self, own: DecisionsOfPairs, h: Matrix, found: Derivatives) -> None:
+    def _fill_derivatives(self, own: SubjectPsiDecisions, h: Matrix, found: Derivatives) -> None:
         """Derivatives at coordinates h (n, n_weights, p), by the chain rule from theta and psi."""
         q, d = self.coordinates.n_shape, self.coordinates.n_weights
         value, gradient, information = found
@@ -212,7 +214,7 @@ class LogitLikelihoods:
 
     def _cached_decisions(
         self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool
-    ) -> DecisionsOfPairs:
+    ) -> SubjectPsiDecisions:
         """Decisions of pairs from a small cache: searches in the weights alone repeat them."""
         key = bytes([with_shape_slopes]) + pairs.tobytes() + psi.tobytes()
         cached = self._cache.get(key)
@@ -224,11 +226,11 @@ class LogitLikelihoods:
             self._cache[key] = cached
         return cached
 
-    def _fill_chunks(
+    def _evaluate_in_chunks(
         self, pairs: IntVector, h_psi: Matrix, fill: Callable[[slice, IntVector, Matrix], None]
     ) -> None:
         psi, _ = self.coordinates.psi(h_psi)
-        parts = list(chunk_slices(self.n_numbers(pairs), self.threads))
+        parts = list(chunk_slices(self.n_attribute_values(pairs), self.threads))
 
         def fill_chunk(part: slice) -> None:
             fill(part, np.ascontiguousarray(pairs[part]), np.ascontiguousarray(psi[part]))
@@ -272,7 +274,9 @@ class EpisodeLikelihoods(LogitLikelihoods):
             count += len(scored)
         return typical_ranges(self.coordinates, np.sqrt(squares / max(count, 1)))
 
-    def decisions(self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool) -> DecisionsOfPairs:
+    def decisions(
+        self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool
+    ) -> SubjectPsiDecisions:
         """Options and decisions of pairs, whose attributes are computed at psi."""
         x, slopes = self.profiles.variables(pairs, psi, with_shape_slopes)
         rows = self.profiles.rows(pairs)
@@ -281,11 +285,13 @@ class EpisodeLikelihoods(LogitLikelihoods):
         n_events, m, d = x.shape
         table = x.reshape(n_events * m, d), np.arange(n_events + 1) * m, rows.chosen, EMPTY, EMPTY
         if self.profiles.record.choice_sets is not None:
-            table = self._without_copies(x, pairs, rows.chosen)
+            table = self._without_duplicate_options(x, pairs, rows.chosen)
         with_slopes = None if slopes is None else (x, slopes, rows)
-        return DecisionsOfPairs(table, (rows.order, rows.bounds), undefined, with_slopes)
+        return SubjectPsiDecisions(table, (rows.order, rows.bounds), undefined, with_slopes)
 
-    def _without_copies(self, x: Matrix, pairs: IntVector, chosen: IntVector) -> tuple[Any, ...]:
+    def _without_duplicate_options(
+        self, x: Matrix, pairs: IntVector, chosen: IntVector
+    ) -> tuple[Any, ...]:
         """The table of decisions whose options stand once each; chosen are columns of x."""
         m, d = x.shape[1:]
         copies = self.profiles.record.n_copies[ranges(self.profiles.first_event, pairs)]
@@ -294,7 +300,7 @@ class EpisodeLikelihoods(LogitLikelihoods):
         own = np.where(chosen < 0, chosen, chosen // copies)
         return x[first].reshape(-1, d), first_row, own, EMPTY, EMPTY
 
-    def n_numbers(self, pairs: IntVector) -> IntVector:
+    def n_attribute_values(self, pairs: IntVector) -> IntVector:
         """Numbers that the attributes of each pair take."""
         events = np.diff(self.profiles.first_event)[pairs]
         return np.asarray(events * self.profiles.n_options * max(self.coordinates.n_weights, 1))
@@ -354,14 +360,16 @@ class ChoiceLikelihoods(LogitLikelihoods):
         counts = np.bincount(self.choices.subject, minlength=len(self.subjects))
         return order, np.concatenate([[0], np.cumsum(counts)])
 
-    def decisions(self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool) -> DecisionsOfPairs:
+    def decisions(
+        self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool
+    ) -> SubjectPsiDecisions:
         """Options and decisions of subjects: there is no psi on which they could depend."""
         order, bounds = self._decisions_by_subject
         own_bounds = np.concatenate([[0], np.cumsum(self.n_decisions[pairs])])
         scored = order[ranges(bounds, pairs)], own_bounds
-        return DecisionsOfPairs(self._choice_table, scored, np.zeros(len(pairs), dtype=bool))
+        return SubjectPsiDecisions(self._choice_table, scored, np.zeros(len(pairs), dtype=bool))
 
-    def n_numbers(self, pairs: IntVector) -> IntVector:
+    def n_attribute_values(self, pairs: IntVector) -> IntVector:
         """Numbers that the attributes of each pair take, counting one option per decision."""
         return np.asarray(self.n_decisions[pairs] * self.choices.n_parameters)
 

@@ -167,7 +167,7 @@ NO_LIMITS: Vector = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
+class QuadratureNodes:
     """Points at which every subject's likelihood was evaluated.
 
     Attributes
@@ -188,7 +188,7 @@ class Nodes:
     gradient: Matrix
     information: Matrix
 
-    def replace_subjects(self, which: IntVector, others: Nodes) -> Nodes:
+    def replace_subjects(self, which: IntVector, others: QuadratureNodes) -> QuadratureNodes:
         """Copy with the nodes of some subjects replaced."""
         if len(which) == len(self.log_mass):
             return others
@@ -196,10 +196,10 @@ class Nodes:
         for name in self.__dataclass_fields__:
             found[name] = getattr(self, name).copy()
             found[name][which] = getattr(others, name)
-        return Nodes(**found)
+        return QuadratureNodes(**found)
 
 
-class Structure(NamedTuple):
+class RandomEffectsStructure(NamedTuple):
     """Dependence of subjects' means and covariances on the parameters.
 
     Attributes
@@ -271,11 +271,11 @@ class MarginalEvaluation(NamedTuple):
 class MarginalLikelihood:
     """Log marginal likelihood F of a population on given nodes."""
 
-    nodes: Nodes
-    structure: Structure
+    nodes: QuadratureNodes
+    structure: RandomEffectsStructure
 
     @cached_property
-    def _product_pairs(self) -> IntVector:
+    def _covarying_coordinate_pairs(self) -> IntVector:
         """Pairs of coordinates whose products e_a e_b enter the derivatives: (m, 2)."""
         r = len(self.structure.random)
         if not self.structure.spread.correlated:
@@ -284,7 +284,11 @@ class MarginalLikelihood:
 
     @property
     def _n_moments(self) -> int:
-        return len(self.structure.random) + len(self._product_pairs) + len(self.structure.fixed)
+        return (
+            len(self.structure.random)
+            + len(self._covarying_coordinate_pairs)
+            + len(self.structure.fixed)
+        )
 
     def evidence(self, x: Vector) -> Vector:
         """Log-evidence of every subject."""
@@ -296,49 +300,56 @@ class MarginalLikelihood:
 
     def value_batch(self, xs: Matrix) -> Vector:
         """Evaluate F at many parameter vectors (n, n_parameters): for posterior sampling."""
-        s = self.structure
+        structure = self.structure
         # All densities at once: one by one they would take most of the time.
-        densities = _precisions_and_constants(s.spread.covariance_matrices(xs[:, s.n_beta :]))
+        densities = _precisions_and_constants(
+            structure.spread.covariance_matrices(xs[:, structure.n_beta :])
+        )
         return np.array(
             [
-                s.subject_weights @ self._node_moments(x, (one, other), with_moments=False)[0]
+                structure.subject_weights
+                @ self._node_moments(x, (one, other), with_moments=False)[0]
                 for x, one, other in zip(xs, *densities, strict=True)
             ]
         )
 
     def evaluate(self, x: Vector) -> MarginalEvaluation:
         """Evaluate F with gradient and Hessian (Louis 1982)."""
-        s = self.structure
+        structure = self.structure
         evidence, node_probabilities, means, covariances = self._node_moments(x)
         loadings, constants, expected_hessian = self._score_loadings(x, means, node_probabilities)
         scores = (loadings @ means[:, :, None])[:, :, 0] + constants
-        weighted = s.subject_weights[:, None, None] * loadings
+        weighted = structure.subject_weights[:, None, None] * loadings
         hessian = expected_hessian + np.tensordot(
             weighted @ covariances, loadings, axes=([0, 2], [0, 2])
         )
-        value = float(s.subject_weights @ evidence)
-        scores = s.subject_weights[:, None] * scores
+        value = float(structure.subject_weights @ evidence)
+        scores = structure.subject_weights[:, None] * scores
         hessian = (hessian + hessian.T) / 2  # exactly symmetric: eigh reads one triangle only
         return MarginalEvaluation(
             value, evidence, scores, hessian, node_probabilities, means, covariances, loadings
         )
 
-    def complete_information(self, x: Vector, evaluation: MarginalEvaluation) -> Matrix:
+    def complete_data_information(self, x: Vector, evaluation: MarginalEvaluation) -> Matrix:
         """Complete-data information: what it would be if all coordinates were observed."""
-        s = self.structure
-        b = s.n_beta
+        structure = self.structure
+        b = structure.n_beta
         found = np.zeros((len(x), len(x)))
-        matrices = s.spread.covariance_matrices(x[b:])
+        matrices = structure.spread.covariance_matrices(x[b:])
         precisions, _ = _precisions_and_constants(matrices)
-        own = s.design[:, s.random]
-        weighted = s.subject_weights[:, None, None] * precisions[s.group]
+        own = structure.design[:, structure.random]
+        weighted = structure.subject_weights[:, None, None] * precisions[structure.group]
         found[:b, :b] = np.einsum("iax,iab,iby->xy", own, weighted, own, optimize=True)
-        if len(s.fixed):
+        if len(structure.fixed):
             found[:b, :b] += self._expected_fixed_information(evaluation.node_probabilities)
-        for g, block in enumerate(x[b:].reshape(s.spread.n_groups, s.spread.n_per_group)):
-            k = slice(b + g * s.spread.n_per_group, b + (g + 1) * s.spread.n_per_group)
-            turned = precisions[g] @ s.spread.factor_and_covariance_slopes(block)[1]
-            total = s.subject_weights[s.group == g].sum()
+        for g, block in enumerate(
+            x[b:].reshape(structure.spread.n_groups, structure.spread.n_per_group)
+        ):
+            k = slice(
+                b + g * structure.spread.n_per_group, b + (g + 1) * structure.spread.n_per_group
+            )
+            turned = precisions[g] @ structure.spread.factor_and_covariance_slopes(block)[1]
+            total = structure.subject_weights[structure.group == g].sum()
             found[k, k] = 0.5 * total * np.einsum("lxy,kyx->kl", turned, turned)
         return found
 
@@ -353,22 +364,24 @@ class MarginalLikelihood:
 
         The precisions and constants of the population's density may be given.
         """
-        s, nodes = self.structure, self.nodes
+        structure, nodes = self.structure, self.nodes
         n, n_nodes, _ = nodes.points.shape
         if density is None:
-            density = _precisions_and_constants(s.spread.covariance_matrices(x[s.n_beta :]))
-        means = s.means(x[: s.n_beta])
+            density = _precisions_and_constants(
+                structure.spread.covariance_matrices(x[structure.n_beta :])
+            )
+        means = structure.means(x[: structure.n_beta])
         log_mass, extra = self._expand_in_fixed_coordinates(means)
         size = self._n_moments if with_moments else 0
         found = np.empty(n), np.empty((n, n_nodes)), np.empty((n, size)), np.empty((n, size, size))
         node_moments(
             log_mass,
             nodes.points,
-            np.ascontiguousarray(means[:, s.random]),
+            np.ascontiguousarray(means[:, structure.random]),
             *density,
-            s.group,
+            structure.group,
             extra,
-            self._product_pairs,
+            self._covarying_coordinate_pairs,
             found,
         )
         return found
@@ -387,33 +400,35 @@ class MarginalLikelihood:
         self, x: Vector, means: Matrix, node_probabilities: Matrix
     ) -> tuple[Matrix, Matrix, Matrix]:
         """Loadings G_i, constants of the scores, and the sum of expected second derivatives."""
-        s = self.structure
-        spread_parameters = x[s.n_beta :]
-        n, r, f = len(means), len(s.random), len(s.fixed)
-        rows, columns = self._product_pairs.T
+        structure = self.structure
+        spread_parameters = x[structure.n_beta :]
+        n, r, f = len(means), len(structure.random), len(structure.fixed)
+        rows, columns = self._covarying_coordinate_pairs.T
         n_square = len(rows)
         n_all = len(x)
         loadings, constants = np.zeros((n, n_all, self._n_moments)), np.zeros((n, n_all))
         expected_hessian = np.zeros((n_all, n_all))
-        b = slice(0, s.n_beta)
+        b = slice(0, structure.n_beta)
         double = np.where(rows == columns, 1.0, 2.0)  # vech counts e_a e_b once, the form twice
-        blocks = spread_parameters.reshape(s.spread.n_groups, -1)
-        precisions, _ = _precisions_and_constants(s.spread.covariance_matrices(spread_parameters))
-        on_random = s.design[:, s.random]
+        blocks = spread_parameters.reshape(structure.spread.n_groups, -1)
+        precisions, _ = _precisions_and_constants(
+            structure.spread.covariance_matrices(spread_parameters)
+        )
+        on_random = structure.design[:, structure.random]
         for g, block in enumerate(blocks):
-            mine = np.flatnonzero(s.group == g)
+            mine = np.flatnonzero(structure.group == g)
             if not r:
                 break
             precision = precisions[g]
-            _, first = s.spread.factor_and_covariance_slopes(block)
-            k = slice(s.n_beta + g * len(block), s.n_beta + (g + 1) * len(block))
+            _, first = structure.spread.factor_and_covariance_slopes(block)
+            k = slice(structure.n_beta + g * len(block), structure.n_beta + (g + 1) * len(block))
             inner = precision @ first @ precision
             own = on_random[mine]
             pulled = np.swapaxes(own, 1, 2) @ precision
             loadings[mine, b, :r] = pulled
             loadings[mine, k, r : r + n_square] = 0.5 * inner[:, rows, columns] * double
             constants[mine, k] = -0.5 * np.einsum("xy,kyx->k", precision, first)
-            subject_weights = s.subject_weights[mine]
+            subject_weights = structure.subject_weights[mine]
             expected_hessian[b, b] -= np.tensordot(
                 subject_weights[:, None, None] * pulled, own, axes=([0, 2], [0, 1])
             )
@@ -430,18 +445,20 @@ class MarginalLikelihood:
             triple = np.einsum("lxy,kyx->kl", turned, turned @ (precision @ products))
             pull = precision @ products @ precision - total * precision
             expected_hessian[k, k] += 0.5 * total * both - 0.5 * (triple + triple.T)
-            expected_hessian[k, k] += 0.5 * s.spread.contract_second_derivatives(block, pull)
+            expected_hessian[k, k] += 0.5 * structure.spread.contract_second_derivatives(
+                block, pull
+            )
         if f:
-            loadings[:, b, r + n_square :] = np.swapaxes(s.design[:, s.fixed], 1, 2)
+            loadings[:, b, r + n_square :] = np.swapaxes(structure.design[:, structure.fixed], 1, 2)
             expected_hessian[b, b] -= self._expected_fixed_information(node_probabilities)
         return loadings, constants, expected_hessian
 
     def _expected_fixed_information(self, node_probabilities: Matrix) -> Matrix:
         """Posterior mean of the information on the coefficients of fixed coordinates."""
-        s = self.structure
-        design = s.design[:, s.fixed]
+        structure = self.structure
+        design = structure.design[:, structure.fixed]
         expected = np.einsum("ij,ijab->iab", node_probabilities, self.nodes.information)
-        expected *= s.subject_weights[:, None, None]
+        expected *= structure.subject_weights[:, None, None]
         return np.asarray(np.einsum("iax,iab,iby->xy", design, expected, design))
 
 

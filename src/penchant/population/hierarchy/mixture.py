@@ -26,7 +26,7 @@ from penchant.output import (
     format_number,
 )
 from penchant.population.hierarchy.design import read_design
-from penchant.population.hierarchy.fit import FIT, Plan, build_likelihoods
+from penchant.population.hierarchy.fit import FIT, PopulationFitPlan, build_likelihoods
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.hierarchy.result_builder import build_result
 from penchant.population.hierarchy.search import (
@@ -198,7 +198,7 @@ def fit_mixture(
     episodes = as_episodes(data)
     workers = available_threads() if threads is None else threads
     components = [
-        _Component.of(episodes, model, spread, nodes, workers) for model in models.values()
+        _MixtureComponent.of(episodes, model, spread, nodes, workers) for model in models.values()
     ]
     n = len(components[0].plan.likelihoods.subjects)
     if n < FIT.min_subjects:
@@ -236,10 +236,10 @@ def fit_mixture(
     )
 
 
-class _Component:
+class _MixtureComponent:
     """A model of the mixture, with its current population."""
 
-    def __init__(self, plan: Plan, model: Model | None, start: StartingValues) -> None:
+    def __init__(self, plan: PopulationFitPlan, model: Model | None, start: StartingValues) -> None:
         self.plan, self.model, self.start = plan, model, start
         self.optimum: SearchResult | None = None
         self.problem: SearchProblem | None = None
@@ -247,18 +247,24 @@ class _Component:
     @classmethod
     def of(
         cls, episodes: Any, model: Model, spread: str, nodes: int | None, threads: int
-    ) -> _Component:
+    ) -> _MixtureComponent:
         likelihoods, _ = build_likelihoods(episodes, model, None, None, None, threads)
         names, n = likelihoods.coordinates.names, len(likelihoods.subjects)
         design = read_design(names, likelihoods.subjects, None, None, None)
         correlated = spread == "full" and len(names) > 1
         group = np.zeros(n, dtype=np.int64)
-        plan = Plan(likelihoods, design, list(range(len(names))), correlated, group, 1, "ml", nodes)
-        return cls(plan, model, starting_values(likelihoods, plan.structure(plan.differing).design))
+        plan = PopulationFitPlan(
+            likelihoods, design, list(range(len(names))), correlated, group, 1, "ml", nodes
+        )
+        return cls(
+            plan,
+            model,
+            starting_values(likelihoods, plan.random_effects_structure(plan.differing).design),
+        )
 
     def update(self, subject_weights: Vector) -> None:
         """Maximize the population's likelihood with weighted subjects, from the last optimum."""
-        problem = self.plan.problem(self.plan.differing)
+        problem = self.plan.search_problem(self.plan.differing)
         structure = problem.structure._replace(subject_weights=subject_weights)
         self.problem = replace(problem, structure=structure, step_tol=MIXTURE.step_tol)
         start = self.start

@@ -22,7 +22,11 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.inference.predict import PROPOSAL_DF, log_t, quasi_random, random_rotations, whitened
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
-from penchant.population.hierarchy.marginal import MarginalEvaluation, Nodes, Structure
+from penchant.population.hierarchy.marginal import (
+    MarginalEvaluation,
+    QuadratureNodes,
+    RandomEffectsStructure,
+)
 
 # Nodes per dimension of product rules, by number of dimensions: the marginal likelihood of the
 # reference data sets then moves by less than 0.1 log-units with more nodes.
@@ -210,7 +214,7 @@ def _log_normal_density(away: Matrix, factor: Matrix) -> Matrix:
     return np.asarray(-0.5 * squared - level - 0.5 * away.shape[-1] * np.log(2 * np.pi))
 
 
-class Modes(NamedTuple):
+class PosteriorModes(NamedTuple):
     """Modes (n, p), log-posteriors there, informations of the likelihood alone (n, p, p)."""
 
     h: Matrix
@@ -228,7 +232,7 @@ def find_modes(
     *,
     max_steps: int = QUADRATURE.max_mode_steps,
     with_shape_slopes: bool = True,
-) -> Modes:
+) -> PosteriorModes:
     """Maximize log-likelihood plus log N(mean, precision^-1) by damped Fisher scoring.
 
     All subjects at once, each with a step length of its own.
@@ -285,7 +289,7 @@ def find_modes(
         information[moved] = tried.information[up, 0, 0]
         accepted[active] = up
         fraction[active] = np.where(up, 1.0, fraction[active] / 3)
-    return Modes(h, value, information)
+    return PosteriorModes(h, value, information)
 
 
 def starting_points(likelihoods: SubjectLikelihoods) -> Matrix:
@@ -296,7 +300,7 @@ def starting_points(likelihoods: SubjectLikelihoods) -> Matrix:
     """
     coordinates, (centre, sd) = likelihoods.coordinates, likelihoods.typical_range
     n, p, q = len(likelihoods.subjects), len(coordinates), coordinates.n_shape
-    grid = shape_grid(coordinates)
+    grid = shape_parameter_grid(coordinates)
     weights = np.arange(q, p)
     subject_indices = np.repeat(np.arange(n), len(grid))
     h = np.tile(centre, (len(subject_indices), 1))
@@ -318,7 +322,7 @@ def starting_points(likelihoods: SubjectLikelihoods) -> Matrix:
     return np.asarray(modes.h.reshape(n, len(grid), p)[np.arange(n), best])
 
 
-def shape_grid(coordinates: Coordinates) -> Matrix:
+def shape_parameter_grid(coordinates: Coordinates) -> Matrix:
     """Grid over the ranges of the shape parameters, on their links: (n_points, q)."""
     q = coordinates.n_shape
     if not q:
@@ -346,38 +350,42 @@ def _log_normal_kernel(h: Matrix, mean: Matrix, precision: Matrix) -> Vector:
     return np.asarray(-0.5 * np.einsum("na,nab,nb->n", away, precision, away))
 
 
-class Posterior(NamedTuple):
+class NormalPosteriors(NamedTuple):
     """Mean and lower factor of the covariance of each subject's coordinates with spread."""
 
     centre: Matrix
     factor: Matrix
 
-    def replace_subjects(self, which: IntVector, others: Posterior) -> Posterior:
+    def replace_subjects(self, which: IntVector, others: NormalPosteriors) -> NormalPosteriors:
         """Copy with the posteriors of some subjects replaced by their own of others."""
-        made = Posterior(self.centre.copy(), self.factor.copy())
+        made = NormalPosteriors(self.centre.copy(), self.factor.copy())
         made.centre[which], made.factor[which] = others.centre[which], others.factor[which]
         return made
 
 
-def _population_means_and_covariances(s: Structure, x: Vector) -> tuple[Matrix, Matrix]:
+def _population_means_and_covariances(
+    structure: RandomEffectsStructure, x: Vector
+) -> tuple[Matrix, Matrix]:
     """Means (n, p) and covariances (n, r, r) of every subject under the population."""
-    matrices = s.spread.covariance_matrices(x[s.n_beta :])
-    return s.means(x[: s.n_beta]), matrices[s.group]
+    matrices = structure.spread.covariance_matrices(x[structure.n_beta :])
+    return structure.means(x[: structure.n_beta]), matrices[structure.group]
 
 
-def laplace_posterior(
-    likelihoods: SubjectLikelihoods, s: Structure, x: Vector, h: Matrix
-) -> Posterior:
+def laplace_posteriors(
+    likelihoods: SubjectLikelihoods, structure: RandomEffectsStructure, x: Vector, h: Matrix
+) -> NormalPosteriors:
     """Laplace approximation of every posterior: mode, and inverse of the expected information."""
-    means, covariances = _population_means_and_covariances(s, x)
+    means, covariances = _population_means_and_covariances(structure, x)
     h = h.copy()
-    h[:, s.fixed] = means[:, s.fixed]
+    h[:, structure.fixed] = means[:, structure.fixed]
     precision = np.asarray(np.linalg.inv(covariances), dtype=np.float64)
-    if not len(s.random):
-        return Posterior(np.zeros((len(h), 0)), np.zeros((len(h), 0, 0)))
-    found = find_modes(likelihoods, np.arange(len(h)), h, means[:, s.random], precision, s.random)
-    information = found.information[:, s.random][:, :, s.random] + precision
-    return Posterior(found.h[:, s.random], cholesky_of_inverses(information))
+    if not len(structure.random):
+        return NormalPosteriors(np.zeros((len(h), 0)), np.zeros((len(h), 0, 0)))
+    found = find_modes(
+        likelihoods, np.arange(len(h)), h, means[:, structure.random], precision, structure.random
+    )
+    information = found.information[:, structure.random][:, :, structure.random] + precision
+    return NormalPosteriors(found.h[:, structure.random], cholesky_of_inverses(information))
 
 
 def cholesky_of_inverses(
@@ -394,44 +402,46 @@ def cholesky_of_inverses(
     return np.asarray(np.linalg.cholesky(inverse) / scale[:, :, None], dtype=np.float64)
 
 
-def build_nodes(
+def build_quadrature_nodes(
     likelihoods: SubjectLikelihoods,
-    s: Structure,
+    structure: RandomEffectsStructure,
     rule: QuadratureRule,
     x: Vector,
-    posterior: Posterior,
+    posterior: NormalPosteriors,
     subject_indices: IntVector,
     *,
     on_fixed: bool = True,
-) -> Nodes:
+) -> QuadratureNodes:
     """Place nodes of some subjects about their posteriors, and evaluate the likelihood there.
 
     Derivatives in coordinates without spread are 0 unless `on_fixed`: they are needed only where F
     is evaluated away from x.
     """
-    means, covariances = _population_means_and_covariances(s, x)
+    means, covariances = _population_means_and_covariances(structure, x)
     means, covariances = means[subject_indices], covariances[subject_indices]
-    own = Posterior(posterior.centre[subject_indices], posterior.factor[subject_indices])
+    own = NormalPosteriors(posterior.centre[subject_indices], posterior.factor[subject_indices])
     if rule.uses_draws:
         points, weights = _place_importance_draws(
-            likelihoods, s, rule, subject_indices, own, means, covariances
+            likelihoods, structure, rule, subject_indices, own, means, covariances
         )
     else:
         points, weights = rule.product_nodes(*own)
     h = np.empty((*points.shape[:3], means.shape[1]))
-    h[..., s.random] = points
-    h[..., s.fixed] = means[:, None, None, s.fixed]
+    h[..., structure.random] = points
+    h[..., structure.fixed] = means[:, None, None, structure.fixed]
     n, n_nodes = len(subject_indices), rule.n_nodes
-    f = len(s.fixed)
+    f = len(structure.fixed)
     gradient, information = np.zeros((n, n_nodes, f)), np.zeros((n, n_nodes, f, f))
     if f and on_fixed:
         q = likelihoods.coordinates.n_shape
         found = likelihoods.derivatives(
-            subject_indices, h, with_shape_slopes=bool((s.fixed < q).any())
+            subject_indices, h, with_shape_slopes=bool((structure.fixed < q).any())
         )
         value = found.value
-        gradient[:] = found.gradient[..., s.fixed].reshape(n, n_nodes, f)
-        information[:] = found.information[..., s.fixed, :][..., s.fixed].reshape(n, n_nodes, f, f)
+        gradient[:] = found.gradient[..., structure.fixed].reshape(n, n_nodes, f)
+        information[:] = found.information[..., structure.fixed, :][..., structure.fixed].reshape(
+            n, n_nodes, f, f
+        )
     else:
         value = likelihoods.log_likelihoods(subject_indices, h)
     # Utilities overflow far out, where the likelihood is 0 anyway: one NaN there would spoil the
@@ -442,10 +452,10 @@ def build_nodes(
     overflowed |= ~np.isfinite(gradient).all(axis=2)
     gradient[overflowed], information[overflowed] = 0.0, 0.0
     value = np.where(overflowed.reshape(value.shape), -np.inf, value)
-    return Nodes(
-        points.reshape(n, n_nodes, len(s.random)),
+    return QuadratureNodes(
+        points.reshape(n, n_nodes, len(structure.random)),
         (value + weights).reshape(n, n_nodes),
-        means[:, s.fixed].copy(),
+        means[:, structure.fixed].copy(),
         gradient,
         information,
     )
@@ -453,10 +463,10 @@ def build_nodes(
 
 def _place_importance_draws(
     likelihoods: SubjectLikelihoods,
-    s: Structure,
+    structure: RandomEffectsStructure,
     rule: QuadratureRule,
     subject_indices: IntVector,
-    own: Posterior,
+    own: NormalPosteriors,
     means: Matrix,
     covariances: Matrix,
 ) -> tuple[Matrix, Matrix]:
@@ -464,7 +474,7 @@ def _place_importance_draws(
     q, n = rule.n_shape, len(subject_indices)
     shape_points, weights = rule.shape_nodes(*own)
     n_psi = shape_points.shape[1]
-    mean = means[:, s.random]
+    mean = means[:, structure.random]
     # Weights are drawn given each shape node, so that the prior there must be the conditional one.
     regression = np.zeros((n, mean.shape[1] - q, q))
     conditional = covariances[:, q:, q:]
@@ -477,8 +487,8 @@ def _place_importance_draws(
         "nab,nkb->nka", regression, shape_points - mean[:, None, :q]
     )
     h = np.repeat(means[:, None], n_psi, axis=1)
-    h[:, :, s.random[:q]] = shape_points
-    h[:, :, s.random[q:]] = own.centre[:, None, q:] + np.einsum(
+    h[:, :, structure.random[:q]] = shape_points
+    h[:, :, structure.random[q:]] = own.centre[:, None, q:] + np.einsum(
         "nab,kb->nka", own.factor[:, q:, :q], rule.z[:, 0, :q]
     )
     pairs = n * n_psi
@@ -489,13 +499,13 @@ def _place_importance_draws(
         h.reshape(pairs, -1),
         conditional_mean.reshape(pairs, -1),
         precision,
-        s.random[q:],
+        structure.random[q:],
         max_steps=15,  # importance weights correct an inexact mode: it only costs efficiency
         with_shape_slopes=False,
     )
-    information = modes.information[:, s.random[q:]][:, :, s.random[q:]] + precision
+    information = modes.information[:, structure.random[q:]][:, :, structure.random[q:]] + precision
     d = conditional_mean.shape[2]
-    mode = modes.h[:, s.random[q:]].reshape(n, n_psi, d)
+    mode = modes.h[:, structure.random[q:]].reshape(n, n_psi, d)
     factor = cholesky_of_inverses(information).reshape(n, n_psi, d, d)
     population_factor = np.repeat(np.linalg.cholesky(conditional)[:, None], n_psi, axis=1)
     rotations = random_rotations(len(likelihoods.subjects), d)[subject_indices]
@@ -509,17 +519,20 @@ def _place_importance_draws(
 
 
 def updated_posterior(
-    evaluation: MarginalEvaluation, s: Structure, x: Vector, before: Posterior
-) -> Posterior:
+    evaluation: MarginalEvaluation,
+    structure: RandomEffectsStructure,
+    x: Vector,
+    before: NormalPosteriors,
+) -> NormalPosteriors:
     """Posterior means and covariances of subjects, estimated from their nodes.
 
     Variances change at most by factors 0.2 and 9 at a time: nodes that are far too wide or too
     narrow estimate them badly.
     """
-    r = len(s.random)
+    r = len(structure.random)
     if not r:
         return before
-    means = s.means(x[: s.n_beta])[:, s.random] + evaluation.means[:, :r]
+    means = structure.means(x[: structure.n_beta])[:, structure.random] + evaluation.means[:, :r]
     covariances = evaluation.covariances[:, :r, :r]
     inverse = np.linalg.inv(before.factor)
     relative = inverse @ covariances @ np.swapaxes(inverse, 1, 2)
@@ -527,10 +540,10 @@ def updated_posterior(
     inside = np.clip(values, 0.2, 9.0)
     limited = (vectors * inside[:, None, :]) @ np.swapaxes(vectors, 1, 2)
     covariances = before.factor @ limited @ np.swapaxes(before.factor, 1, 2)
-    return Posterior(means, np.linalg.cholesky(covariances))
+    return NormalPosteriors(means, np.linalg.cholesky(covariances))
 
 
-def posterior_shift(new: Posterior, old: Posterior) -> Vector:
+def posterior_shift(new: NormalPosteriors, old: NormalPosteriors) -> Vector:
     """Largest move of each posterior in its standard deviations, or change of log width."""
     if not new.centre.shape[1]:
         return np.zeros(len(new.centre))

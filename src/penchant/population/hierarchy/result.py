@@ -31,7 +31,7 @@ from penchant.population.hierarchy import inferences
 from penchant.population.hierarchy.contrasts import (
     Comparison,
     Contrast,
-    compare_fits,
+    compare_population_fits,
     level_contrast,
 )
 from penchant.population.hierarchy.sampling import PopulationSample, sample_posterior
@@ -234,7 +234,7 @@ class PopulationFit(FrameExport):
         if self.source is None:
             if covariates or level != 0.95:
                 raise self._missing_data_error("parameters_at")
-            return tuple(ParameterEstimate(*row) for row in self._document.parameters)
+            return tuple(ParameterEstimate(*row) for row in self._saved_document.parameters)
         found = []
         half = t_isf((1 - level) / 2, self.degrees_of_freedom.min())
         for label, base, rows in self._design_rows(covariates):
@@ -262,7 +262,7 @@ class PopulationFit(FrameExport):
             if level != 0.95:
                 raise self._missing_data_error("group_parameters")
             found: dict[tuple[str, Any], tuple[ParameterEstimate, ...]] = {}
-            for row in self._document.groups:
+            for row in self._saved_document.groups:
                 numbers = row.estimate, row.standard_error, row.low, row.high
                 own = found.get((row.factor, row.level), ())
                 found[row.factor, row.level] = (*own, ParameterEstimate(row.name, *numbers))
@@ -285,14 +285,18 @@ class PopulationFit(FrameExport):
         given = dict(covariates)
         if within is None:
             return [
-                ("", self.source.likelihoods.coordinates, self.source.design.person_rows(given))
+                (
+                    "",
+                    self.source.likelihoods.coordinates,
+                    self.source.design.person_design_matrix(given),
+                )
             ]
         chosen = range(len(within.labels))
         if within.name in given:
             chosen = range(
                 within.index(given[within.name]), within.index(given.pop(within.name)) + 1
             )
-        rows = self.source.design.person_rows(given)
+        rows = self.source.design.person_design_matrix(given)
         return [(f"[{within.labels[c]}]", within.base, within.maps[c] @ rows) for c in chosen]
 
     def spreads(self, level: float = 0.95) -> tuple[Sd, ...]:
@@ -306,7 +310,7 @@ class PopulationFit(FrameExport):
         if self.source is None:
             if level != 0.95:
                 raise self._missing_data_error("spreads")
-            return self._document.spreads
+            return self._saved_document.spreads
         if level == 0.95:
             return self._spreads_with_limits(self.sd_limits)
         own = self.source.problem, self.source.optimum, self._spread_errors
@@ -314,8 +318,8 @@ class PopulationFit(FrameExport):
 
     def _spreads_with_limits(self, limits: Matrix) -> tuple[Sd, ...]:
         assert self.source is not None
-        s = self.source.optimum.marginal.structure
-        matrices = s.spread.covariance_matrices(self.source.optimum.x[s.n_beta :])
+        structure = self.source.optimum.marginal.structure
+        matrices = structure.spread.covariance_matrices(self.source.optimum.x[structure.n_beta :])
         return tuple(
             Sd(
                 self.parameter_names[a],
@@ -324,7 +328,7 @@ class PopulationFit(FrameExport):
                 *map(float, limits[g, c]),
             )
             for g, label in enumerate(self.source.group_labels or (None,))
-            for c, a in enumerate(s.random)
+            for c, a in enumerate(structure.random)
         )
 
     def _summary_sds(self, level: float) -> tuple[Sd, ...]:
@@ -344,8 +348,8 @@ class PopulationFit(FrameExport):
         check_level(level)
         if self.source is None:
             raise self._missing_data_error("correlation_interval")
-        s, errors = self.source.optimum.marginal.structure, self._spread_errors.z[0]
-        random = [self.parameter_names[a] for a in s.random]
+        structure, errors = self.source.optimum.marginal.structure, self._spread_errors.z[0]
+        random = [self.parameter_names[a] for a in structure.random]
         for name in (one, other):
             if name not in random:
                 raise DataError(
@@ -353,7 +357,7 @@ class PopulationFit(FrameExport):
                     f"they are {', '.join(random)}. Name two of these."
                 )
         a, b = random.index(one), random.index(other)
-        r = self._matrix_of_first_group(self.correlations)[s.random[a], s.random[b]]
+        r = self._matrix_of_first_group(self.correlations)[structure.random[a], structure.random[b]]
         half = inferences.normal_half_width(level) * errors[a, b]
         z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))  # arctanh(+-1) is infinite
         return float(np.tanh(z - half)), float(np.tanh(z + half))
@@ -362,7 +366,7 @@ class PopulationFit(FrameExport):
     def _spread_errors(self) -> inferences.SpreadErrors:
         assert self.source is not None
         found = self.source.optimum
-        return inferences.spread_errors(found, inferences.parameter_covariances(found, 1))
+        return inferences.spread_standard_errors(found, inferences.parameter_covariances(found, 1))
 
     def _matrix_of_first_group(self, matrices: Any) -> Matrix:
         return next(iter(matrices.values())) if isinstance(matrices, Mapping) else matrices
@@ -386,13 +390,13 @@ class PopulationFit(FrameExport):
 
         Both are compared at their maximum likelihood, whichever estimator they are of.
         """
-        return compare_fits(self, other)
+        return compare_population_fits(self, other)
 
     @cached_property
     def maximum_log_likelihood(self) -> float:
         """Log-likelihood at its own maximum, where REML was asked for."""
         if self.source is None:
-            return self._document.maximum_log_likelihood
+            return self._saved_document.maximum_log_likelihood
         if self.estimator == "ml":
             return self.log_likelihood
         return inferences.maximum_log_likelihood(self.source.optimum)
@@ -407,9 +411,9 @@ class PopulationFit(FrameExport):
         if self.source is None:
             if covariates:
                 raise self._missing_data_error("prior_for")
-            if self._document.prior is None:
+            if self._saved_document.prior is None:
                 raise self._missing_data_error("prior_for")
-            return self._document.prior
+            return self._saved_document.prior
         rows = self._design_rows(covariates)
         if len(rows) > 1:
             assert self.source.conditions is not None
@@ -418,7 +422,7 @@ class PopulationFit(FrameExport):
                 f"prior_for must say which condition; got none. Give prior_for({name}=...)."
             )
         label, base, row = rows[0]
-        every = self.source.described_spread
+        every = self.source.descriptive_covariances
         labels = self.source.group_labels
         chosen = [labels.index(v) for v in covariates.values() if v in labels]
         matrix = every[chosen[0]] if chosen else every.mean(axis=0)
@@ -532,8 +536,8 @@ class PopulationFit(FrameExport):
         notes = [self.message] if self.message else []
         scales = ", ".join(f"{n} {link}" for n, link in self.links.items())
         notes.append(f"Coefficients and standard deviations are on link scales: {scales}.")
-        notes += self._typical_words(level)
-        notes += self._correlation_words(level)
+        notes += self._typical_person_sentences(level)
+        notes += self._correlation_sentences(level)
         if len(groups) > 1:
             notes += [
                 f"Standard deviations of {g}: "
@@ -543,21 +547,21 @@ class PopulationFit(FrameExport):
                 + "."
                 for g in groups
             ]
-        notes += self._shrunken_words()
+        notes += self._reliability_sentences()
         notes += self.notes
         caption = f"Population: {self.model_words}"
         return Table(caption, tuple(facts), tuple(header), tuple(rows), tuple(notes))
 
-    def _typical_words(self, level: float) -> list[str]:
+    def _typical_person_sentences(self, level: float) -> list[str]:
         """The typical person, and one of every group."""
         if self.source is None and level != 0.95:
             return []
         whose = {"Typical person": self.parameters_at(level)}
         for (factor, label), own in self.group_parameters(level).items():
             whose[f"{factor} {label}"] = own
-        return [f"{who}: {_in_brackets(own)}." for who, own in whose.items()]
+        return [f"{who}: {_format_with_intervals(own)}." for who, own in whose.items()]
 
-    def _correlation_words(self, level: float) -> list[str]:
+    def _correlation_sentences(self, level: float) -> list[str]:
         found, without = [], False
         for one, other, r, low, high in self._correlation_rows(level):
             without |= bool(np.isnan(low))
@@ -569,19 +573,19 @@ class PopulationFit(FrameExport):
     def _correlation_rows(self, level: float) -> list[CorrelationRow]:
         """Pairs of parameters with their correlation between people and its interval."""
         if self.source is None:
-            return list(self._document.correlated) if level == 0.95 else []
-        s = self.source.optimum.marginal.structure
-        if not s.spread.correlated or s.spread.n_groups > 1:
+            return list(self._saved_document.correlated) if level == 0.95 else []
+        structure = self.source.optimum.marginal.structure
+        if not structure.spread.correlated or structure.spread.n_groups > 1:
             return []
         found = []
-        for i, a in enumerate(s.random):
-            for b in s.random[:i]:
+        for i, a in enumerate(structure.random):
+            for b in structure.random[:i]:
                 one, other = self.parameter_names[b], self.parameter_names[a]
                 r = float(self._matrix_of_first_group(self.correlations)[a, b])
                 found.append((one, other, r, *self.correlation_interval(one, other, level)))
         return found
 
-    def _shrunken_words(self) -> list[str]:
+    def _reliability_sentences(self) -> list[str]:
         if not self.reliability:
             return []
         each = ", ".join(f"{name} {value:.2f}" for name, value in self.reliability.items())
@@ -629,11 +633,11 @@ class PopulationFit(FrameExport):
             "high": ends[:, 1].tolist(),
             "t": statistic.tolist(),
             "degrees_of_freedom": self.degrees_of_freedom.tolist(),
-            "link": [self._link_of(name) for name in self.names],
+            "link": [self._link_of_parameter(name) for name in self.names],
             "status": [self.status] * len(self.names),
         }
 
-    def _link_of(self, name: str) -> str:
+    def _link_of_parameter(self, name: str) -> str:
         own = [p for p in self.parameter_names if name == p or name.startswith(p + ":")]
         return self.links[max(own, key=len)]
 
@@ -668,7 +672,7 @@ class PopulationFit(FrameExport):
     def _is_within_subjects(self) -> bool:
         """Whether there are conditions within subjects, so that no single prior is the fit's."""
         if self.source is None:
-            return self._document.prior is None
+            return self._saved_document.prior is None
         return self.source.conditions is not None
 
     @classmethod
@@ -683,13 +687,13 @@ class PopulationFit(FrameExport):
         return cls(**own, model_words=read.model, document=read)
 
     @property
-    def _document(self) -> PopulationDocument:
+    def _saved_document(self) -> PopulationDocument:
         """What was read, of a fit without its data."""
         assert self.document is not None
         return self.document
 
 
-def _in_brackets(parameters: Sequence[ParameterEstimate]) -> str:
+def _format_with_intervals(parameters: Sequence[ParameterEstimate]) -> str:
     """Estimates with their intervals."""
     return ", ".join(
         f"{p.name} {format_number(p.estimate, 4)} [{format_number(p.low, 4)}, "

@@ -41,7 +41,7 @@ class DiagnosisOptions:
 DIAGNOSIS = DiagnosisOptions()
 
 
-def correlations_of(matrices: Matrix) -> Matrix:
+def correlation_matrices(matrices: Matrix) -> Matrix:
     """Correlation matrix of every group's covariance; 0 where a parameter has no spread."""
     sd = np.sqrt(np.einsum("gaa->ga", matrices))
     unit = sd[:, :, None] * sd[:, None, :]
@@ -64,7 +64,7 @@ STATUS_ORDER = (
 )
 
 
-def gravest_status(statuses: Mapping[str, str]) -> str:
+def most_severe_status(statuses: Mapping[str, str]) -> str:
     """The gravest of several statuses; "converged" if there is none."""
     for kind in STATUS_ORDER:
         for name in statuses:
@@ -73,7 +73,7 @@ def gravest_status(statuses: Mapping[str, str]) -> str:
     return "converged"
 
 
-def diagnose(
+def diagnose_fit(
     source: PopulationSource,
     errors: inferences.ParameterCovariances,
     matrices: Matrix,
@@ -82,17 +82,17 @@ def diagnose(
 ) -> dict[str, str]:
     """Find statuses that hold of a fit, each with a sentence about it."""
     optimum, likelihoods = source.optimum, source.likelihoods
-    s = optimum.marginal.structure
+    structure = optimum.marginal.structure
     names = likelihoods.coordinates.names
     statuses: dict[str, str] = {}
     sentences = _unidentified_sentences(source, errors)
     if sentences:
         statuses["mean not identified"] = " ".join(sentences)
-    correlations = correlations_of(matrices)
-    for i, a in enumerate(s.random):
-        for b in s.random[:i]:
+    correlations = correlation_matrices(matrices)
+    for i, a in enumerate(structure.random):
+        for b in structure.random[:i]:
             if (
-                s.spread.correlated
+                structure.spread.correlated
                 and np.abs(correlations[:, a, b]).max() > DIAGNOSIS.boundary_correlation
             ):
                 r = correlations[np.abs(correlations[:, a, b]).argmax(), a, b]
@@ -102,7 +102,7 @@ def diagnose(
                     "one of them has no spread of its own. Use spread='diagonal' if that is "
                     "not meant."
                 )
-    for c, a in enumerate(s.random):
+    for c, a in enumerate(structure.random):
         if reliability[names[a]] < DIAGNOSIS.min_reliability:
             low, high = sd_limits[0, c]
             if low < 0.05 * high:  # 0 is as plausible as the estimate
@@ -115,11 +115,11 @@ def diagnose(
     shift = np.abs(optimum.evaluation.scores @ errors.model) / np.sqrt(
         np.maximum(np.diag(errors.model), 1e-300)
     )
-    shift[:, s.n_beta :] /= DIAGNOSIS.max_spread_influence
+    shift[:, structure.n_beta :] /= DIAGNOSIS.max_spread_influence
     worst, what = (int(v) for v in np.unravel_index(int(shift.argmax()), shift.shape))
     if shift[worst, what] > DIAGNOSIS.max_mean_influence:
         moved, limit = "a spread", DIAGNOSIS.max_spread_influence
-        if what < s.n_beta:
+        if what < structure.n_beta:
             moved, limit = source.design.names[what], DIAGNOSIS.max_mean_influence
         statuses["one subject decides"] = (
             f"Without subject {likelihoods.subjects[worst]} {moved} would move by more than "
@@ -147,16 +147,18 @@ def _unidentified_sentences(
 ) -> list[str]:
     """Sentences on coefficients without a finite estimate, each with a remedy."""
     optimum = source.optimum
-    s = optimum.marginal.structure
+    structure = optimum.marginal.structure
     names, coordinates = source.design.names, source.likelihoods.coordinates
     centre, sd = source.likelihoods.typical_range
     unidentified = [
         names[a] for a in np.flatnonzero(inferences.unidentified_coefficients(optimum, errors))
     ]
-    coordinate_of = np.abs(s.design).sum(axis=0).argmax(axis=0)
-    distances = np.abs(s.means(optimum.x[: s.n_beta]) - centre)
+    coordinate_of = np.abs(structure.design).sum(axis=0).argmax(axis=0)
+    distances = np.abs(structure.means(optimum.x[: structure.n_beta]) - centre)
     far = np.asarray((distances > DIAGNOSIS.max_mean_distance * sd).any(axis=0))
-    size = np.abs(s.design).max(axis=(0, 1)) * np.sqrt(np.diag(errors.model)[: s.n_beta])
+    size = np.abs(structure.design).max(axis=(0, 1)) * np.sqrt(
+        np.diag(errors.model)[: structure.n_beta]
+    )
     wide = (size > DIAGNOSIS.max_standard_error * sd[coordinate_of]) | (
         far[coordinate_of] & np.isin(names, coordinates.names)
     )
@@ -220,7 +222,7 @@ def _bonus_note(fit: PopulationFit, model: Model | None) -> tuple[str, ...]:
 CODING = "A parameter's own coefficient is that of"
 
 
-def coding_note(design: Design) -> str:
+def categorical_coding_note(design: Design) -> str:
     """Note that says how coefficients of covariates are coded."""
     first = [f"{v.name} {v.levels[0]}" for v in design.variables.values() if v.levels]
     centred = [f"the mean {v.name}" for v in design.variables.values() if not v.levels]
@@ -236,10 +238,12 @@ def build_result(
 ) -> PopulationFit:
     """Build the result of a search that has ended, with statuses of `status` and its own."""
     optimum, likelihoods = source.optimum, source.likelihoods
-    s = optimum.marginal.structure
-    n, p = s.design.shape[:2]
+    structure = optimum.marginal.structure
+    n, p = structure.design.shape[:2]
     names = likelihoods.coordinates.names
-    columns = np.array([int((np.abs(s.design[:, a]).sum(axis=0) > 0).sum()) for a in range(p)])
+    columns = np.array(
+        [int((np.abs(structure.design[:, a]).sum(axis=0) > 0).sum()) for a in range(p)]
+    )
     errors = inferences.parameter_covariances(optimum, int(columns.max()))
     coefficient_covariance = errors.robust if source.covariance_kind == "robust" else errors.model
     posteriors = inferences.subject_posteriors(optimum, errors.model)
@@ -249,18 +253,18 @@ def build_result(
         )
         described = inferences.subject_posteriors(source.descriptive, descriptive_errors.model)
         posteriors = posteriors._replace(mean=described.mean, covariance=described.covariance)
-    own = s.spread.covariance_matrices(optimum.x[s.n_beta :])
-    matrices = np.zeros((s.spread.n_groups, p, p))
-    matrices[:, s.random[:, None], s.random[None]] = own
+    own = structure.spread.covariance_matrices(optimum.x[structure.n_beta :])
+    matrices = np.zeros((structure.spread.n_groups, p, p))
+    matrices[:, structure.random[:, None], structure.random[None]] = own
     shares = _reliability(optimum, matrices)
-    reliability = {names[a]: float(shares[c]) for c, a in enumerate(s.random)}
+    reliability = {names[a]: float(shares[c]) for c, a in enumerate(structure.random)}
     statuses = dict(status)
     limits = inferences.sd_limits(
-        source.problem, optimum, inferences.spread_errors(optimum, errors), 0.95
+        source.problem, optimum, inferences.spread_standard_errors(optimum, errors), 0.95
     )
-    statuses |= diagnose(source, errors, matrices, limits, reliability)
+    statuses |= diagnose_fit(source, errors, matrices, limits, reliability)
     coefficient_names = source.design.names
-    covariance = coefficient_covariance[: s.n_beta, : s.n_beta].copy()
+    covariance = coefficient_covariance[: structure.n_beta, : structure.n_beta].copy()
     unidentified = np.flatnonzero(inferences.unidentified_coefficients(optimum, errors))
     covariance[unidentified, unidentified] = np.inf  # not a large number: nothing is known
     message = " ".join(statuses.values())
@@ -272,17 +276,17 @@ def build_result(
             "weak prior keeps from vanishing (spread_prior='gamma')."
         )
     if source.design.variables:
-        explained.append(coding_note(source.design))
+        explained.append(categorical_coding_note(source.design))
     fit = PopulationFit(
-        status=gravest_status(statuses),
+        status=most_severe_status(statuses),
         message=message,
         names=coefficient_names,
-        coefficients=optimum.x[: s.n_beta].copy(),
+        coefficients=optimum.x[: structure.n_beta].copy(),
         covariance=covariance,
         parameter_names=names,
         links=likelihoods.coordinates.links,
         spread=_matrices_by_group(matrices, source.group_labels),
-        correlations=_matrices_by_group(correlations_of(matrices), source.group_labels),
+        correlations=_matrices_by_group(correlation_matrices(matrices), source.group_labels),
         reliability=reliability,
         log_likelihood=optimum.evaluation.value,
         n_parameters=len(inferences.free_parameter_indices(optimum)),
@@ -304,10 +308,10 @@ def build_result(
 
 def _reliability(optimum: SearchResult, matrices: Matrix) -> Vector:
     """1 - mean posterior variance / variance between people, of each coordinate with spread."""
-    s = optimum.marginal.structure
-    r = len(s.random)
+    structure = optimum.marginal.structure
+    r = len(structure.random)
     variance = np.einsum("naa->na", optimum.evaluation.covariances[:, :r, :r])
-    between = np.einsum("gaa->ga", matrices)[:, s.random][s.group]
+    between = np.einsum("gaa->ga", matrices)[:, structure.random][structure.group]
     return np.asarray(1.0 - (variance / between).mean(axis=0))
 
 

@@ -24,7 +24,7 @@ from penchant.errors import DataError
 from penchant.inference.predict import PROPOSAL_DF
 from penchant.output import Backend, Columns, Result, make_frame
 from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
-from penchant.population.hierarchy.marginal import MarginalLikelihood, Structure
+from penchant.population.hierarchy.marginal import MarginalLikelihood, RandomEffectsStructure
 from penchant.population.hierarchy.quadrature import cholesky_of_inverses
 from penchant.population.hierarchy.search import SearchResult
 from penchant.population.hierarchy.source import PopulationSource
@@ -73,10 +73,10 @@ class LogPosterior:
     @classmethod
     def of(cls, optimum: SearchResult, likelihoods: SubjectLikelihoods) -> LogPosterior:
         """Log-posterior about the optimum of a search."""
-        s = optimum.marginal.structure
-        on_own = [likelihoods.coordinates.each[a].link.name == "identity" for a in s.random]
-        unit = np.where(on_own, likelihoods.typical_range.sd[s.random] / 2, 1.0)
-        return cls(optimum.marginal, SpreadPrior(HALF_T_SCALE * unit, s.spread.correlated))
+        structure = optimum.marginal.structure
+        on_own = [likelihoods.coordinates.each[a].link.name == "identity" for a in structure.random]
+        unit = np.where(on_own, likelihoods.typical_range.sd[structure.random] / 2, 1.0)
+        return cls(optimum.marginal, SpreadPrior(HALF_T_SCALE * unit, structure.spread.correlated))
 
     def log_prior(self, x: Vector) -> float:
         """Log-prior of the spreads of all groups."""
@@ -84,8 +84,10 @@ class LogPosterior:
 
     def log_priors(self, xs: Matrix) -> Vector:
         """Log-priors at many parameter vectors."""
-        s = self.marginal.structure
-        blocks = xs[:, s.n_beta :].reshape(len(xs), s.spread.n_groups, s.spread.n_per_group)
+        structure = self.marginal.structure
+        blocks = xs[:, structure.n_beta :].reshape(
+            len(xs), structure.spread.n_groups, structure.spread.n_per_group
+        )
         return np.asarray(self.prior(blocks).sum(axis=1))
 
     def log_posterior(self, x: Vector) -> float:
@@ -94,8 +96,8 @@ class LogPosterior:
 
     def log_posteriors(self, xs: Matrix) -> Vector:
         """Log-posteriors at many parameter vectors; -inf where the prior has no mass."""
-        s = self.marginal.structure
-        if not len(s.random):
+        structure = self.marginal.structure
+        if not len(structure.random):
             return np.array([self.log_posterior(x) for x in xs])
         has_prior_mass = self.has_prior_mass(xs)
         log_posterior = np.full(len(xs), -np.inf)
@@ -106,16 +108,20 @@ class LogPosterior:
 
     def has_prior_mass(self, xs: Matrix) -> BoolVector:
         """Whether the spread parameters are within the range of floating-point numbers."""
-        s = self.marginal.structure
-        blocks = xs[:, s.n_beta :].reshape(len(xs), s.spread.n_groups, s.spread.n_per_group)
+        structure = self.marginal.structure
+        blocks = xs[:, structure.n_beta :].reshape(
+            len(xs), structure.spread.n_groups, structure.spread.n_per_group
+        )
         r = len(self.prior.scales)
         away = np.abs(blocks[..., :r] - np.log(self.prior.scales)).max(axis=(1, 2))
         steep = np.abs(blocks[..., r:]).max(axis=(1, 2), initial=0.0)
         return np.asarray((away < MAX_LOG_SD_DISTANCE) & (steep < np.exp(MAX_LOG_SD_DISTANCE / 2)))
 
-    def prior_derivatives(self, s: Structure, x: Vector) -> tuple[float, Vector, Matrix]:
+    def prior_derivatives(
+        self, structure: RandomEffectsStructure, x: Vector
+    ) -> tuple[float, Vector, Matrix]:
         """Log-prior with gradient and Hessian, by differences in the spread's parameters."""
-        size, first = len(x), s.n_beta
+        size, first = len(x), structure.n_beta
         gradient, hessian = np.zeros(size), np.zeros((size, size))
         step = 1e-4  # second differences: truncation and rounding errors are both about 1e-8
         steps = step * np.eye(size)[first:]
@@ -241,10 +247,10 @@ def sample_posterior(
     assert source is not None  # `PopulationFit.sample` has refused fits without their data
     target = LogPosterior.of(source.descriptive, source.likelihoods)
     mode, information = target.mode_and_information(source.descriptive.x.copy())
-    names, convert = _reported_quantities(fit, source)
+    names, convert_draws = _reported_quantities(fit, source)
     if method == "nuts":
         x = _draw_by_nuts(target, mode, information, n, rng)
-        return PopulationSample(names, convert(x), method, float("nan"), float(n))
+        return PopulationSample(names, convert_draws(x), method, float("nan"), float(n))
     # A floor under the information: in unidentified directions the proposal would be infinitely
     # wide, and every draw from it worthless.
     min_information = np.full(len(mode), 0.1)
@@ -261,38 +267,40 @@ def sample_posterior(
     share = np.exp(smoothed - smoothed.max())
     share /= share.sum()
     chosen = rng.choice(n, size=n, p=share)
-    return PopulationSample(names, convert(x[chosen]), method, k, float(1 / (share**2).sum()))
+    return PopulationSample(names, convert_draws(x[chosen]), method, k, float(1 / (share**2).sum()))
 
 
 def _reported_quantities(
     fit: PopulationFit, source: PopulationSource
 ) -> tuple[tuple[str, ...], Callable[[Matrix], Matrix]]:
     """Names of reported quantities, and a function that computes them from parameters."""
-    s = source.descriptive.marginal.structure
-    own = [fit.parameter_names[a] for a in s.random]
+    structure = source.descriptive.marginal.structure
+    own = [fit.parameter_names[a] for a in structure.random]
     groups = source.group_labels or ("",)
     names = list(fit.names)
     for label in groups:
         of = f" of {label}" if label != "" else ""
         names += [f"sd {name}{of}" for name in own]
-        if s.spread.correlated:
-            names += [f"correlation {own[b]}, {own[a]}{of}" for a, b in s.spread.lower_indices]
+        if structure.spread.correlated:
+            names += [
+                f"correlation {own[b]}, {own[a]}{of}" for a, b in structure.spread.lower_indices
+            ]
 
-    def convert(x: Matrix) -> Matrix:
-        parts = [x[:, : s.n_beta]]
-        every = s.spread.covariance_matrices(x[:, s.n_beta :])
-        for g in range(s.spread.n_groups):
+    def convert_draws(x: Matrix) -> Matrix:
+        parts = [x[:, : structure.n_beta]]
+        every = structure.spread.covariance_matrices(x[:, structure.n_beta :])
+        for g in range(structure.spread.n_groups):
             own = every[:, g]
             sd = np.sqrt(np.einsum("xaa->xa", own))
             parts.append(sd)
-            if s.spread.correlated:
+            if structure.spread.correlated:
                 parts += [
                     (own[:, a, b] / (sd[:, a] * sd[:, b]))[:, None]
-                    for a, b in s.spread.lower_indices
+                    for a, b in structure.spread.lower_indices
                 ]
         return np.concatenate(parts, axis=1)
 
-    return tuple(names), convert
+    return tuple(names), convert_draws
 
 
 def smoothed_weights_and_pareto_k(log_weights: Vector) -> tuple[Vector, float]:

@@ -20,15 +20,15 @@ from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.marginal import (
     MarginalEvaluation,
     MarginalLikelihood,
-    Structure,
+    RandomEffectsStructure,
 )
 from penchant.population.hierarchy.quadrature import (
     QUADRATURE,
-    Posterior,
+    NormalPosteriors,
     QuadratureRule,
-    build_nodes,
+    build_quadrature_nodes,
     find_modes,
-    laplace_posterior,
+    laplace_posteriors,
     posterior_shift,
     starting_points,
     updated_posterior,
@@ -41,7 +41,7 @@ from penchant.population.hierarchy.trust_region import (
     maximize_on_nodes,
     modified_newton_step,
     parameter_bounds,
-    standard_errors_from,
+    standard_errors_from_information,
     vanishing_spreads,
 )
 
@@ -93,7 +93,7 @@ class SearchProblem:
     """
 
     likelihoods: SubjectLikelihoods
-    structure: Structure
+    structure: RandomEffectsStructure
     k: int
     restricted: bool
     n_draws: int = QUADRATURE.n_draws
@@ -117,12 +117,14 @@ class SearchProblem:
         n_weights = len(self.structure.random) - self.n_shape
         return QuadratureRule.of(self.n_shape, n_weights, k, self.n_draws, self.extra_shape_nodes)
 
-    def marginal_about(
-        self, x: Vector, posterior: Posterior, k: int | None = None
+    def marginal_around(
+        self, x: Vector, posterior: NormalPosteriors, k: int | None = None
     ) -> MarginalLikelihood:
         """Marginal likelihood on nodes about everybody's posterior under parameters x."""
         rule, everyone = self.quadrature_rule(k or self.k), np.arange(len(self.structure.design))
-        nodes = build_nodes(self.likelihoods, self.structure, rule, x, posterior, everyone)
+        nodes = build_quadrature_nodes(
+            self.likelihoods, self.structure, rule, x, posterior, everyone
+        )
         return MarginalLikelihood(nodes, self.structure)
 
     def with_coarser_rule(self) -> SearchProblem:
@@ -159,7 +161,7 @@ class SearchResult(NamedTuple):
     marginal: MarginalLikelihood
     evaluation: MarginalEvaluation
     information: Matrix
-    posterior: Posterior
+    posterior: NormalPosteriors
     held: BoolVector
     k: int
     n_rounds: int
@@ -188,16 +190,16 @@ class StartingValues(NamedTuple):
     h: Matrix
     information: Matrix
     spread_parameters: Vector | None = None
-    posterior: Posterior | None = None
+    posterior: NormalPosteriors | None = None
 
-    def parameters(self, s: Structure) -> Vector:
+    def parameter_vector(self, structure: RandomEffectsStructure) -> Vector:
         """Parameters of the structure, before any bound."""
         numbers = self.spread_parameters
         if numbers is None:
-            own = self.matrix[np.ix_(s.random, s.random)]
-            if not s.spread.correlated:
+            own = self.matrix[np.ix_(structure.random, structure.random)]
+            if not structure.spread.correlated:
                 own = np.diag(np.diag(own))
-            numbers = s.spread.parametrize(np.stack([own] * s.spread.n_groups))
+            numbers = structure.spread.parametrize(np.stack([own] * structure.spread.n_groups))
         return np.concatenate([self.beta, numbers])
 
 
@@ -242,12 +244,12 @@ def maximize_by_quadrature(
     hold
         Spread parameters that stay as they are (True), for profiles.
     """
-    s = problem.structure
-    log_sd_floors = floors_of_log_sd(s, start.information, problem.likelihoods)
-    x = np.clip(start.parameters(s), *parameter_bounds(s, log_sd_floors))
+    structure = problem.structure
+    log_sd_floors = floors_of_log_sd(structure, start.information, problem.likelihoods)
+    x = np.clip(start.parameter_vector(structure), *parameter_bounds(structure, log_sd_floors))
     held = np.zeros(len(x), dtype=bool)
     if hold is not None:
-        held[s.n_beta :] = hold
+        held[structure.n_beta :] = hold
     if problem.uses_draws:
         return _maximize_by_draws(problem, x, start.h, log_sd_floors, held, start.posterior)
     return _AdaptiveQuadrature(problem, x, start, log_sd_floors, held).run()
@@ -268,9 +270,9 @@ class _AdaptiveQuadrature:
         self.x, self.k, posterior = x, problem.k, start.posterior
         if posterior is None:
             self.k = min(QUADRATURE.rough_nodes, problem.k)
-            posterior = laplace_posterior(problem.likelihoods, problem.structure, x, start.h)
+            posterior = laplace_posteriors(problem.likelihoods, problem.structure, x, start.h)
         self.posterior = posterior
-        self.marginal = problem.marginal_about(x, self.posterior, self.k)
+        self.marginal = problem.marginal_around(x, self.posterior, self.k)
         self.value, self.damping = -np.inf, 1.0
         self.last_step = np.zeros(len(x))
         # Quadrature errors of all subjects add up: what is no loss, and what is rough, grows.
@@ -279,21 +281,23 @@ class _AdaptiveQuadrature:
     def run(self) -> SearchResult:
         """Run rounds until parameters stand still, or a spread vanishes."""
         rough_tol = SEARCH.rough_step_tol * np.sqrt(self.hundreds)
-        converged, s = False, self.problem.structure
+        converged, structure = False, self.problem.structure
         for rounds in range(1, SEARCH.max_rounds + 1):
             best, evaluation, information = self._maximize(max_reml_updates=1)
             # A vanishing spread would take many rounds to reach 0: the search ends, and the caller
             # fits again without that coordinate.
-            if not self.held.any() and vanishing_spreads(s, best, self.log_sd_floors).size:
+            if not self.held.any() and vanishing_spreads(structure, best, self.log_sd_floors).size:
                 self.x = best
                 break
-            errors = standard_errors_from(information, self.held)
+            errors = standard_errors_from_information(information, self.held)
             step_size = float(np.max(np.abs(best - self.x) / errors, initial=0.0))
             iterate = self._damped_step(best, errors, rounds)
             there = evaluation if iterate is best else self.marginal.evaluate(iterate)
-            new = updated_posterior(there, s, iterate, self.posterior)
+            new = updated_posterior(there, structure, iterate, self.posterior)
             shift = posterior_shift(new, self.posterior)
-            if s.fixed.size:  # the expansion in fixed coordinates holds only where it was made
+            if (
+                structure.fixed.size
+            ):  # the expansion in fixed coordinates holds only where it was made
                 shift = np.full(len(shift), np.inf)
             step_tol, shift_tol = self._tolerances(rounds)
             nodes_stay = not (shift > shift_tol).any() or np.isinf(shift).all()
@@ -354,15 +358,19 @@ class _AdaptiveQuadrature:
         # Subjects at the edge of the shift tolerance may take turns for ever.
         return max(step_tol, 50 * problem.step_tol), 5 * problem.shift_tol
 
-    def _recentre(self, iterate: Vector, new: Posterior, moving: IntVector) -> None:
+    def _recentre(self, iterate: Vector, new: NormalPosteriors, moving: IntVector) -> None:
         """Go on at the iterate, with new nodes of moving subjects, unless F is much lower there."""
-        problem, s = self.problem, self.problem.structure
+        problem, structure = self.problem, self.problem.structure
         recentred = self.posterior.replace_subjects(moving, new)
         trial = self.marginal
         if len(moving):
             rule = problem.quadrature_rule(self.k)
-            nodes = build_nodes(problem.likelihoods, s, rule, iterate, recentred, moving)
-            trial = MarginalLikelihood(self.marginal.nodes.replace_subjects(moving, nodes), s)
+            nodes = build_quadrature_nodes(
+                problem.likelihoods, structure, rule, iterate, recentred, moving
+            )
+            trial = MarginalLikelihood(
+                self.marginal.nodes.replace_subjects(moving, nodes), structure
+            )
         value = problem.objective.value(trial, iterate)
         if value >= self.value - SEARCH.max_drop * self.hundreds:
             self.x, self.posterior, self.marginal, self.value = iterate, recentred, trial, value
@@ -371,8 +379,8 @@ class _AdaptiveQuadrature:
         # at the last point, and go on with shorter steps.
         self.damping = 0.3 * self.damping
         evaluation = self.marginal.evaluate(self.x)
-        self.posterior = updated_posterior(evaluation, s, self.x, self.posterior)
-        self.marginal = problem.marginal_about(self.x, self.posterior, self.k)
+        self.posterior = updated_posterior(evaluation, structure, self.x, self.posterior)
+        self.marginal = problem.marginal_around(self.x, self.posterior, self.k)
         self.value = problem.objective.value(self.marginal, self.x)
 
 
@@ -382,28 +390,28 @@ def _maximize_by_draws(
     h: Matrix,
     log_sd_floors: Vector,
     held: BoolVector,
-    posterior: Posterior | None,
+    posterior: NormalPosteriors | None,
 ) -> SearchResult:
     """Monte Carlo EM first; then trust-region maximisation of F on re-drawn nodes.
 
     A maximum on few draws far from where they were placed would follow their errors. EM steps are
     safe there with few draws; trust-region steps go only as far as draws can be trusted.
     """
-    s, rounds = problem.structure, 0
+    structure, rounds = problem.structure, 0
     if posterior is None:
-        posterior = laplace_posterior(problem.likelihoods, s, x, h)
+        posterior = laplace_posteriors(problem.likelihoods, structure, x, h)
         fewer = max(problem.n_draws // SEARCH.em_draws_divisor, 8)
         few = replace(problem, k=min(3, problem.k), n_draws=fewer)
         x, posterior, rounds = _run_monte_carlo_em(few, x, posterior, log_sd_floors, held)
     many = max(problem.n_draws, _n_draws_of_last_stage(problem))
     stages = [problem, replace(problem, n_draws=many)] if many > problem.n_draws else [problem]
     # The more dimensions, the sooner a changed spread leaves draws of nearly all weight to a few.
-    trust_radius = 2 * TRUST_REGION.trust_radius / len(s.random)
+    trust_radius = 2 * TRUST_REGION.trust_radius / len(structure.random)
     converged = False
     for stage in stages:
         for _ in range(SEARCH.max_redraws):
             rounds += 1
-            marginal = stage.marginal_about(x, posterior)
+            marginal = stage.marginal_around(x, posterior)
             best, evaluation, information = maximize_on_nodes(
                 marginal,
                 x,
@@ -415,7 +423,7 @@ def _maximize_by_draws(
                 trust_radius=trust_radius,
             )
             gained = problem.objective.value(marginal, best) - problem.objective.value(marginal, x)
-            posterior, x = updated_posterior(evaluation, s, best, posterior), best
+            posterior, x = updated_posterior(evaluation, structure, best, posterior), best
             # A move of e standard errors gains e^2 / 2: less than that is noise of the draws.
             converged = gained < SEARCH.node_noise**2 / 2
             vanished = _has_vanishing_spread(problem, x, held, log_sd_floors)
@@ -446,27 +454,30 @@ def _n_draws_of_last_stage(problem: SearchProblem) -> int:
 def _run_monte_carlo_em(
     problem: SearchProblem,
     x: Vector,
-    posterior: Posterior,
+    posterior: NormalPosteriors,
     log_sd_floors: Vector,
     held: BoolVector,
-) -> tuple[Vector, Posterior, int]:
+) -> tuple[Vector, NormalPosteriors, int]:
     """Monte Carlo EM with SQUAREM extrapolation until F gains little; draws are new each round."""
-    s, objective = problem.structure, problem.objective
-    bounds, hundreds = parameter_bounds(s, log_sd_floors), max(1.0, len(s.design) / 100)
-    squarem, values = _Squarem(s, bounds, SEARCH.max_drop * hundreds), [-np.inf]
+    structure, objective = problem.structure, problem.objective
+    bounds, hundreds = (
+        parameter_bounds(structure, log_sd_floors),
+        max(1.0, len(structure.design) / 100),
+    )
+    squarem, values = _SquaremAccelerator(structure, bounds, SEARCH.max_drop * hundreds), [-np.inf]
     rounds, max_rounds = 0, SEARCH.max_rounds // 2
     while rounds < max_rounds:
         rounds += 1
-        marginal = problem.marginal_about(x, posterior)
+        marginal = problem.marginal_around(x, posterior)
         evaluation = marginal.evaluate(x)
         if squarem.has_overshot(evaluation.value):
             x = squarem.fall_back()
             continue
-        posterior = updated_posterior(evaluation, s, x, posterior)
+        posterior = updated_posterior(evaluation, structure, x, posterior)
         step, errors = _em_step_and_standard_errors(
             marginal, x, evaluation, objective, held, bounds
         )
-        values.append(evaluation.value + objective.log_prior(s, x)[0])
+        values.append(evaluation.value + objective.log_prior(structure, x)[0])
         done = bool(np.max(np.abs(step) / errors, initial=0.0) < SEARCH.em_step_tol)
         earlier = max(values[: -SEARCH.plateau_rounds], default=-np.inf)
         done |= bool(max(values) - earlier < SEARCH.plateau_gain)
@@ -476,11 +487,13 @@ def _run_monte_carlo_em(
     return x, posterior, rounds
 
 
-class _Squarem:
+class _SquaremAccelerator:
     """SQUAREM extrapolation of every second EM step (Varadhan and Roland 2008), within bounds."""
 
-    def __init__(self, s: Structure, bounds: tuple[Vector, Vector], max_drop: float) -> None:
-        self._n_beta, self._max_drop = s.n_beta, max_drop
+    def __init__(
+        self, structure: RandomEffectsStructure, bounds: tuple[Vector, Vector], max_drop: float
+    ) -> None:
+        self._n_beta, self._max_drop = structure.n_beta, max_drop
         self._bounds = bounds
         self._before: Vector | None = None
         self._fallback: tuple[Vector, float] | None = None
@@ -526,29 +539,31 @@ def _em_step_and_standard_errors(
     The M-step is a Newton step with the complete-data information (Lange 1995), which has no noise
     of the draws.
     """
-    s = marginal.structure
-    gradient = evaluation.gradient + objective.log_prior(s, x)[1]
+    structure = marginal.structure
+    gradient = evaluation.gradient + objective.log_prior(structure, x)[1]
     if objective.restricted:
         gradient -= 0.5 * log_determinant_gradient(marginal, x, evaluation, held)
-    information = marginal.complete_information(x, evaluation)
+    information = marginal.complete_data_information(x, evaluation)
     step = np.zeros(len(x))
     at_bound = ((x <= bounds[0]) & (gradient < 0)) | ((x >= bounds[1]) & (gradient > 0))
     free = np.flatnonzero(~held & ~at_bound)
     step[free] = modified_newton_step(gradient[free], information[np.ix_(free, free)])
-    return step, standard_errors_from(information, held)
+    return step, standard_errors_from_information(information, held)
 
 
 def evidences_on_other_nodes(problem: SearchProblem, optimum: SearchResult) -> Vector:
     """Evidences on another problem's nodes about the optimum's posteriors, in memory chunks."""
-    s, rule = problem.structure, problem.quadrature_rule(problem.k)
+    structure, rule = problem.structure, problem.quadrature_rule(problem.k)
     at_once = max(SEARCH.max_nodes_at_once // rule.n_nodes, 1)
     evidences = []
-    for first in range(0, len(s.design), at_once):
-        which = np.arange(first, min(first + at_once, len(s.design)))
-        own = problem.likelihoods, s, rule, optimum.x, optimum.posterior, which
-        nodes = build_nodes(*own, on_fixed=False)
-        mine = s._replace(
-            design=s.design[which], group=s.group[which], subject_weights=s.subject_weights[which]
+    for first in range(0, len(structure.design), at_once):
+        which = np.arange(first, min(first + at_once, len(structure.design)))
+        own = problem.likelihoods, structure, rule, optimum.x, optimum.posterior, which
+        nodes = build_quadrature_nodes(*own, on_fixed=False)
+        mine = structure._replace(
+            design=structure.design[which],
+            group=structure.group[which],
+            subject_weights=structure.subject_weights[which],
         )
         evidences.append(MarginalLikelihood(nodes, mine).evidence(optimum.x))
     return np.concatenate(evidences)
@@ -558,7 +573,7 @@ class CentredNodes(NamedTuple):
     """Marginal likelihood on nodes, and the posteriors about which these lie."""
 
     marginal: MarginalLikelihood
-    posterior: Posterior
+    posterior: NormalPosteriors
 
 
 def recentre_nodes(problem: SearchProblem, x: Vector, nearby: CentredNodes) -> CentredNodes:
@@ -566,7 +581,7 @@ def recentre_nodes(problem: SearchProblem, x: Vector, nearby: CentredNodes) -> C
     marginal, before = nearby
     for _ in range(SEARCH.max_recentrings):
         posterior = updated_posterior(marginal.evaluate(x), problem.structure, x, before)
-        marginal = problem.marginal_about(x, posterior)
+        marginal = problem.marginal_around(x, posterior)
         if posterior_shift(posterior, before).max(initial=0.0) < SEARCH.node_noise:
             break
         before = posterior
@@ -582,6 +597,6 @@ def parameter_shift_on_other_nodes(marginal: MarginalLikelihood, optimum: Search
     inside = (optimum.x > low + 1e-9) & (optimum.x < high - 1e-9)
     free = np.flatnonzero(~optimum.held & inside)
     information = optimum.information[np.ix_(free, free)]
-    errors = standard_errors_from(information, optimum.held[free])
+    errors = standard_errors_from_information(information, optimum.held[free])
     change = (marginal.evaluate(optimum.x).gradient - optimum.evaluation.gradient)[free]
     return float(np.max(np.abs(modified_newton_step(change, information)) / errors, initial=0.0))

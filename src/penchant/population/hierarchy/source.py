@@ -33,12 +33,12 @@ class PopulationSource(NamedTuple):
     covariance_kind: str
 
     @property
-    def described_spread(self) -> Matrix:
+    def descriptive_covariances(self) -> Matrix:
         """Covariances (n_groups, p, p) of all coordinates by which people are described."""
-        s = self.descriptive.marginal.structure
-        p = s.design.shape[1]
-        matrices = np.zeros((s.spread.n_groups, p, p))
-        matrices[:, s.random[:, None], s.random] = s.spread.covariance_matrices(
-            self.descriptive.x[s.n_beta :]
+        structure = self.descriptive.marginal.structure
+        p = structure.design.shape[1]
+        matrices = np.zeros((structure.spread.n_groups, p, p))
+        matrices[:, structure.random[:, None], structure.random] = (
+            structure.spread.covariance_matrices(self.descriptive.x[structure.n_beta :])
         )
         return matrices

@@ -138,7 +138,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         return iter(self.labels)
 
     def __getitem__(self, label: Label) -> PopulationSubject:
-        i = self._index(label)
+        i = self._index_of_subject(label)
         natural, ends = self.natural[i], self.interval()[i]
         errors = self._natural_sd[i]
         found = tuple(
@@ -149,7 +149,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
             self.labels[i], found, float(self.influence[i]), float(self.evidence[i])
         )
 
-    def _index(self, label: Label) -> int:
+    def _index_of_subject(self, label: Label) -> int:
         if label in self.labels:
             return self.labels.index(label)
         known = [str(one) for one in self.labels]
@@ -166,13 +166,13 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         return np.asarray(np.sqrt(np.einsum("naa->na", self.covariance)))
 
     @cached_property
-    def _rows(self) -> Matrix:
+    def _parameter_rows(self) -> Matrix:
         return np.stack([v.row for v in self.views])
 
     @cached_property
     def natural(self) -> Matrix:
         """Natural parameters at the posterior mean of the links: (n, n_natural)."""
-        h = self.mean @ self._rows.T
+        h = self.mean @ self._parameter_rows.T
         return np.stack([v.link.value(h[:, a]) for a, v in enumerate(self.views)], axis=1)
 
     @property
@@ -181,21 +181,23 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         return tuple(v.name for v in self.views)
 
     @cached_property
-    def _view_sd(self) -> Matrix:
-        variance = np.einsum("va,nab,vb->nv", self._rows, self.covariance, self._rows)
+    def _link_scale_sd(self) -> Matrix:
+        variance = np.einsum(
+            "va,nab,vb->nv", self._parameter_rows, self.covariance, self._parameter_rows
+        )
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
     @property
     def _natural_sd(self) -> Matrix:
-        h = self.mean @ self._rows.T
+        h = self.mean @ self._parameter_rows.T
         slopes = [np.abs(v.link.first(h[:, a])) for a, v in enumerate(self.views)]
-        return np.asarray(np.stack(slopes, axis=1) * self._view_sd)
+        return np.asarray(np.stack(slopes, axis=1) * self._link_scale_sd)
 
     def interval(self, level: float = 0.95) -> Matrix:
         """Posterior intervals of natural parameters: (n, n_natural, 2)."""
         check_level(level)
-        half = float(normal_isf((1 - level) / 2)) * self._view_sd
-        h = self.mean @ self._rows.T
+        half = float(normal_isf((1 - level) / 2)) * self._link_scale_sd
+        h = self.mean @ self._parameter_rows.T
         ends = np.stack([h - half, h + half], axis=-1)
         found = np.stack([v.link.value(ends[:, a]) for a, v in enumerate(self.views)], axis=1)
         return np.sort(found, axis=-1)
@@ -225,7 +227,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
                 "draws must have the decisions; got a population read from a file. Fit it again."
             )
         h = draw_posteriors(self.source, n, rng)
-        values = h @ self._rows.T
+        values = h @ self._parameter_rows.T
         return np.stack([v.link.value(values[..., a]) for a, v in enumerate(self.views)], axis=-1)
 
     def to_frame(
@@ -297,19 +299,19 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
 def draw_posteriors(source: PopulationSource, n: int, rng: np.random.Generator) -> Matrix:
     """Draw coordinates from every subject's posterior: (n_subjects, n, p)."""
     found, people = source.descriptive, source.likelihoods
-    s = found.marginal.structure
-    means = s.means(found.x[: s.n_beta])
-    matrices = s.spread.covariance_matrices(found.x[s.n_beta :])[s.group]
-    count, r = CANDIDATES_PER_DRAW * n, len(s.random)
+    structure = found.marginal.structure
+    means = structure.means(found.x[: structure.n_beta])
+    matrices = structure.spread.covariance_matrices(found.x[structure.n_beta :])[structure.group]
+    count, r = CANDIDATES_PER_DRAW * n, len(structure.random)
     h = np.repeat(means[:, None], n, axis=1)
     centre, factor = found.posterior
     for i in range(len(people.subjects)):
         z = rng.standard_normal((count, r))
         z /= np.sqrt(rng.chisquare(PROPOSAL_DF, size=(count, 1)) / PROPOSAL_DF)
         trial = np.repeat(means[i][None], count, axis=0)
-        trial[:, s.random] = centre[i] + z @ factor[i].T
+        trial[:, structure.random] = centre[i] + z @ factor[i].T
         value = people.log_likelihoods(np.array([i]), trial[None, :, None])[0, :, 0]
-        away = trial[:, s.random] - means[i, s.random]
+        away = trial[:, structure.random] - means[i, structure.random]
         value = value - 0.5 * np.einsum("ja,ab,jb->j", away, np.linalg.inv(matrices[i]), away)
         value = value + 0.5 * (PROPOSAL_DF + r) * np.log1p((z**2).sum(axis=1) / PROPOSAL_DF)
         share = np.exp(value - value.max())
@@ -329,7 +331,7 @@ def predict_choices(source: PopulationSource, data: Any, average: bool) -> Matri
             f"{source.conditions.name}. Fit the conditions apart, or take prior_for(...)."
         )
     if source.model is None or isinstance(data, Choices):
-        return _predict_choices(source, data_of(data), average)
+        return _predict_choice_table(source, data_of(data), average)
     parts = [
         _predict_episode(source, source.model, episode, average) for episode in as_episodes(data)
     ]
@@ -349,7 +351,7 @@ def _predict_episode(
     return np.asarray(total)
 
 
-def _predict_choices(source: PopulationSource, data: Any, average: bool) -> Matrix:
+def _predict_choice_table(source: PopulationSource, data: Any, average: bool) -> Matrix:
     """Probabilities of all rows of the choices, whose sets may differ in size."""
     if not isinstance(data, Choices):
         raise DataError(
@@ -389,27 +391,27 @@ def _posterior_points(
     At the mean alone unless an average over the posterior is asked for.
     """
     found = source.descriptive
-    s = found.marginal.structure
+    structure = found.marginal.structure
     labels = list(source.likelihoods.subjects)
     one = np.ones(1)
     if label in labels:
         i = labels.index(label)
-        mean = s.means(found.x[: s.n_beta])[i]
+        mean = structure.means(found.x[: structure.n_beta])[i]
         probability = found.evaluation.node_probabilities[i]
         own = found.marginal.nodes.points[i]
         if not average:
-            mean[s.random] = probability @ own
+            mean[structure.random] = probability @ own
             return mean[None], one
         likely = probability > MIN_PREDICTED_PROBABILITY
         points = np.repeat(mean[None], int(likely.sum()), axis=0)
-        points[:, s.random] = own[likely]
+        points[:, structure.random] = own[likely]
         return points, probability[likely] / probability[likely].sum()
-    mean = source.design.person_rows({}) @ found.x[: s.n_beta]
+    mean = source.design.person_design_matrix({}) @ found.x[: structure.n_beta]
     if not average:
         return mean[None], one
-    matrix = s.spread.covariance_matrices(found.x[s.n_beta :]).mean(axis=0)
-    r = len(s.random)
-    q = int((s.random < source.likelihoods.coordinates.n_shape).sum())
+    matrix = structure.spread.covariance_matrices(found.x[structure.n_beta :]).mean(axis=0)
+    r = len(structure.random)
+    q = int((structure.random < source.likelihoods.coordinates.n_shape).sum())
     rule = QuadratureRule.of(q, r - q, NODES_BY_DIMENSION.get(r, 5))
     if rule.uses_draws:
         # A fixed seed: predicting twice must give the same numbers.
@@ -420,5 +422,5 @@ def _posterior_points(
         weights = np.exp(rule.log_weights.ravel() - 0.5 * (z**2).sum(axis=1))
         weights /= weights.sum()
     points = np.repeat(mean[None], len(z), axis=0)
-    points[:, s.random] += z @ np.linalg.cholesky(matrix).T
+    points[:, structure.random] += z @ np.linalg.cholesky(matrix).T
     return points, weights

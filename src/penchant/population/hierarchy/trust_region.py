@@ -21,7 +21,7 @@ from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.marginal import (
     MarginalEvaluation,
     MarginalLikelihood,
-    Structure,
+    RandomEffectsStructure,
 )
 
 
@@ -50,13 +50,15 @@ class Objective(NamedTuple):
     restricted: bool = False
     with_spread_prior: bool = False
 
-    def log_prior(self, s: Structure, x: Vector) -> tuple[float, Vector, Matrix]:
+    def log_prior(
+        self, structure: RandomEffectsStructure, x: Vector
+    ) -> tuple[float, Vector, Matrix]:
         """Log-prior of the spread, with gradient and Hessian in all parameters."""
         gradient, hessian = np.zeros(len(x)), np.zeros((len(x), len(x)))
         if not self.with_spread_prior:
             return 0.0, gradient, hessian
-        value, gradient[s.n_beta :], hessian[s.n_beta :, s.n_beta :] = s.spread.log_prior(
-            x[s.n_beta :]
+        value, gradient[structure.n_beta :], hessian[structure.n_beta :, structure.n_beta :] = (
+            structure.spread.log_prior(x[structure.n_beta :])
         )
         return value, gradient, hessian
 
@@ -74,14 +76,14 @@ class Objective(NamedTuple):
 
     def value(self, marginal: MarginalLikelihood, x: Vector) -> float:
         """The criterion at x, REML's term exact."""
-        s = marginal.structure
+        structure = marginal.structure
         if not self.restricted:
-            return marginal.value(x) + self.log_prior(s, x)[0]
+            return marginal.value(x) + self.log_prior(structure, x)[0]
         evaluation = marginal.evaluate(x)
         return (
             evaluation.value
-            + self.log_prior(s, x)[0]
-            - 0.5 * log_determinant(-evaluation.hessian[: s.n_beta, : s.n_beta])
+            + self.log_prior(structure, x)[0]
+            - 0.5 * log_determinant(-evaluation.hessian[: structure.n_beta, : structure.n_beta])
         )
 
 
@@ -91,9 +93,11 @@ class Penalty(NamedTuple):
     objective: Objective
     reml_gradient: Vector
 
-    def __call__(self, s: Structure, x: Vector) -> tuple[float, Vector, Matrix]:
+    def __call__(
+        self, structure: RandomEffectsStructure, x: Vector
+    ) -> tuple[float, Vector, Matrix]:
         """Evaluate value, gradient and Hessian at x."""
-        value, gradient, hessian = self.objective.log_prior(s, x)
+        value, gradient, hessian = self.objective.log_prior(structure, x)
         return value + float(self.reml_gradient @ x), gradient + self.reml_gradient, hessian
 
 
@@ -122,20 +126,20 @@ def maximize_on_nodes(
     max_reml_updates
         How often the REML term is linearised anew.
     """
-    s = marginal.structure
+    structure = marginal.structure
     evaluation = marginal.evaluate(x)
     if within_trust_region:
-        bounds = trust_region_bounds(s, x, log_sd_floors, trust_radius)
+        bounds = trust_region_bounds(structure, x, log_sd_floors, trust_radius)
     else:
-        bounds = parameter_bounds(s, log_sd_floors)
+        bounds = parameter_bounds(structure, log_sd_floors)
     # A step of e standard errors promises e^2 / 2: this is well below step_tol, but above rounding.
     gain_tol = max((0.03 * step_tol) ** 2, 1e-14)
     for _ in range(max_reml_updates if objective.restricted else 1):
         penalty = objective.penalty(marginal, x, evaluation, held)
         before = x
         x, evaluation = newton_ascent(marginal, x, penalty, bounds, held, gain_tol, evaluation)
-        information = -evaluation.hessian - objective.log_prior(s, x)[2]
-        errors = standard_errors_from(information, held)
+        information = -evaluation.hessian - objective.log_prior(structure, x)[2]
+        errors = standard_errors_from_information(information, held)
         if np.max(np.abs(x - before) / errors, initial=0.0) < step_tol:
             break
     return x, evaluation, information
@@ -144,7 +148,7 @@ def maximize_on_nodes(
 def newton_ascent(
     marginal: MarginalLikelihood,
     x: Vector,
-    penalty: Penalty | Callable[[Structure, Vector], tuple[float, Vector, Matrix]],
+    penalty: Penalty | Callable[[RandomEffectsStructure, Vector], tuple[float, Vector, Matrix]],
     bounds: tuple[Vector, Vector],
     held: BoolVector,
     gain_tol: float,
@@ -156,9 +160,9 @@ def newton_ascent(
     predicted gain is below `gain_tol` log-units.
     """
     low, high = bounds
-    s = marginal.structure
+    structure = marginal.structure
     evaluation = marginal.evaluate(x) if evaluation is None else evaluation
-    added_value, added_gradient, added_hessian = penalty(s, x)
+    added_value, added_gradient, added_hessian = penalty(structure, x)
     value = evaluation.value + added_value
     for _ in range(TRUST_REGION.max_newton_steps):
         gradient = evaluation.gradient + added_gradient
@@ -174,13 +178,13 @@ def newton_ascent(
         predicted = float(step @ gradient)
         if predicted < gain_tol:
             break
-        longest = np.abs(step[s.n_beta :]).max(initial=0.0)
+        longest = np.abs(step[structure.n_beta :]).max(initial=0.0)
         step *= min(1.0, TRUST_REGION.max_log_sd_step / max(longest, 1e-300))
         fraction = 1.0
         while fraction > 1e-8:
             trial = np.clip(x + fraction * step, low, high)
             new = marginal.evaluate(trial)
-            added = penalty(s, trial)
+            added = penalty(structure, trial)
             gained = new.value + added[0] - value if np.isfinite(new.hessian).all() else -np.inf
             # Armijo's condition; near the maximum the gain drowns in rounding, so that a full step
             # with a tiny predicted gain is accepted unless it falls by more than rounding does.
@@ -221,8 +225,8 @@ def log_determinant_gradient(
 
     By central differences: third derivatives of F are not available.
     """
-    s = marginal.structure
-    b = s.n_beta
+    structure = marginal.structure
+    b = structure.n_beta
     own = -evaluation.hessian[:b, :b]
     mixed = evaluation.hessian[:b, b:]
     # d beta / d spread by the implicit function theorem, so that differences follow the ridge.
@@ -248,7 +252,7 @@ def log_determinant(information: Matrix) -> float:
     return float(np.log(np.maximum(np.abs(values), 1e-12)).sum() + 2 * np.log(scale).sum())
 
 
-def standard_errors_from(information: Matrix, held: BoolVector) -> Vector:
+def standard_errors_from_information(information: Matrix, held: BoolVector) -> Vector:
     """Approximate standard errors, by which moves are judged; infinite where held.
 
     Finite where the information is singular or indefinite: a scale is needed in any case.
@@ -258,73 +262,79 @@ def standard_errors_from(information: Matrix, held: BoolVector) -> Vector:
     return np.asarray(np.where(held, np.inf, np.sqrt(np.diag(inverse)) / scale))
 
 
-def parameter_bounds(s: Structure, log_sd_floors: Vector) -> tuple[Vector, Vector]:
+def parameter_bounds(
+    structure: RandomEffectsStructure, log_sd_floors: Vector
+) -> tuple[Vector, Vector]:
     """Lower and upper bounds of all parameters: spreads above 0, correlations inside (-1, 1).
 
     The residual sd of a coordinate given those before it in the Cholesky factor has a higher floor,
     below which it cannot be detected: a covariance of less than full rank is then reached at a
     bound, where otherwise the search would creep towards minus infinity.
     """
-    n_beta, r = s.n_beta, s.spread.size
-    lowest = log_sd_floors[s.spread.factor_order]
-    if s.spread.correlated:
+    n_beta, r = structure.n_beta, structure.spread.size
+    lowest = log_sd_floors[structure.spread.factor_order]
+    if structure.spread.correlated:
         # The error of a variance shrinks with the square root of the number of people, so that the
         # smallest detectable sd shrinks with the fourth root.
-        n = max(len(s.subject_weights), 1)
+        n = max(len(structure.subject_weights), 1)
         power = min(1.0, (TRUST_REGION.full_power_subjects / n) ** 0.25)
         detectable = TRUST_REGION.min_residual_sd * power
         lowest[1:] += np.log(detectable / TRUST_REGION.min_relative_sd)
-    size = n_beta + s.spread.n_parameters
+    size = n_beta + structure.spread.n_parameters
     low, high = np.full(size, -np.inf), np.full(size, np.inf)
-    for g in range(s.spread.n_groups):
-        first = n_beta + g * s.spread.n_per_group
+    for g in range(structure.spread.n_groups):
+        first = n_beta + g * structure.spread.n_per_group
         low[first : first + r] = lowest
-        low[first + r : first + s.spread.n_per_group] = -TRUST_REGION.max_cholesky_ratio
-        high[first + r : first + s.spread.n_per_group] = TRUST_REGION.max_cholesky_ratio
+        low[first + r : first + structure.spread.n_per_group] = -TRUST_REGION.max_cholesky_ratio
+        high[first + r : first + structure.spread.n_per_group] = TRUST_REGION.max_cholesky_ratio
     return low, high
 
 
 def trust_region_bounds(
-    s: Structure,
+    structure: RandomEffectsStructure,
     x: Vector,
     log_sd_floors: Vector,
     trust_radius: float = TRUST_REGION.trust_radius,
 ) -> tuple[Vector, Vector]:
     """Bounds about x within which its nodes serve: a much narrower spread falls between them."""
     radius = np.full(len(x), np.inf)
-    radius[: len(s.max_shift)] = s.max_shift
-    for g in range(s.spread.n_groups):
-        first = s.n_beta + g * s.spread.n_per_group
-        radius[first : first + s.spread.size] = trust_radius
-        ratios = slice(first + s.spread.size, first + s.spread.n_per_group)
+    radius[: len(structure.max_shift)] = structure.max_shift
+    for g in range(structure.spread.n_groups):
+        first = structure.n_beta + g * structure.spread.n_per_group
+        radius[first : first + structure.spread.size] = trust_radius
+        ratios = slice(first + structure.spread.size, first + structure.spread.n_per_group)
         # With t = tan(a) a correlation is sin(a): far from 0 a change of t matters less, so that
         # the region may be wider there.
         radius[ratios] = trust_radius * np.sqrt(1 + x[ratios] ** 2)
-    low, high = parameter_bounds(s, log_sd_floors)
+    low, high = parameter_bounds(structure, log_sd_floors)
     return np.maximum(low, x - radius), np.minimum(high, x + radius)
 
 
-def floors_of_log_sd(s: Structure, information: Matrix, likelihoods: SubjectLikelihoods) -> Vector:
+def floors_of_log_sd(
+    structure: RandomEffectsStructure, information: Matrix, likelihoods: SubjectLikelihoods
+) -> Vector:
     """Logarithm of the smallest sd between people of each coordinate that is considered.
 
     In units of the median subject's likelihood sd; where decisions tell next to nothing, of ten
     times the typical sd, so that the floor stays finite.
     """
-    diagonal = np.einsum("naa->na", information)[:, s.random]
-    typical = likelihoods.typical_range.sd[s.random]
+    diagonal = np.einsum("naa->na", information)[:, structure.random]
+    typical = likelihoods.typical_range.sd[structure.random]
     sd = 1.0 / np.sqrt(np.maximum(np.median(diagonal, axis=0), 1.0 / (10 * typical) ** 2))
     return np.asarray(np.log(TRUST_REGION.min_relative_sd * sd))
 
 
-def relative_spreads(s: Structure, x: Vector, log_sd_floors: Vector) -> Vector:
+def relative_spreads(structure: RandomEffectsStructure, x: Vector, log_sd_floors: Vector) -> Vector:
     """Standard deviations between people over those of a likelihood, in the widest group."""
-    if not s.spread.size:
+    if not structure.spread.size:
         return np.zeros(0)
-    sd = np.sqrt(np.einsum("gaa->ga", s.spread.covariance_matrices(x[s.n_beta :])))
+    sd = np.sqrt(np.einsum("gaa->ga", structure.spread.covariance_matrices(x[structure.n_beta :])))
     return np.asarray((TRUST_REGION.min_relative_sd * sd / np.exp(log_sd_floors)).max(axis=0))
 
 
-def vanishing_spreads(s: Structure, x: Vector, log_sd_floors: Vector) -> IntVector:
+def vanishing_spreads(
+    structure: RandomEffectsStructure, x: Vector, log_sd_floors: Vector
+) -> IntVector:
     """Coordinates whose spread is 0 in effect, in every group."""
     smallest = TRUST_REGION.vanishing_factor * TRUST_REGION.min_relative_sd
-    return np.flatnonzero(relative_spreads(s, x, log_sd_floors) < smallest)
+    return np.flatnonzero(relative_spreads(structure, x, log_sd_floors) < smallest)
