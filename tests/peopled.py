@@ -6,13 +6,13 @@ import numpy as np
 
 import penchant as pn
 from penchant.models.coordinates import Coordinates
-from penchant.population.hierarchy.likelihoods import Derivatives, TypicalRange
-from penchant.population.hierarchy.marginal import LogCholesky, RandomEffectsStructure
-from penchant.population.hierarchy.search import (
+from penchant.population.hierarchy.marginal_likelihood import LogCholesky, RandomEffectsStructure
+from penchant.population.hierarchy.marginal_maximization import (
     SearchProblem,
     maximize_by_quadrature,
     starting_values,
 )
+from penchant.population.hierarchy.subject_likelihoods import Derivatives, TypicalRange
 
 MODEL = pn.QLearning(2, initial_value=0.0)
 MEAN, SD, RHO = np.array([-0.6, -1.2]), np.array([1.0, 0.5]), 0.3

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from penchant._lazy import lazy_exports
+from penchant._lazy_imports import lazy_exports
 from penchant._version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from penchant.models.spatial.map_basis import MapPrior as MapPrior
     from penchant.models.spatial.ucl import UCL as UCL
     from penchant.models.task import Task as Task
-    from penchant.population.compare import compare_groups as compare_groups
+    from penchant.population.compare_groups import compare_groups as compare_groups
     from penchant.population.hierarchy.fit import fit_population as fit_population
     from penchant.population.hierarchy.mixture import fit_mixture as fit_mixture
     from penchant.population.pool import pool as pool
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
     from penchant.softmax.prior import ScaledPrior as ScaledPrior
     from penchant.studies.read import read_study as read_study
     from penchant.tables.schema import Schema as Schema
-    from penchant.workflow.ask import ask as ask
+    from penchant.workflow.adaptive_questions import ask as ask
     from penchant.workflow.beliefs import beliefs as beliefs
-    from penchant.workflow.compare import compare_models as compare_models
+    from penchant.workflow.compare_models import compare_models as compare_models
     from penchant.workflow.design import Differ as Differ
     from penchant.workflow.design import Narrow as Narrow
     from penchant.workflow.design import design as design

@@ -6,7 +6,7 @@ Objects of these classes are returned by functions: `fit_each` returns `Estimate
 
 from typing import TYPE_CHECKING
 
-from penchant._lazy import lazy_exports
+from penchant._lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from penchant.assistance.helper import Advice as Advice
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from penchant.softmax.estimates import Estimates as Estimates
     from penchant.studies.read import StudyData as StudyData
     from penchant.tables.reading import Reading as Reading
-    from penchant.workflow.ask import Asker as Asker
+    from penchant.workflow.adaptive_offers import Offer as Offer
+    from penchant.workflow.adaptive_questions import Asker as Asker
     from penchant.workflow.ask_beliefs import Posterior as Posterior
-    from penchant.workflow.ask_offers import Offer as Offer
     from penchant.workflow.beliefs import Latent as Latent
     from penchant.workflow.comparison import ModelComparison as ModelComparison
     from penchant.workflow.comparison import PopulationComparison as PopulationComparison

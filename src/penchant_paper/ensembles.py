@@ -26,7 +26,7 @@ from penchant.softmax.fit import WEAK_CONDITION, fit_choices
 from penchant.softmax.fit_each import Grouping, fit_batch, fit_each_choices, proven_maxima
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.solve import MAX_NEWTON_STEPS
-from penchant.tails import normal_isf
+from penchant.tail_probabilities import normal_isf
 from penchant_paper.published import PAPER_LEVEL
 
 FINITE = ("converged", "weakly identified")

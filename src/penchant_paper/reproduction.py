@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from penchant.arguments import check_threads
+from penchant.argument_checks import check_threads
 from penchant.errors import DataError, argument, closest_match_hint
 from penchant_paper.figure_1 import experiment, figure_1
 from penchant_paper.figure_2_3 import figure_2, figure_3

@@ -16,7 +16,7 @@ WITH_SENTENCES = {
     "output.py",
     "paper",
     "population",
-    "records.py",
+    "json_records.py",
     "reading",
     "report",
     "softmax",

@@ -7,11 +7,11 @@ from source_files import ROOT, label, source, wrong
 
 LAYERS = {
     "errors": 0,
-    "records": 0,
-    "arguments": 0,
+    "json_records": 0,
+    "argument_checks": 0,
     "_compiled": 0,
-    "tails": 0,
-    "_lazy": 0,
+    "tail_probabilities": 0,
+    "_lazy_imports": 0,
     "_typing": 0,
     "_version": 0,
     "files": 1,

@@ -8,7 +8,7 @@ from source_files import ROOT, source
 CLIENTS = {
     "cli/loading.py",
     "cli/tables.py",
-    "workflow/compare.py",
+    "workflow/compare_models.py",
 }
 OLD = {"reading_of", "recognised", "has_choices", "read_by_arguments", "rival_sets", "read_rivals"}
 

@@ -13,9 +13,9 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import grid
 from penchant.inference.fit import fit
 from penchant.inference.linearized import fit_linearized
+from penchant.json_records import to_json
 from penchant.models.learning.q_learning import QLearning
 from penchant.models.spatial.ucl import UCL as UCLModel
-from penchant.records import to_json
 
 MODEL = UCLModel(grid(4, 3), 2.5, 1.5, cooling="constant")
 

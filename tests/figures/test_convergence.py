@@ -5,7 +5,7 @@ import pytest
 
 from penchant.errors import DataError
 from penchant.figures import convergence, figure, without_estimate
-from penchant.figures.comparison import wilson_interval
+from penchant.figures.model_comparison import wilson_interval
 from penchant.figures.style import INK, look
 
 N = np.array([4.0, 9.0, 25.0, 60.0])

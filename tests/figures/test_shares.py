@@ -5,7 +5,7 @@ import pytest
 
 from penchant.errors import DataError
 from penchant.figures import choice_probability, figure, predicted_observed
-from penchant.figures.comparison import wilson_interval
+from penchant.figures.model_comparison import wilson_interval
 
 PREDICTED, OBSERVED = np.array([0.1, 0.25, 0.6]), np.array([0.15, 0.2, 0.68])
 

@@ -7,7 +7,7 @@ from scipy import optimize
 import penchant as pn
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates
-from penchant.population.hierarchy.likelihoods import EpisodeLikelihoods
+from penchant.population.hierarchy.subject_likelihoods import EpisodeLikelihoods
 
 N_OPTIONS = 4
 GRID = pn.grid(2, 2)

@@ -9,12 +9,12 @@ import warnings
 import pytest
 
 from cli import processes
-from penchant.task.plan import read_study_text
-from penchant.task.sessions import Moment
+from penchant.task.session_states import Moment
+from penchant.task.study_plan import read_study_text
 
 try:
-    from penchant.task.session_operations import Choice, SessionService
-    from penchant.task.store import Store
+    from penchant.task.session_service import Choice, SessionService
+    from penchant.task.session_store import Store
 except ModuleNotFoundError:  # penchant[task] is not installed: every module skips itself by name
     pass
 

@@ -12,7 +12,7 @@ pytest.importorskip("httpx", reason="penchant[test] is not installed")
 import penchant as pn
 from penchant.errors import DataError
 from penchant.task.export import export
-from penchant.task.plan import read_study_text
+from penchant.task.study_plan import read_study_text
 
 PREFIX = "/api/v1"
 OFFERS = [(now, days) for days in (7, 30, 120) for now in range(10, 100, 15)]
@@ -73,7 +73,7 @@ def test_a_restart_goes_on_with_the_same_offer_and_the_export_tells_what_was_off
     service = serving(file, ADAPTIVE)
     token = service.start_session("anna").result()["token"]
     offer = service.begin(token, block=0, decision=0, tab=None).result()["offer"]
-    from penchant.task.session_operations import Choice
+    from penchant.task.session_service import Choice
 
     made = []
     for t in range(6):

@@ -12,10 +12,10 @@ import penchant as pn
 from penchant.assistance.helper import Advice, Helper
 from penchant.errors import DataError
 from penchant.reading.read import read_by_arguments as by_args
-from penchant.task import sessions
+from penchant.task import session_states
 from penchant.task.export import export
-from penchant.task.plan import read_study_text
-from penchant.task.sessions import RefusedError, is_assisted
+from penchant.task.session_states import RefusedError, is_assisted
+from penchant.task.study_plan import read_study_text
 from task.conftest import PLAIN, come, take
 
 PREFIX = "/api/v1"
@@ -36,7 +36,7 @@ ADVISED = '[study]\nname = "advised"\nseed = 11\n' + BLOCK + BLOCK
 
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch):
-    monkeypatch.setattr(sessions, "MAX_ADVICE_SECONDS", np.inf)
+    monkeypatch.setattr(session_states, "MAX_ADVICE_SECONDS", np.inf)
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_beliefs_move_with_what_was_done_however_they_are_made(serving, file, su
     take(service, token, 0, 9, block=1)  # accepted
     again = serving(file, ADVISED)
     wanted = asked(service, token, 1, 1, 7)
-    alone = sessions._make_adviser(wanted.cell.blocks[1], wanted.seed)
+    alone = session_states._make_adviser(wanted.cell.blocks[1], wanted.seed)
     for row in wanted.rows:
         if row["block"] > alone.episode_number:
             alone.end_episode()
@@ -166,20 +166,20 @@ def asked(service, token, block, decision, option):
         cell = service._condition_cell(session)
         rows = service._advised_decisions(connection, session, cell)
         seed = advising_seed(service, session)
-        return sessions.Proposal(session.session, seed, cell, block, decision, option, rows)
+        return session_states.Proposal(session.session, seed, cell, block, decision, option, rows)
 
     return service._run_in_transaction(token, look).result()
 
 
 def advising_seed(service, session):
-    from penchant.task.tasks import random_integer
+    from penchant.task.choice_tasks import random_integer
 
     return random_integer(2**31, service._seed_of_session(session), "advice", session.session)
 
 
 def test_advice_that_is_late_is_not_given_and_says_so(serving, file, suggesting, monkeypatch):
     service, token = assisted(serving, file)
-    monkeypatch.setattr(sessions, "MAX_ADVICE_SECONDS", -1.0)
+    monkeypatch.setattr(session_states, "MAX_ADVICE_SECONDS", -1.0)
     said = service.propose(token, 1, 0, 1, tab=None)
     assert said["option"] is None and "came too late" in said["reason"]
 

@@ -8,9 +8,9 @@ pytest.importorskip("sqlalchemy", reason="penchant[task] is not installed")
 
 from sqlalchemy import func, select
 
-from penchant.task.session_operations import Choice
-from penchant.task.sessions import RefusedError
-from penchant.task.store import decisions, people, sessions
+from penchant.task.session_service import Choice
+from penchant.task.session_states import RefusedError
+from penchant.task.session_store import decisions, people, sessions
 from task.conftest import PLAIN, TIMED, WHOLE, come, take
 
 

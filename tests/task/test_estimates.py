@@ -23,7 +23,7 @@ from penchant.models.learning.q_learning import QLearning
 from penchant.models.spatial.ucl import UCL
 from penchant.task.estimation_worker import StoreWatch, live_settings, run_until_closed
 from penchant.task.live_estimates import check_model_settings
-from penchant.task.players import Client, Player
+from penchant.task.simulated_players import Client, Player
 from task.conftest import PLAIN, come, take
 
 BANDIT = """

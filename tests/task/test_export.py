@@ -14,7 +14,7 @@ from sqlalchemy import insert
 
 from penchant.errors import DataError
 from penchant.task.export import escape_formula, export
-from penchant.task.store import decisions, sessions
+from penchant.task.session_store import decisions, sessions
 from task.conftest import PLAIN, WHOLE, come, take
 from task.test_choices import through
 

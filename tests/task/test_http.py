@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from penchant.task.routes import PREFIX
 from penchant.task.server import load_assets
-from penchant.task.store import sessions
+from penchant.task.session_store import sessions
 from task.conftest import PLAIN, TIMED, WHOLE, come
 
 BODY = {"block": 0, "decision": 0, "option": 3}
@@ -342,7 +342,7 @@ def test_too_many_at_once_are_told_to_come_again(client):  # S61
 def test_more_writes_than_may_wait_are_refused(serving, tmp_path, clock):  # S61
     import threading
 
-    from penchant.task.store import BusyError, Store
+    from penchant.task.session_store import BusyError, Store
 
     store = Store(str(tmp_path / "full.sqlite"), waiting=3)
     gate = threading.Event()

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from sqlalchemy import select
 
-from penchant.task.plan import read_study_text
-from penchant.task.session_operations import Choice, SessionService
-from penchant.task.sessions import RefusedError
-from penchant.task.store import Store, decisions
+from penchant.task.session_service import Choice, SessionService
+from penchant.task.session_states import RefusedError
+from penchant.task.session_store import Store, decisions
+from penchant.task.study_plan import read_study_text
 from task.conftest import TIMED, SetClock
 
 PLAN = read_study_text(TIMED + TIMED.split("[[block]]")[1].join(["\n[[block]]", ""]))

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="penchant[task] is not installed")
 
 from penchant.cli.main import run
-from penchant.task.players import Client, Player, play
+from penchant.task.simulated_players import Client, Player, play
 from task.conftest import PLAIN
 
 LONG = PLAIN.replace("decisions = 4", "decisions = 400")

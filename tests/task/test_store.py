@@ -14,7 +14,7 @@ pytest.importorskip("sqlalchemy", reason="penchant[task] is not installed")
 from sqlalchemy import insert, select, text
 
 from penchant.errors import DataError
-from penchant.task.store import (
+from penchant.task.session_store import (
     MAX_WAL_BYTES,
     SCHEMA_VERSION,
     NotSavedError,
@@ -70,8 +70,8 @@ def test_a_full_disk_is_told_and_what_was_acknowledged_is_there(tmp_path):  # S0
     code = """
 import resource, sys
 from sqlalchemy import insert
-from penchant.task.store import NotSavedError, Store
-from penchant.task.store import meta
+from penchant.task.session_store import NotSavedError, Store
+from penchant.task.session_store import meta
 store = Store(sys.argv[1])
 sys.dont_write_bytecode = True  # half of it would be kept
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))

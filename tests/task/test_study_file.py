@@ -7,14 +7,14 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="penchant[task] is not installed")
 
 from penchant.errors import DataError
-from penchant.task.plan import (
+from penchant.task.study_file_sections import key_lines
+from penchant.task.study_plan import (
     DEMONSTRATION_STUDY,
     new_study_text,
     parse_plan,
     read_study_file,
     read_study_text,
 )
-from penchant.task.sections import key_lines
 
 BLOCK = '\n[[block]]\ntask = "grid"\n'
 

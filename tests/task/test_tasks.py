@@ -5,14 +5,14 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="penchant[task] is not installed")
 
-from penchant.task.plan import read_study_text
-from penchant.task.tasks import (
+from penchant.task.choice_tasks import (
     RewardNoise,
     random_integer,
     random_normal,
     random_permutation,
     random_uniform,
 )
+from penchant.task.study_plan import read_study_text
 
 
 def task_of(text):

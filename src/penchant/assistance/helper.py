@@ -21,7 +21,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import Vector
-from penchant.arguments import whole_number
+from penchant.argument_checks import whole_number
 from penchant.assistance.knowledge import (
     Z_90,
     Field,

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.arguments import whole_number
+from penchant.argument_checks import whole_number
 from penchant.assistance.helper import ADVICE, Helper, Mode, assist, field_basis
 from penchant.assistance.knowledge import TRACKING, Field, Trust
 from penchant.bandit.beliefs import GAUSSIAN

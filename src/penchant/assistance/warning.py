@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.arguments import whole_number
+from penchant.argument_checks import whole_number
 from penchant.assistance.knowledge import Z_90
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import cumulative_regret, grid, landscape_a

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penchant.arguments import check_threads
+from penchant.argument_checks import check_threads
 from penchant.cli.fitting import model_for, ready_model
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.people import check_people, scanned
@@ -38,7 +38,7 @@ from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.models.offers.attributes import Attributes
 from penchant.output import MAX_TABLE_WIDTH
-from penchant.population.compare import compare_groups
+from penchant.population.compare_groups import compare_groups
 from penchant.population.group_comparison import GroupComparison
 from penchant.population.subject_estimates import price_sensitivity_warning
 from penchant.reading.played import event_labels
@@ -46,7 +46,7 @@ from penchant.reading.read import CONSTANTS
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
 from penchant.workflow.beliefs import Latent, beliefs
-from penchant.workflow.compare import compare_models
+from penchant.workflow.compare_models import compare_models
 from penchant.workflow.comparison import ModelComparison
 
 PLAYED = {"reward", "is_choice", "scored", "executed", "gaps", "shown", "missing_reward", "block"}

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import Matrix
-from penchant.arguments import check_level, check_threads
+from penchant.argument_checks import check_level, check_threads
 from penchant.choices import Choices
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.loading import load_choices

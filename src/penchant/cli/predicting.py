@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from penchant._typing import IntVector, Label
-from penchant.arguments import check_threads
+from penchant.argument_checks import check_threads
 from penchant.cli.comparing import is_experiment, predicted_rows
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.options import Agent, Data, History
@@ -23,7 +23,7 @@ from penchant.cli.tables import check_model_given, load_offers
 from penchant.cli.words import check_file, check_seed, refuse, say
 from penchant.cli.workflow_options import Believed, Described, Played, Prediction, Written
 from penchant.errors import DataError, NotWrittenError, format_list
-from penchant.figures.play import belief_map
+from penchant.figures.choices_and_learning import belief_map
 from penchant.figures.result_overview import overview
 from penchant.figures.style import figure, inline_svg, panel_view_boxes, save
 from penchant.files.output import TABLES, json_text, without_nan, write_table, write_text

@@ -20,14 +20,14 @@ from penchant.errors import DataError
 from penchant.files.atomic import check_writable, written
 from penchant.files.output import write_table
 from penchant.models.catalogue import entry_of
-from penchant.task.plan import (
+from penchant.task.simulated_players import Client, Player, PlayerModel, PlayerResult, play
+from penchant.task.study_plan import (
     DEMONSTRATION_STUDY,
     Plan,
     new_study_text,
     read_study_file,
     read_study_text,
 )
-from penchant.task.players import Client, Player, PlayerModel, PlayerResult, play
 from penchant.workflow.recover import draw_people
 
 NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "sqlalchemy": "SQLAlchemy"}

@@ -10,7 +10,7 @@ from functools import reduce
 from operator import and_
 from typing import Any
 
-from penchant.arguments import check_level, check_threads
+from penchant.argument_checks import check_level, check_threads
 from penchant.choices import Choices
 from penchant.cli.loading import load_choices, long_arguments, long_roles
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms

@@ -18,9 +18,9 @@ from penchant.cli.rehearsing import planned
 from penchant.cli.words import say
 from penchant.errors import DataError
 from penchant.task.export import StoreExport, export, overview_document
-from penchant.task.plan import Plan
 from penchant.task.server import serve
-from penchant.task.store import Store, backup_store, remove_person
+from penchant.task.session_store import Store, backup_store, remove_person
+from penchant.task.study_plan import Plan
 
 TOKEN = "PENCHANT_TOKEN"
 LEAST_TOKEN = 22  # characters: 128 bits

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from penchant._typing import Matrix
-from penchant.arguments import check_level, check_threads
+from penchant.argument_checks import check_level, check_threads
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, landscape_b
 from penchant.cli.comparing import rival_agents

@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from penchant.arguments import check_threads
+from penchant.argument_checks import check_threads
 from penchant.bandit.beliefs import RewardPrior
 from penchant.cli.fitting import model_for, ready_model
 from penchant.cli.options import Agent, History
@@ -40,11 +40,11 @@ from penchant.errors import DataError, NotWrittenError, marked
 from penchant.files.folder import TABLES
 from penchant.files.output import json_text, write_json
 from penchant.files.text import STDIN
+from penchant.json_records import to_json
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, Model
 from penchant.models.offers.attributes import Attributes
 from penchant.output import format_count
-from penchant.records import to_json
 from penchant.report.study import PAPER, Study, study
 from penchant.report.study_files import StudyFolder
 from penchant.report.study_words import in_short

@@ -7,17 +7,8 @@ at the edge, never drawn as a number.
 
 from typing import TYPE_CHECKING
 
-from penchant._lazy import lazy_exports
-from penchant.figures.comparison import (
-    choice_probability,
-    exceedance,
-    model_differences,
-    model_totals,
-    predicted_observed,
-    predictive_intervals,
-)
-from penchant.figures.likelihood_profiles import profile, profile_likelihood
-from penchant.figures.play import (
+from penchant._lazy_imports import lazy_exports
+from penchant.figures.choices_and_learning import (
     belief_map,
     choice_map,
     choices_and_belief,
@@ -28,7 +19,21 @@ from penchant.figures.play import (
     regret_growth,
     step_distances,
 )
-from penchant.figures.population import coefficients, population, population_density, shrinkage
+from penchant.figures.likelihood_profiles import profile, profile_likelihood
+from penchant.figures.model_comparison import (
+    choice_probability,
+    exceedance,
+    model_differences,
+    model_totals,
+    predicted_observed,
+    predictive_intervals,
+)
+from penchant.figures.population_estimates import (
+    coefficients,
+    population,
+    population_density,
+    shrinkage,
+)
 from penchant.figures.simulation_studies import (
     confusion,
     convergence,
@@ -37,7 +42,7 @@ from penchant.figures.simulation_studies import (
     without_estimate,
 )
 from penchant.figures.style import PALETTE, figure, inline_svg, look, save, style
-from penchant.figures.subjects import forest, parameter_scatter
+from penchant.figures.subject_estimates import forest, parameter_scatter
 
 # imported lazily: the overview needs the modules of all results, which other figures do not
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penchant.errors import DataError
-from penchant.figures import argument_checks
+from penchant.figures import array_checks
 from penchant.figures.labels import (
     FONT_SIZE,
     format_log_axis,
@@ -70,8 +70,8 @@ def profile_likelihood(
     logarithmic
         Whether the x axis is.
     """
-    values = argument_checks.check_vector("values", values)
-    heights = argument_checks.check_vector("log_likelihoods", log_likelihoods, len(values), "value")
+    values = array_checks.check_vector("values", values)
+    heights = array_checks.check_vector("log_likelihoods", log_likelihoods, len(values), "value")
     if not 0 < level < 1:
         raise DataError("level", "must lie between 0 and 1", got=f"{level}. 0.95 is usual")
     style_axes(axes, name, "log-likelihood, relative")
@@ -80,7 +80,7 @@ def profile_likelihood(
         draw_placeholder(axes, "no finite likelihood" if len(values) else "no data")
         return axes
     if logarithmic:
-        argument_checks.check_positive("values", values)
+        array_checks.check_positive("values", values)
         axes.set_xscale("log")
         format_log_axis(axes.xaxis)
     order = np.argsort(values[known], kind="stable")
@@ -104,7 +104,7 @@ def profile_likelihood(
 def _draw_profile_interval(axes: Axes, interval: Any, drop: float) -> None:
     if interval is None:
         return
-    low, high = argument_checks.check_intervals("interval", [interval], 1, "parameter")[0]
+    low, high = array_checks.check_intervals("interval", [interval], 1, "parameter")[0]
     if np.isnan(low) and np.isnan(high):
         add_remark(axes, "no interval")
         return

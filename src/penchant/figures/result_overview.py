@@ -13,12 +13,12 @@ import numpy as np
 
 from penchant._typing import Label
 from penchant.errors import DataError
-from penchant.figures.comparison import exceedance, model_totals, predictive_intervals
 from penchant.figures.labels import axis_label, display_name, parameter_range
-from penchant.figures.population import coefficients, population
+from penchant.figures.model_comparison import exceedance, model_totals, predictive_intervals
+from penchant.figures.population_estimates import coefficients, population
 from penchant.figures.simulation_studies import confusion, data_needed, recovery
 from penchant.figures.style import LEGEND_LINE_POINTS, add_heading, add_remark, figure
-from penchant.figures.subjects import (
+from penchant.figures.subject_estimates import (
     MAX_NAMED_SUBJECTS,
     NAMED_ROW_INCHES,
     UNNAMED_ROW_INCHES,

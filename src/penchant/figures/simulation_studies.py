@@ -12,7 +12,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
-from penchant.figures import argument_checks
+from penchant.figures import array_checks
 from penchant.figures.axis_limits import (
     TruncatedEnds,
     check_limits,
@@ -22,7 +22,6 @@ from penchant.figures.axis_limits import (
     mark_at_edge,
     note_values_off_axis,
 )
-from penchant.figures.comparison import wilson_interval
 from penchant.figures.labels import (
     FONT_SIZE,
     LINE_HEIGHT,
@@ -34,6 +33,7 @@ from penchant.figures.labels import (
     text_width,
     wrap_text,
 )
+from penchant.figures.model_comparison import wilson_interval
 from penchant.figures.style import (
     BLUE,
     COUNT_COLORMAP,
@@ -87,13 +87,13 @@ def data_needed(
     unit
         What the numbers count.
     """
-    tried = argument_checks.check_vector("numbers", numbers)
-    reached = argument_checks.check_vector("shares", shares, len(tried), "number")
-    argument_checks.check_proportions("shares", reached)
+    tried = array_checks.check_vector("numbers", numbers)
+    reached = array_checks.check_vector("shares", shares, len(tried), "number")
+    array_checks.check_proportions("shares", reached)
     spread = (
         np.zeros(len(tried))
         if errors is None
-        else argument_checks.check_vector("errors", errors, len(tried))
+        else array_checks.check_vector("errors", errors, len(tried))
     )
     style_axes(axes, unit, "simulations that reach the goal")
     known = np.isfinite(tried) & np.isfinite(reached) & (tried > 0)
@@ -171,11 +171,11 @@ def recovery(
     The correlation is of the finite estimates, on a logarithmic axis of their logarithms; the
     coverage is of all simulations that have an interval.
     """
-    true = argument_checks.check_vector("true", true)
-    estimated = argument_checks.check_vector("estimated", estimated, len(true), "true value")
-    ends = argument_checks.check_intervals("interval", interval, len(true), "true value")
+    true = array_checks.check_vector("true", true)
+    estimated = array_checks.check_vector("estimated", estimated, len(true), "true value")
+    ends = array_checks.check_intervals("interval", interval, len(true), "true value")
     if logarithmic:
-        argument_checks.check_positive("true", true)
+        array_checks.check_positive("true", true)
     # headings and remarks shrink square axes later: a label of their present height would not fit
     up = wrap_text(f"estimated {display_name(name)}", max(0.6 * axes_size(axes)[1], 50.0), 3)
     style_axes(axes, f"true {axis_label(name)}", up)
@@ -255,7 +255,7 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
     counts
         Simulations of each model, written beside its name.
     """
-    shares = argument_checks.check_matrix("shares", shares, "(n_models, n_models)")
+    shares = array_checks.check_matrix("shares", shares, "(n_models, n_models)")
     n = len(shares)
     if shares.shape != (n, n):
         raise DataError(
@@ -264,8 +264,8 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
             got=shares.shape,
             fix="Correct its shape.",
         )
-    argument_checks.check_proportions("shares", shares.ravel())
-    model_names = argument_checks.check_labels("names", names, n, "model")
+    array_checks.check_proportions("shares", shares.ravel())
+    model_names = array_checks.check_labels("names", names, n, "model")
     style_axes(axes, "model found", "model simulated")
     if not n:
         draw_placeholder(axes)
@@ -280,7 +280,7 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
     )
     rows = model_names
     if counts is not None:
-        made = argument_checks.check_vector("counts", counts, n, "model")
+        made = array_checks.check_vector("counts", counts, n, "model")
         rows = [f"{name} ({count:.0f})" for name, count in zip(model_names, made, strict=True)]
     axes.tick_params(length=0)
     axes.set(xlim=(0, n), ylim=(n, 0))
@@ -368,10 +368,10 @@ def convergence(
         Label and ends of the y axis. Without limits the most erratic tenth may leave the axes; how
         often the band does is reported.
     """
-    n = argument_checks.check_vector("n", n)
-    mean = argument_checks.check_vector("mean", mean, len(n), "n")
-    empirical = argument_checks.check_intervals("empirical", empirical, len(n), "n")
-    asymptotic = argument_checks.check_intervals("asymptotic", asymptotic, len(n), "n")
+    n = array_checks.check_vector("n", n)
+    mean = array_checks.check_vector("mean", mean, len(n), "n")
+    empirical = array_checks.check_intervals("empirical", empirical, len(n), "n")
+    asymptotic = array_checks.check_intervals("asymptotic", asymptotic, len(n), "n")
     style_axes(axes, "number of trials n", name)
     if not np.isfinite(mean).any():
         draw_placeholder(axes, "no finite estimate" if len(n) else "no data")
@@ -396,7 +396,7 @@ def convergence(
     _note_band_beyond_axis(axes, empirical, ends, f"{label}: " if label else "")
     if finite_share is not None:
         _draw_strip_where_estimates_missing(
-            axes, n, argument_checks.check_vector("finite_share", finite_share, len(n), "n"), label
+            axes, n, array_checks.check_vector("finite_share", finite_share, len(n), "n"), label
         )
     add_legend(axes)
     return axes
@@ -465,7 +465,7 @@ def _robust_y_limits(
 def _draw_strip_where_estimates_missing(
     axes: Axes, n: Vector, share: Vector, label: str | None
 ) -> None:
-    missing = argument_checks.check_proportions("finite_share", share) < 1
+    missing = array_checks.check_proportions("finite_share", share) < 1
     if not missing.any():
         return
     across = axes.get_xaxis_transform()
@@ -508,9 +508,9 @@ def without_estimate(
     series
         Which colour, line style and marker.
     """
-    n = argument_checks.check_vector("n", n)
-    share = argument_checks.check_proportions(
-        "share", argument_checks.check_vector("share", share, len(n), "n")
+    n = array_checks.check_vector("n", n)
+    share = array_checks.check_proportions(
+        "share", array_checks.check_vector("share", share, len(n), "n")
     )
     style_axes(axes, "number of trials n", "without a finite estimate")
     axes.set_ylim(-0.02, 1.02)

@@ -30,7 +30,7 @@ from penchant.softmax.calibrated import (
     calibrated_end,
     generator_for,
 )
-from penchant.tails import chi_square_isf
+from penchant.tail_probabilities import chi_square_isf
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ from penchant.softmax.separation import (
 )
 from penchant.softmax.solution import Solution
 from penchant.softmax.solve import identify
-from penchant.tails import chi_square_isf, normal_isf
+from penchant.tail_probabilities import chi_square_isf, normal_isf
 
 # Eigenvalue of a scaled information matrix below which a direction carries none but rounding.
 NULL_EIGENVALUE = 1e-9

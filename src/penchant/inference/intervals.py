@@ -24,7 +24,7 @@ from penchant.inference.search.newton import WarmStart, newton_batch
 from penchant.inference.search.optima import Optima, Optimum
 from penchant.inference.small_rates import evaluate_proportional_rates, rate_parameters
 from penchant.models.parameters import Parameter
-from penchant.tails import chi_square_isf
+from penchant.tail_probabilities import chi_square_isf
 
 
 @dataclass(frozen=True, slots=True)

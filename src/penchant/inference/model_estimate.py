@@ -50,7 +50,7 @@ from penchant.softmax.hypotheses import (
     sandwich,
     sum_by_cluster,
 )
-from penchant.tails import chi_square_sf, normal_isf
+from penchant.tail_probabilities import chi_square_sf, normal_isf
 
 # Points of the path along which a parameter is moved to the value of a hypothesis: each maximum
 # starts from the one before, so that the search stays on the same branch of the profile.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.arguments import check_level
+from penchant.argument_checks import check_level
 from penchant.errors import DataError, closest_match_hint
 from penchant.inference.model_estimate import model_source, profile_along
 from penchant.models.model import natural_parameters

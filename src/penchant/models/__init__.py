@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from penchant._lazy import lazy_exports
+from penchant._lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from penchant.choices import NaturalParameters as NaturalParameters

@@ -11,13 +11,13 @@ import numpy as np
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint, prior_argument
 from penchant.files.output import read_document, write_json
+from penchant.json_records import attributes_json, from_json
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.transforms import Transform, read_link
 from penchant.output import decode, encode
-from penchant.records import attributes_json, from_json
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.arguments import check_rng, whole_number
+from penchant.argument_checks import check_rng, whole_number
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.choices import Choices

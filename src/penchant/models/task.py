@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.arguments import whole_number
+from penchant.argument_checks import whole_number
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
 from penchant.models.offers.offers import Offers

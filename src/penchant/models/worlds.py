@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix
-from penchant.arguments import whole_number
+from penchant.argument_checks import whole_number
 from penchant.errors import DataError
 
 Told = Mapping[str, float]

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from penchant._typing import Label
 from penchant.errors import argument, format_list
+from penchant.json_records import attributes_json, to_json
 from penchant.output import (
     MAX_TABLE_WIDTH,
     Columns,
@@ -21,7 +22,6 @@ from penchant.output import (
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.score_relations import NAMES as RELATED
 from penchant.population.score_relations import Relation, relations_table
-from penchant.records import attributes_json, to_json
 
 Adjustment = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]
 RULES = {"mean-sample": "plain mean"}

@@ -16,7 +16,7 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.population.group_comparison import Adjustment, JointTest
 from penchant.population.least_squares import TTest, t_test
-from penchant.tails import chi_square_sf, f_sf, normal_isf
+from penchant.tail_probabilities import chi_square_sf, f_sf, normal_isf
 
 ADJUSTMENTS: tuple[Adjustment, ...] = ("holm", "bonferroni", "benjamini-hochberg", "none")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, format_names
-from penchant.tails import t_isf, t_sf
+from penchant.tail_probabilities import t_isf, t_sf
 
 
 class TTest(NamedTuple):

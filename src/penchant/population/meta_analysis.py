@@ -15,8 +15,9 @@ import numpy as np
 import scipy
 
 from penchant._typing import Label, Matrix, Vector
-from penchant.arguments import check_level
+from penchant.argument_checks import check_level
 from penchant.errors import DataError, format_list
+from penchant.json_records import attributes_json, to_json
 from penchant.output import (
     Backend,
     Columns,
@@ -26,9 +27,8 @@ from penchant.output import (
     make_frame,
 )
 from penchant.population.subject_estimates import LeftOut, Scale
-from penchant.records import attributes_json, to_json
 from penchant.softmax.hypotheses import ParameterEstimate
-from penchant.tails import chi_square_sf, t_isf
+from penchant.tail_probabilities import chi_square_sf, t_isf
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,11 +25,11 @@ import numpy as np
 
 from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.errors import DataError
+from penchant.json_records import attributes_json, to_json
 from penchant.output import (
     Columns,
     Result,
 )
-from penchant.records import attributes_json, to_json
 
 ORDERS = ("linear", "power", "logarithmic")
 NOT_GROWING = len(ORDERS)  # one past the curves, so that a bincount has a bin for it

@@ -16,7 +16,7 @@ from penchant._typing import Matrix, Vector
 from penchant.output import MAX_TABLE_WIDTH, Table, format_number, format_p_value
 from penchant.population.least_squares import check_regressors, t_test
 from penchant.population.subject_estimates import SubjectEstimates
-from penchant.tails import normal_isf, t_sf
+from penchant.tail_probabilities import normal_isf, t_sf
 
 MIN_CORRELATION_SUBJECTS = 4  # the variance of Fisher's z, 1 / (n - 3), is infinite with 3
 

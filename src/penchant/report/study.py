@@ -12,10 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant.arguments import check_threads
+from penchant.argument_checks import check_threads
 from penchant.errors import DataError, format_list, in_python
 from penchant.figures.labels import display_name
 from penchant.inference.linearized import Nominal
+from penchant.json_records import attributes_json, read_floats
 from penchant.models.model import Declared, Model
 from penchant.models.record import refuse_no_model, refuse_word
 from penchant.output import (
@@ -25,7 +26,6 @@ from penchant.output import (
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pool import pool
 from penchant.population.regret_growth import GrowthOrders, growth_orders
-from penchant.records import attributes_json, read_floats
 from penchant.report.study_files import Figures, StudyFolder, write_study
 from penchant.report.study_words import in_short, shown
 from penchant.softmax.prior import ParameterPrior

@@ -13,7 +13,11 @@ from penchant.errors import format_list
 from penchant.figures import coefficients, forest, population_density, shrinkage
 from penchant.figures.labels import display_name, labelled_row_inches, sentence_name
 from penchant.figures.style import COLUMN_INCHES
-from penchant.figures.subjects import MAX_NAMED_SUBJECTS, NAMED_ROW_INCHES, UNNAMED_ROW_INCHES
+from penchant.figures.subject_estimates import (
+    MAX_NAMED_SUBJECTS,
+    NAMED_ROW_INCHES,
+    UNNAMED_ROW_INCHES,
+)
 from penchant.models.transforms import Transform
 from penchant.output import format_count
 from penchant.population.hierarchy.result import PopulationFit

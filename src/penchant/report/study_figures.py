@@ -22,7 +22,11 @@ from penchant.figures import (
 )
 from penchant.figures.labels import column_labels_fit, display_name
 from penchant.figures.style import COLUMN_INCHES, add_heading, grow_for_legends
-from penchant.figures.subjects import MAX_NAMED_SUBJECTS, NAMED_ROW_INCHES, UNNAMED_ROW_INCHES
+from penchant.figures.subject_estimates import (
+    MAX_NAMED_SUBJECTS,
+    NAMED_ROW_INCHES,
+    UNNAMED_ROW_INCHES,
+)
 from penchant.models.model import Declared, Model
 from penchant.output import format_count
 from penchant.population.regret_growth import ORDERS

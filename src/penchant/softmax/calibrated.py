@@ -24,7 +24,7 @@ from penchant.choices import Choices
 from penchant.errors import DataError, interval_kind_argument
 from penchant.softmax import _bootstrap_kernels as compiled
 from penchant.softmax.constraints import null_basis
-from penchant.tails import chi_square_isf, chi_square_sf
+from penchant.tail_probabilities import chi_square_isf, chi_square_sf
 
 N_DRAWN = 499  # simulated data sets: the standard error of a p-value of 0.05 is then 0.01
 # The search for an end steps by the slope of the root of W between two profile intervals; this is

@@ -21,7 +21,7 @@ from penchant.errors import (
     profile_interval_advice,
     weak_prior_argument,
 )
-from penchant.records import AtLeast
+from penchant.json_records import AtLeast
 
 Direction: TypeAlias = Mapping[str, float]  # entries of a direction of theta, by parameter
 Count: TypeAlias = Annotated[int, AtLeast(0)]

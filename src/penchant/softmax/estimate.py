@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.arguments import check_level
+from penchant.argument_checks import check_level
 from penchant.choices import Choices
 from penchant.errors import DataError, closest_match_hint, interval_kind_argument
 from penchant.output import (
@@ -43,7 +43,7 @@ from penchant.softmax.hypotheses import (
     numerical_jacobian,
     wald_test,
 )
-from penchant.tails import normal_sf
+from penchant.tail_probabilities import normal_sf
 
 KINDS = ("wald", "profile", "calibrated")
 INTERVAL_WORDS = {

@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
-from penchant.arguments import check_level
+from penchant.argument_checks import check_level
 from penchant.errors import DataError, Text, argument, closest_match_hint
 from penchant.output import (
     Backend,

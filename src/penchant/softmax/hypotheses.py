@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.arguments import check_level
+from penchant.argument_checks import check_level
 from penchant.choices import Choices
 from penchant.errors import DataError, argument, closest_match_hint
 from penchant.softmax.constraints import (
@@ -28,7 +28,7 @@ from penchant.softmax.newton import Maximum, Quadratic, RestrictedLikelihood, ma
 from penchant.softmax.prior import maximise_firth
 from penchant.softmax.probabilities import scores
 from penchant.softmax.solution import unit_weights
-from penchant.tails import chi_square_isf, chi_square_sf, normal_isf
+from penchant.tail_probabilities import chi_square_isf, chi_square_sf, normal_isf
 
 
 @dataclass(frozen=True, slots=True)

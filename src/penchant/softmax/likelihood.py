@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.arguments import check_threads
+from penchant.argument_checks import check_threads
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
 from penchant.softmax._simd import LANES, MAX_CACHED_VECTORS, MomentKernel, moment_kernel

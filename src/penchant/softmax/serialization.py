@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import Label, Matrix, Vector
 from penchant._version import __version__
 from penchant.errors import DataError, format_list
-from penchant.records import (
+from penchant.json_records import (
     AtLeast,
     Document,
     Shape,

@@ -13,7 +13,7 @@ from penchant._typing import IntVector, Label, Vector
 from penchant.errors import DataError
 from penchant.inference.linearized import nominal_point
 from penchant.models.coordinates import Coordinates
-from penchant.population.compare import compare_groups
+from penchant.population.compare_groups import compare_groups
 from penchant.population.group_comparison import GroupComparison
 from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.contrasts import Contrast
@@ -39,7 +39,7 @@ from penchant.studies.groups import (
 )
 from penchant.studies.plan import CATEGORIES, Plan
 from penchant.studies.read import StudyData
-from penchant.tails import normal_isf
+from penchant.tail_probabilities import normal_isf
 
 RULES: tuple[Rule, ...] = ("mean-pooled", "mean-sample", "fixed-effect", "random-effects")
 

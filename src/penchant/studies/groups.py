@@ -27,7 +27,7 @@ import scipy
 from penchant._typing import BoolVector, Label, Matrix
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
-from penchant.population.compare import compare_groups
+from penchant.population.compare_groups import compare_groups
 from penchant.population.group_comparison import Difference
 from penchant.population.group_tests import adjusted_p_values, welch_anova
 from penchant.population.meta_analysis import PopulationEstimate

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._version import __version__
-from penchant.arguments import check_level
+from penchant.argument_checks import check_level
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError

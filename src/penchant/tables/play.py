@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.arguments import whole_number
+from penchant.argument_checks import whole_number
 from penchant.errors import (
     DataError,
     PenchantWarning,

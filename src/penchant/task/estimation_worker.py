@@ -29,8 +29,7 @@ from penchant.inference.precompilation import compile_fits
 from penchant.models.catalogue import entry_of
 from penchant.softmax.estimate import Estimate
 from penchant.task.live_estimates import check_model_settings
-from penchant.task.plan import Cell, Plan, parse_plan
-from penchant.task.store import (
+from penchant.task.session_store import (
     NotSavedError,
     Store,
     decisions,
@@ -39,6 +38,7 @@ from penchant.task.store import (
     sessions,
     studies,
 )
+from penchant.task.study_plan import Cell, Plan, parse_plan
 
 POLL_SECONDS = 0.2  # longer delays estimates, which follow every decision; shorter costs queries
 MAX_CACHED_MODELS = 1000  # a study has a few, but anybody with the token may make observers

@@ -29,9 +29,17 @@ from sqlalchemy import Connection, func, select
 
 from penchant.errors import DataError
 from penchant.files.atomic import failed, removed_in_the_end
-from penchant.task.plan import Block, Cell, Plan, parse_plan
-from penchant.task.store import NotSavedError, Store, decisions, events, people, sessions, studies
-from penchant.task.tasks import GridTask
+from penchant.task.choice_tasks import GridTask
+from penchant.task.session_store import (
+    NotSavedError,
+    Store,
+    decisions,
+    events,
+    people,
+    sessions,
+    studies,
+)
+from penchant.task.study_plan import Block, Cell, Plan, parse_plan
 
 STALLED_SECONDS = 120.0  # a page in use sends a request at every decision, so this is long
 MAX_LISTED_PEOPLE = 200  # the overview is made every second, and its size must not grow for ever
@@ -105,7 +113,7 @@ def _condition_counts(
 def condition_name(plan: Plan, cell: int) -> str:
     r"""Describe a condition by its labels.
 
-    >>> from penchant.task.plan import read_study_text
+    >>> from penchant.task.study_plan import read_study_text
     >>> plan = read_study_text('[conditions]\nlandscape=["a","b"]\n[[block]]\ntask="grid"')
     >>> condition_name(plan, 1)
     'landscape b'
@@ -258,7 +266,7 @@ def group_settings(plan: Plan, block: Block) -> dict[str, Any]:
 def landscape_label(task: GridTask, known: Mapping[str, tuple[float, ...]]) -> str:
     """Name of the landscape, with a number where the name stands for other mean rewards, too.
 
-    >>> from penchant.task.tasks import RewardNoise
+    >>> from penchant.task.choice_tasks import RewardNoise
     >>> task = GridTask(90, 2, 1, "hill", (1.0, 2.0), RewardNoise())
     >>> landscape_label(task, {}), landscape_label(task, {"hill": (3.0, 4.0)})
     ('hill', 'hill (2)')

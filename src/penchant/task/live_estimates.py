@@ -19,8 +19,8 @@ from typing import Any
 from sqlalchemy import select
 
 from penchant.errors import DataError
-from penchant.task.session_operations import token_hash
-from penchant.task.store import Store, sessions
+from penchant.task.session_service import token_hash
+from penchant.task.session_store import Store, sessions
 
 # numerical libraries would start a thread per core, and take the cores that answer requests
 ONE_THREAD_ENVIRONMENT = dict.fromkeys(

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from starlette.requests import Request
 
-from penchant.task.plan import PLATFORM_ID
+from penchant.task.study_plan import PLATFORM_ID
 
 MAX_BODY_BYTES = 16 * 1024  # the largest, a choice with 200 marks, fits; more would fill memory
 MAX_SAFE_INTEGER = 2**53  # a page cannot send larger integers exactly: JavaScript has doubles

@@ -35,9 +35,9 @@ from penchant.task.request_bodies import (
     refuse_field,
 )
 from penchant.task.request_limits import TokenBuckets, error_response
-from penchant.task.session_operations import Choice, SessionService
-from penchant.task.sessions import RefusedError
-from penchant.task.store import Store, observations, observers
+from penchant.task.session_service import Choice, SessionService
+from penchant.task.session_states import RefusedError
+from penchant.task.session_store import Store, observations, observers
 
 PREFIX = "/api/v1"
 PAGE_EVENTS = ("blur", "focus", "hidden", "visible", "resize", "fullscreen", "offline", "online")

@@ -31,7 +31,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from penchant.errors import DataError
 from penchant.task.live_estimates import LiveEstimates
-from penchant.task.plan import Plan
 from penchant.task.request_bodies import BodyError
 from penchant.task.request_limits import (
     MAX_CONCURRENT_REQUESTS,
@@ -40,9 +39,10 @@ from penchant.task.request_limits import (
     security_headers,
 )
 from penchant.task.routes import ObserverRoutes, ParticipantRoutes, ResearcherGate, ResearcherRoutes
-from penchant.task.session_operations import SessionService
-from penchant.task.sessions import RefusedError, compile_advice
-from penchant.task.store import BusyError, NotSavedError, Store, exclusive_lock
+from penchant.task.session_service import SessionService
+from penchant.task.session_states import RefusedError, compile_advice
+from penchant.task.session_store import BusyError, NotSavedError, Store, exclusive_lock
+from penchant.task.study_plan import Plan
 
 MEDIA_TYPES = {
     "html": "text/html; charset=utf-8",

@@ -1,8 +1,8 @@
 """Posterior of an adaptive experiment by quadrature, and the information of the next answer.
 
 Offers are ranked by the mutual information of the answer and the parameters of interest, the others
-integrated out (Lindley 1956; Myung, Cavagnaro & Pitt 2013). Nodes (`ask_quadrature`) with the same
-parameters of interest form a group: an answer's probability within a group is that with the others
+integrated out (Lindley 1956; Myung, Cavagnaro & Pitt 2013). Nodes (`adaptive_quadrature`) with the
+same parameters of interest form a group: an answer's probability within a group is that with the others
 integrated out.
 """
 
@@ -19,9 +19,9 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.coordinates import Coordinate
 from penchant.output import Columns, Result, Table, format_count
-from penchant.workflow.ask_offers import Offer, unanswered_record
-from penchant.workflow.ask_prior_scaling import ParameterScaling
-from penchant.workflow.ask_quadrature import (
+from penchant.workflow.adaptive_offers import Offer, unanswered_record
+from penchant.workflow.adaptive_prior import ParameterScaling
+from penchant.workflow.adaptive_quadrature import (
     Layout,
     Nodes,
     OfferProbabilities,

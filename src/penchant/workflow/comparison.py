@@ -19,6 +19,7 @@ import numpy as np
 from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.inference.fit import History
+from penchant.json_records import attributes_json, to_json
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model
 from penchant.models.record import doubts_of
@@ -36,7 +37,6 @@ from penchant.output import (
 from penchant.population.hierarchy.contrasts import Comparison, compare_population_fits
 from penchant.population.hierarchy.fit import default_spread, fit_population
 from penchant.population.hierarchy.result import PopulationFit
-from penchant.records import attributes_json, to_json
 from penchant.workflow.selection import (
     HeldOut,
     LikelihoodRatio,

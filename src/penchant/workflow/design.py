@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.arguments import check_level, whole_number
+from penchant.argument_checks import check_level, whole_number
 from penchant.errors import DataError, closest_match_hint
 from penchant.inference.fit_each import fit_each_model
+from penchant.json_records import attributes_json
 from penchant.models.model import Model, natural_parameters
 from penchant.models.task import Task
 from penchant.output import (
@@ -26,10 +27,9 @@ from penchant.output import (
     Table,
     format_number,
 )
-from penchant.records import attributes_json
 from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.prior import ParameterPrior
-from penchant.tails import normal_isf, normal_sf, t_sf
+from penchant.tail_probabilities import normal_isf, normal_sf, t_sf
 from penchant.workflow.recover import (
     check_simulation_arguments,
     draw_people,

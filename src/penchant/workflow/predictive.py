@@ -16,7 +16,7 @@ import numpy as np
 from scipy import linalg
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.arguments import check_rng, whole_number
+from penchant.argument_checks import check_rng, whole_number
 from penchant.bandit.episode import executed_history
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError, weak_prior_argument

@@ -15,9 +15,10 @@ import numpy as np
 import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.arguments import check_level, check_rng, whole_number
+from penchant.argument_checks import check_level, check_rng, whole_number
 from penchant.errors import DataError, closest_match_hint
 from penchant.inference.fit_each import fit_each_model
+from penchant.json_records import attributes_json
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
 from penchant.models.record import refuse_no_model, refuse_word
@@ -32,7 +33,6 @@ from penchant.output import (
     make_frame,
     progress,
 )
-from penchant.records import attributes_json
 from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior

@@ -2,7 +2,7 @@
 
 The confusion matrix holds p(found | simulated), the inversion matrix p(simulated | found) if every
 model is as likely beforehand (Wilson & Collins 2019). Relies on `recover` for people and on
-`compare` for the criterion.
+`compare_models` for the criterion.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
+from penchant.json_records import attributes_json, to_json
 from penchant.models.model import Model
 from penchant.models.task import Task
 from penchant.output import (
@@ -23,9 +24,8 @@ from penchant.output import (
     Result,
     Table,
 )
-from penchant.records import attributes_json, to_json
 from penchant.softmax.prior import ParameterPrior
-from penchant.workflow.compare import DEFAULT_PRIOR, compare_models
+from penchant.workflow.compare_models import DEFAULT_PRIOR, compare_models
 from penchant.workflow.comparison import CRITERION_LABELS, Criterion
 from penchant.workflow.recover import check_simulation_arguments, draw_people, simulate_people
 from penchant.workflow.selection import Folds
@@ -176,7 +176,7 @@ def recover_models(
     rng
         Source of randomness.
     criterion, folds, parameter_prior, threads
-        As in `compare`. Labels cannot be given as folds.
+        As in `compare_models`. Labels cannot be given as folds.
 
     Examples
     --------

@@ -28,7 +28,7 @@ import scipy
 from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Label, Labels, Matrix, Vector
-from penchant.arguments import whole_number
+from penchant.argument_checks import whole_number
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.inference.fit import History
@@ -40,7 +40,7 @@ from penchant.output import Columns, Result, Table
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
-from penchant.tails import chi_square_sf
+from penchant.tail_probabilities import chi_square_sf
 
 Folds = int | Literal["block"] | Sequence[Any]
 

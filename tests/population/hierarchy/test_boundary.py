@@ -7,8 +7,8 @@ import pytest
 import scipy.stats
 
 import penchant as pn
-from penchant.population.hierarchy.marginal import LogCholesky
-from penchant.population.hierarchy.search import evidences_on_other_nodes
+from penchant.population.hierarchy.marginal_likelihood import LogCholesky
+from penchant.population.hierarchy.marginal_maximization import evidences_on_other_nodes
 from peopled import MODEL, discounters, q_learners
 
 

@@ -9,10 +9,10 @@ from scipy import stats
 import penchant as pn
 from penchant.inference.predict import random_rotations
 from penchant.models.coordinates import Coordinates
-from penchant.population.hierarchy.likelihoods import ChoiceLikelihoods
-from penchant.population.hierarchy.marginal import LogCholesky, MarginalLikelihood
+from penchant.population.hierarchy.marginal_likelihood import LogCholesky, MarginalLikelihood
+from penchant.population.hierarchy.marginal_maximization import evidences_on_other_nodes
 from penchant.population.hierarchy.quadrature import QuadratureRule
-from penchant.population.hierarchy.search import evidences_on_other_nodes
+from penchant.population.hierarchy.subject_likelihoods import ChoiceLikelihoods
 from peopled import MODEL, Quadratic, mixed_choices, q_learners, searched
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import penchant as pn
 from penchant.errors import DataError
-from penchant.population.hierarchy import fit, search
-from penchant.population.hierarchy.search import SEARCH
+from penchant.population.hierarchy import fit, marginal_maximization
+from penchant.population.hierarchy.marginal_maximization import SEARCH
 from peopled import MODEL, discounters, mixed_choices, q_learner, q_learners
 
 
@@ -117,7 +117,7 @@ def test_leaving_out_one_subject_agrees_with_fits_without_them(players):
             episodes[:i] + episodes[i + 1 :], MODEL, estimator="ml", spread="diagonal"
         )
         task = found.source.problem
-        from penchant.population.hierarchy.search import evidences_on_other_nodes
+        from penchant.population.hierarchy.marginal_maximization import evidences_on_other_nodes
 
         x = others.source.optimum.x
         exact = evidences_on_other_nodes(
@@ -131,7 +131,10 @@ def test_the_integration_error_is_no_smaller_than_the_true_one(seed):
     _, episodes = q_learners(17, 40, np.random.default_rng(seed))
     found = pn.fit_population(episodes, MODEL)
     fine = dataclasses.replace(found.source.problem, k=45, extra_shape_nodes=40)
-    true = search.evidences_on_other_nodes(fine, found.source.optimum).sum() - found.log_likelihood
+    true = (
+        marginal_maximization.evidences_on_other_nodes(fine, found.source.optimum).sum()
+        - found.log_likelihood
+    )
     assert abs(true) < max(1.5 * found.integration_error, 0.005)
     assert found.integration_error < 0.1
 
@@ -429,7 +432,7 @@ def test_the_errors_of_rough_nodes_do_not_hold_up_a_crowd(monkeypatch):
     ends = []
 
     def watched(*arguments, **named):
-        ends.append(search.maximize_by_quadrature(*arguments, **named))
+        ends.append(marginal_maximization.maximize_by_quadrature(*arguments, **named))
         return ends[-1]
 
     monkeypatch.setattr(fit, "maximize_by_quadrature", watched)
@@ -548,11 +551,11 @@ def test_correlations_that_rest_on_draws_have_no_interval(many_weights):
 
 
 def test_a_summary_profiles_nothing(players, monkeypatch):
-    from penchant.population.hierarchy import inferences
+    from penchant.population.hierarchy import uncertainty
 
     found = pn.fit_population(players[1], MODEL)
-    monkeypatch.setattr(inferences, "profile_limits", None)
-    monkeypatch.setattr(inferences, "sd_limits", None)
+    monkeypatch.setattr(uncertainty, "profile_limits", None)
+    monkeypatch.setattr(uncertainty, "sd_limits", None)
     assert "learning_rate" in str(found)
     assert "learning_rate" in found.summary(level=0.9)
 

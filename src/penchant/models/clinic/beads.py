@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.arguments import whole_number
+from penchant.argument_checks import whole_number
 from penchant.errors import DataError
 from penchant.models.parameters import Row, Shape
 from penchant.models.record import Record, known_number

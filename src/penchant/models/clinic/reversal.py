@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.arguments import whole_number
+from penchant.argument_checks import whole_number
 from penchant.models.parameters import Shape
 from penchant.models.recursion import TEMPERATURE, ValueModel, rates
 

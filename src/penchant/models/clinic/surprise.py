@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from penchant._typing import Vector
-from penchant.arguments import whole_number
+from penchant.argument_checks import whole_number
 from penchant.models.parameters import Parameter, Row
 from penchant.models.record import control_names
 from penchant.models.recursion import TEMPERATURE, ValueModel, rates

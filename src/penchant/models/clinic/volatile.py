@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.arguments import whole_number
+from penchant.argument_checks import whole_number
 from penchant.models.parameters import Row, Shape
 from penchant.models.record import (
     doubts_of_start,

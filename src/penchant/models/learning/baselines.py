@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.arguments import whole_number
+from penchant.argument_checks import whole_number
 from penchant.errors import DataError
 from penchant.models.model import finite
 from penchant.models.parameters import Parameter, Row

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.arguments import whole_number
+from penchant.argument_checks import whole_number
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row
 from penchant.models.record import control_names

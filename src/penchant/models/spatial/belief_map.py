@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.arguments import check_level, check_rng, whole_number
+from penchant.argument_checks import check_level, check_rng, whole_number
+from penchant.json_records import attributes_json
 from penchant.models.spatial.ucl import UCL
 from penchant.output import Columns, Result
-from penchant.records import attributes_json
-from penchant.tails import normal_isf
+from penchant.tail_probabilities import normal_isf
 
 NODES = 33  # of the decision noise, over which a map is summed
 NEAR_ZERO = 0.1  # share of a weight below which a normal distribution of it is not believed

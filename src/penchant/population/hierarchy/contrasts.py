@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penchant._typing import IntVector, Label, Matrix, Vector
-from penchant.arguments import check_level
+from penchant.argument_checks import check_level
 from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.inference.fit import History
 from penchant.inference.profile.profiles import Profiles
+from penchant.json_records import to_json
 from penchant.models.coordinates import Coordinate, Coordinates
 from penchant.models.model import Model
 from penchant.models.transforms import IDENTITY
@@ -30,10 +31,12 @@ from penchant.output import (
     format_p_value,
 )
 from penchant.population.group_tests import adjusted_p_values
-from penchant.population.hierarchy.likelihoods import ConditionLikelihoods, EpisodeLikelihoods
+from penchant.population.hierarchy.subject_likelihoods import (
+    ConditionLikelihoods,
+    EpisodeLikelihoods,
+)
 from penchant.population.least_squares import t_test
-from penchant.records import to_json
-from penchant.tails import chi_square_sf
+from penchant.tail_probabilities import chi_square_sf
 
 if TYPE_CHECKING:
     from penchant.population.hierarchy.result import PopulationFit

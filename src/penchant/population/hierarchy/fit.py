@@ -1,7 +1,7 @@
 """Hierarchical fit of a population by maximum marginal likelihood: `fit_population`.
 
-A plan says what is fitted; `fit_population_plan` runs the adaptive quadrature of `search` until the
-integration error is small, drops spreads whose maximum is at 0 and gives each an upper limit from
+A plan says what is fitted; `fit_population_plan` runs the adaptive quadrature of
+`marginal_maximization` until the integration error is small, drops spreads whose maximum is at 0 and gives each an upper limit from
 its profile likelihood. That no spread was found does not mean that people are alike: they are
 described with the spread that a weak prior keeps from vanishing (Chung et al. 2013), so that their
 intervals are not those of the mean.
@@ -26,22 +26,9 @@ from penchant.models.coordinates import Coordinates, Links
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, doubts_of, refuse_no_model
 from penchant.population.hierarchy.contrasts import WithinConditions, stack_conditions
-from penchant.population.hierarchy.design import Design, read_design
-from penchant.population.hierarchy.likelihoods import (
-    ChoiceLikelihoods,
-    EpisodeLikelihoods,
-    SubjectLikelihoods,
-)
-from penchant.population.hierarchy.marginal import LogCholesky, RandomEffectsStructure
-from penchant.population.hierarchy.quadrature import (
-    MIN_NODES_AND_DRAWS,
-    NODES_AND_DRAWS_BY_SHAPES,
-    NODES_BY_DIMENSION,
-    QUADRATURE,
-)
-from penchant.population.hierarchy.result import PopulationFit
-from penchant.population.hierarchy.result_builder import build_result
-from penchant.population.hierarchy.search import (
+from penchant.population.hierarchy.design_matrix import Design, read_design
+from penchant.population.hierarchy.marginal_likelihood import LogCholesky, RandomEffectsStructure
+from penchant.population.hierarchy.marginal_maximization import (
     SearchProblem,
     SearchResult,
     StartingValues,
@@ -50,7 +37,20 @@ from penchant.population.hierarchy.search import (
     parameter_shift_on_other_nodes,
     starting_values,
 )
-from penchant.population.hierarchy.source import PopulationSource
+from penchant.population.hierarchy.quadrature import (
+    MIN_NODES_AND_DRAWS,
+    NODES_AND_DRAWS_BY_SHAPES,
+    NODES_BY_DIMENSION,
+    QUADRATURE,
+)
+from penchant.population.hierarchy.result import PopulationFit
+from penchant.population.hierarchy.result_builder import build_result
+from penchant.population.hierarchy.retained_fit import PopulationSource
+from penchant.population.hierarchy.subject_likelihoods import (
+    ChoiceLikelihoods,
+    EpisodeLikelihoods,
+    SubjectLikelihoods,
+)
 from penchant.population.hierarchy.trust_region import relative_spreads, vanishing_spreads
 from penchant.softmax.likelihood import available_threads
 

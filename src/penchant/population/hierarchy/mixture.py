@@ -3,7 +3,7 @@
 Hierarchical Bayesian inference in the sense of Piray et al. (2019), on integrated evidences: with
 L_ik the log-evidence of subject i under the population of model k, sum_i log sum_k pi_k exp(L_ik)
 is maximised by EM. Responsibilities weight the subjects in the population of each model, which is
-fitted by `search`.
+fitted by `marginal_maximization`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from scipy import special
 
 from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError
+from penchant.json_records import attributes_json
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, refuse_no_model
 from penchant.output import (
@@ -25,19 +26,18 @@ from penchant.output import (
     Table,
     format_number,
 )
-from penchant.population.hierarchy.design import read_design
+from penchant.population.hierarchy.design_matrix import read_design
 from penchant.population.hierarchy.fit import FIT, PopulationFitPlan, build_likelihoods
-from penchant.population.hierarchy.result import PopulationFit
-from penchant.population.hierarchy.result_builder import build_result
-from penchant.population.hierarchy.search import (
+from penchant.population.hierarchy.marginal_maximization import (
     SearchProblem,
     SearchResult,
     StartingValues,
     maximize_by_quadrature,
     starting_values,
 )
-from penchant.population.hierarchy.source import PopulationSource
-from penchant.records import attributes_json
+from penchant.population.hierarchy.result import PopulationFit
+from penchant.population.hierarchy.result_builder import build_result
+from penchant.population.hierarchy.retained_fit import PopulationSource
 from penchant.softmax.likelihood import available_threads
 
 

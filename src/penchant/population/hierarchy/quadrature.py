@@ -6,7 +6,8 @@ posteriors are least normal. Above that: Gauss-Hermite in the shape parameters, 
 their nodes importance sampling of the weights at quasi-random points of a Student t about the
 conditional mode. A share of the draws comes from the population itself, which bounds the importance
 weights (defensive mixture, Hesterberg 1995); each subject's points have a rotation of their own, so
-that errors average out over subjects. Relies on `likelihoods` for log-likelihoods and derivatives.
+that errors average out over subjects. Relies on `subject_likelihoods` for log-likelihoods
+and derivatives.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from scipy import special
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.inference.predict import PROPOSAL_DF, log_t, quasi_random, random_rotations, whitened
 from penchant.models.coordinates import Coordinates
-from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
-from penchant.population.hierarchy.marginal import (
+from penchant.population.hierarchy.marginal_likelihood import (
     MarginalEvaluation,
     QuadratureNodes,
     RandomEffectsStructure,
 )
+from penchant.population.hierarchy.subject_likelihoods import SubjectLikelihoods
 
 # Nodes per dimension of product rules, by number of dimensions: the marginal likelihood of the
 # reference data sets then moves by less than 0.1 log-units with more nodes.

@@ -14,8 +14,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.arguments import check_level
+from penchant.argument_checks import check_level
 from penchant.errors import DataError, Text
+from penchant.json_records import attributes_json, from_json, to_json
 from penchant.models.coordinates import Coordinates
 from penchant.models.priors import PopulationPrior, with_ratios
 from penchant.output import (
@@ -27,22 +28,21 @@ from penchant.output import (
     format_number,
     make_frame,
 )
-from penchant.population.hierarchy import inferences
+from penchant.population.hierarchy import uncertainty
 from penchant.population.hierarchy.contrasts import (
     Comparison,
     Contrast,
     compare_population_fits,
     level_contrast,
 )
+from penchant.population.hierarchy.retained_fit import PopulationSource
 from penchant.population.hierarchy.sampling import PopulationSample, sample_posterior
-from penchant.population.hierarchy.source import PopulationSource
 from penchant.population.hierarchy.subject_posteriors import (
     PopulationSubjects,
     predict_choices,
 )
-from penchant.records import attributes_json, from_json, to_json
 from penchant.softmax.hypotheses import ParameterEstimate
-from penchant.tails import t_isf
+from penchant.tail_probabilities import t_isf
 
 FORMAT = "penchant-population"
 CorrelationRow: TypeAlias = tuple[str, str, float, float, float]  # two names, r, low, high
@@ -314,7 +314,7 @@ class PopulationFit(FrameExport):
         if level == 0.95:
             return self._spreads_with_limits(self.sd_limits)
         own = self.source.problem, self.source.optimum, self._spread_errors
-        return self._spreads_with_limits(inferences.sd_limits(*own, level))
+        return self._spreads_with_limits(uncertainty.sd_limits(*own, level))
 
     def _spreads_with_limits(self, limits: Matrix) -> tuple[Sd, ...]:
         assert self.source is not None
@@ -336,7 +336,7 @@ class PopulationFit(FrameExport):
         if self.source is None or level == 0.95:
             return self.spreads(level)
         own = self.source.optimum, self._spread_errors
-        return self._spreads_with_limits(inferences.satterthwaite_sd_limits(*own, level))
+        return self._spreads_with_limits(uncertainty.satterthwaite_sd_limits(*own, level))
 
     def correlation_interval(
         self, one: str, other: str, level: float = 0.95
@@ -358,15 +358,17 @@ class PopulationFit(FrameExport):
                 )
         a, b = random.index(one), random.index(other)
         r = self._matrix_of_first_group(self.correlations)[structure.random[a], structure.random[b]]
-        half = inferences.normal_half_width(level) * errors[a, b]
+        half = uncertainty.normal_half_width(level) * errors[a, b]
         z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))  # arctanh(+-1) is infinite
         return float(np.tanh(z - half)), float(np.tanh(z + half))
 
     @cached_property
-    def _spread_errors(self) -> inferences.SpreadErrors:
+    def _spread_errors(self) -> uncertainty.SpreadErrors:
         assert self.source is not None
         found = self.source.optimum
-        return inferences.spread_standard_errors(found, inferences.parameter_covariances(found, 1))
+        return uncertainty.spread_standard_errors(
+            found, uncertainty.parameter_covariances(found, 1)
+        )
 
     def _matrix_of_first_group(self, matrices: Any) -> Matrix:
         return next(iter(matrices.values())) if isinstance(matrices, Mapping) else matrices
@@ -399,7 +401,7 @@ class PopulationFit(FrameExport):
             return self._saved_document.maximum_log_likelihood
         if self.estimator == "ml":
             return self.log_likelihood
-        return inferences.maximum_log_likelihood(self.source.optimum)
+        return uncertainty.maximum_log_likelihood(self.source.optimum)
 
     @property
     def prior(self) -> PopulationPrior:

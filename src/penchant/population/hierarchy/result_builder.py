@@ -1,6 +1,6 @@
 """Builds the `PopulationFit` of a search that has ended, with its status, message and notes.
 
-All diagnoses of a population fit are made here from the results of `inferences`: each gives a
+All diagnoses of a population fit are made here from the results of `uncertainty`: each gives a
 status and a sentence with a remedy; the gravest is the status of the fit.
 """
 
@@ -17,11 +17,11 @@ from penchant.errors import Code, argument, format_list
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Declared, Model, model_words
 from penchant.models.spatial.locality import LOCALITY
-from penchant.population.hierarchy import inferences
-from penchant.population.hierarchy.design import Design
+from penchant.population.hierarchy import uncertainty
+from penchant.population.hierarchy.design_matrix import Design
+from penchant.population.hierarchy.marginal_maximization import SearchResult
 from penchant.population.hierarchy.result import PopulationFit
-from penchant.population.hierarchy.search import SearchResult
-from penchant.population.hierarchy.source import PopulationSource
+from penchant.population.hierarchy.retained_fit import PopulationSource
 from penchant.population.hierarchy.subject_posteriors import PopulationSubjects
 
 
@@ -75,7 +75,7 @@ def most_severe_status(statuses: Mapping[str, str]) -> str:
 
 def diagnose_fit(
     source: PopulationSource,
-    errors: inferences.ParameterCovariances,
+    errors: uncertainty.ParameterCovariances,
     matrices: Matrix,
     sd_limits: Matrix,
     reliability: Mapping[str, float],
@@ -130,7 +130,7 @@ def diagnose_fit(
 
 def _normality_note(source: PopulationSource) -> list[str]:
     """Note that people are not normal about their mean."""
-    p_values = inferences.normality_p_values(source.optimum)
+    p_values = uncertainty.normality_p_values(source.optimum)
     if not p_values.size or p_values.min() * p_values.size >= DIAGNOSIS.normality_p_value:
         return []
     c, which = (int(v) for v in np.unravel_index(int(p_values.argmin()), p_values.shape))
@@ -143,7 +143,7 @@ def _normality_note(source: PopulationSource) -> list[str]:
 
 
 def _unidentified_sentences(
-    source: PopulationSource, errors: inferences.ParameterCovariances
+    source: PopulationSource, errors: uncertainty.ParameterCovariances
 ) -> list[str]:
     """Sentences on coefficients without a finite estimate, each with a remedy."""
     optimum = source.optimum
@@ -151,7 +151,7 @@ def _unidentified_sentences(
     names, coordinates = source.design.names, source.likelihoods.coordinates
     centre, sd = source.likelihoods.typical_range
     unidentified = [
-        names[a] for a in np.flatnonzero(inferences.unidentified_coefficients(optimum, errors))
+        names[a] for a in np.flatnonzero(uncertainty.unidentified_coefficients(optimum, errors))
     ]
     coordinate_of = np.abs(structure.design).sum(axis=0).argmax(axis=0)
     distances = np.abs(structure.means(optimum.x[: structure.n_beta]) - centre)
@@ -244,14 +244,14 @@ def build_result(
     columns = np.array(
         [int((np.abs(structure.design[:, a]).sum(axis=0) > 0).sum()) for a in range(p)]
     )
-    errors = inferences.parameter_covariances(optimum, int(columns.max()))
+    errors = uncertainty.parameter_covariances(optimum, int(columns.max()))
     coefficient_covariance = errors.robust if source.covariance_kind == "robust" else errors.model
-    posteriors = inferences.subject_posteriors(optimum, errors.model)
+    posteriors = uncertainty.subject_posteriors(optimum, errors.model)
     if source.descriptive is not optimum:  # a spread estimated as 0 is not known to be 0
-        descriptive_errors = inferences.parameter_covariances(
+        descriptive_errors = uncertainty.parameter_covariances(
             source.descriptive, int(columns.max())
         )
-        described = inferences.subject_posteriors(source.descriptive, descriptive_errors.model)
+        described = uncertainty.subject_posteriors(source.descriptive, descriptive_errors.model)
         posteriors = posteriors._replace(mean=described.mean, covariance=described.covariance)
     own = structure.spread.covariance_matrices(optimum.x[structure.n_beta :])
     matrices = np.zeros((structure.spread.n_groups, p, p))
@@ -259,13 +259,13 @@ def build_result(
     shares = _reliability(optimum, matrices)
     reliability = {names[a]: float(shares[c]) for c, a in enumerate(structure.random)}
     statuses = dict(status)
-    limits = inferences.sd_limits(
-        source.problem, optimum, inferences.spread_standard_errors(optimum, errors), 0.95
+    limits = uncertainty.sd_limits(
+        source.problem, optimum, uncertainty.spread_standard_errors(optimum, errors), 0.95
     )
     statuses |= diagnose_fit(source, errors, matrices, limits, reliability)
     coefficient_names = source.design.names
     covariance = coefficient_covariance[: structure.n_beta, : structure.n_beta].copy()
-    unidentified = np.flatnonzero(inferences.unidentified_coefficients(optimum, errors))
+    unidentified = np.flatnonzero(uncertainty.unidentified_coefficients(optimum, errors))
     covariance[unidentified, unidentified] = np.inf  # not a large number: nothing is known
     message = " ".join(statuses.values())
     words = model_words(source.model) if source.model is not None else "mixed logit"
@@ -289,7 +289,7 @@ def build_result(
         correlations=_matrices_by_group(correlation_matrices(matrices), source.group_labels),
         reliability=reliability,
         log_likelihood=optimum.evaluation.value,
-        n_parameters=len(inferences.free_parameter_indices(optimum)),
+        n_parameters=len(uncertainty.free_parameter_indices(optimum)),
         evidence=optimum.evaluation.evidence,
         loo_each=posteriors.loo,
         integration_error=integration_error,

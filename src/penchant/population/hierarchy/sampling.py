@@ -19,15 +19,18 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.arguments import whole_number
+from penchant.argument_checks import whole_number
 from penchant.errors import DataError
 from penchant.inference.predict import PROPOSAL_DF
 from penchant.output import Backend, Columns, Result, make_frame
-from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
-from penchant.population.hierarchy.marginal import MarginalLikelihood, RandomEffectsStructure
+from penchant.population.hierarchy.marginal_likelihood import (
+    MarginalLikelihood,
+    RandomEffectsStructure,
+)
+from penchant.population.hierarchy.marginal_maximization import SearchResult
 from penchant.population.hierarchy.quadrature import cholesky_of_inverses
-from penchant.population.hierarchy.search import SearchResult
-from penchant.population.hierarchy.source import PopulationSource
+from penchant.population.hierarchy.retained_fit import PopulationSource
+from penchant.population.hierarchy.subject_likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.trust_region import newton_ascent
 
 if TYPE_CHECKING:

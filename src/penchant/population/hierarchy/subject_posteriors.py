@@ -1,7 +1,7 @@
 """Subjects under their population: posteriors, draws, predictions, and maximum likelihood beside.
 
 Posterior means and covariances come from the nodes of the fit (empirical Bayes, with the
-population's own uncertainty added by the delta method in `inferences`); draws are by importance
+population's own uncertainty added by the delta method in `uncertainty`); draws are by importance
 resampling (Rubin 1988), for which the model is evaluated again.
 """
 
@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant._typing import IntVector, Label, Matrix, Vector
-from penchant.arguments import check_level, check_rng, whole_number
+from penchant.argument_checks import check_level, check_rng, whole_number
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
 from penchant.inference.fit_each import fit_each
 from penchant.inference.predict import PROPOSAL_DF, probabilities
+from penchant.json_records import attributes_json, to_json
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, data_of
 from penchant.models.transforms import Transform
@@ -30,15 +31,14 @@ from penchant.output import (
     Result,
     make_frame,
 )
-from penchant.population.hierarchy.inferences import SubjectPosteriors
-from penchant.population.hierarchy.likelihoods import ChoiceLikelihoods
 from penchant.population.hierarchy.quadrature import NODES_BY_DIMENSION, QuadratureRule
-from penchant.population.hierarchy.source import PopulationSource
-from penchant.records import attributes_json, to_json
+from penchant.population.hierarchy.retained_fit import PopulationSource
+from penchant.population.hierarchy.subject_likelihoods import ChoiceLikelihoods
+from penchant.population.hierarchy.uncertainty import SubjectPosteriors
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.softmax.probabilities import log_probabilities
-from penchant.tails import normal_isf
+from penchant.tail_probabilities import normal_isf
 
 CANDIDATES_PER_DRAW = 8  # fewer repeat draws where importance weights are uneven; more cost time
 

@@ -1,11 +1,12 @@
 """Trust-region Newton maximisation of a population's marginal likelihood on fixed nodes.
 
 The parameters are the coefficients beta, then the log-Cholesky parameters of the covariance between
-people (see `marginal`). On fixed nodes the log marginal likelihood F has exact derivatives, so
-Newton's method with eigenvalue modification applies (Nocedal and Wright 2006, section 3.4); steps
+people (see `marginal_likelihood`). On fixed nodes the log marginal likelihood F has exact
+derivatives, so Newton's method with eigenvalue modification applies (Nocedal and Wright 2006, section 3.4); steps
 stay within a region in which the nodes still cover the posteriors. REML adds -log|I_beta| / 2, the
 Laplace integral over beta, linearised about the current point; a weak prior of the covariance
-(Chung et al. 2013) may be added. Relies on `marginal` alone: the model is never evaluated here.
+(Chung et al. 2013) may be added. Relies on `marginal_likelihood` alone: the model is never
+evaluated here.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
-from penchant.population.hierarchy.marginal import (
+from penchant.population.hierarchy.marginal_likelihood import (
     MarginalEvaluation,
     MarginalLikelihood,
     RandomEffectsStructure,
 )
+from penchant.population.hierarchy.subject_likelihoods import SubjectLikelihoods
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ import numpy as np
 from penchant._typing import Label, Matrix
 from penchant.models.model import Model
 from penchant.population.hierarchy.contrasts import WithinConditions
-from penchant.population.hierarchy.design import Design
-from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
-from penchant.population.hierarchy.search import SearchProblem, SearchResult
+from penchant.population.hierarchy.design_matrix import Design
+from penchant.population.hierarchy.marginal_maximization import SearchProblem, SearchResult
+from penchant.population.hierarchy.subject_likelihoods import SubjectLikelihoods
 
 
 class PopulationSource(NamedTuple):

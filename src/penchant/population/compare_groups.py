@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
-from penchant.arguments import check_level
+from penchant.argument_checks import check_level
 from penchant.errors import DataError
 from penchant.population.group_comparison import (
     Adjustment,

@@ -2,7 +2,7 @@
 
 A decision is keyed by (session, block, decision): the same choice sent again gets the stored reply,
 another choice is refused with it. Deadlines are applied lazily, before whatever request comes next.
-Relies on `sessions` for the rules and on `store` for durable commits.
+Relies on `session_states` for the rules and on `session_store` for durable commits.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
 
+from penchant.task.choice_tasks import OfferHistory, random_integer
 from penchant.task.export import OFFER_KEY
-from penchant.task.plan import Block, Cell, Plan, parse_plan, serialize_document
-from penchant.task.sessions import (
+from penchant.task.session_states import (
     ADVICE,
     PROPOSED,
     AdviserCache,
@@ -48,8 +48,8 @@ from penchant.task.sessions import (
     state_after_end,
     state_after_reading,
 )
-from penchant.task.store import Store, decisions, events, meta, people, sessions, studies
-from penchant.task.tasks import OfferHistory, random_integer
+from penchant.task.session_store import Store, decisions, events, meta, people, sessions, studies
+from penchant.task.study_plan import Block, Cell, Plan, parse_plan, serialize_document
 
 Result = TypeVar("Result")
 # named once, so that loading and saving a session cannot differ

@@ -20,8 +20,8 @@ import numpy as np
 from penchant.bandit.landscape import landscape_a, landscape_b
 from penchant.errors import DataError
 from penchant.models.catalogue import CATALOGUE
-from penchant.task.sections import Section, is_number
-from penchant.workflow.ask import Asker, ask
+from penchant.task.study_file_sections import Section, is_number
+from penchant.workflow.adaptive_questions import Asker, ask
 
 _N_UNIFORM_VALUES = 2**53  # a double has no more digits: finer values would be rounded, to 1 even
 _STANDARD_NORMAL = NormalDist()

@@ -1,8 +1,8 @@
 """Adaptive design of choice experiments: ask the most informative offer next.
 
 Bayesian adaptive design optimisation (Myung, Cavagnaro & Pitt 2013): the next offer has the largest
-mutual information of its answer and the parameters of interest. `ask_offers` reads offers,
-`ask_prior_scaling` scales the prior to them, `ask_quadrature` makes nodes and `ask_beliefs`
+mutual information of its answer and the parameters of interest. `adaptive_offers` reads offers,
+`adaptive_prior` scales the prior to them, `adaptive_quadrature` makes nodes and `ask_beliefs`
 integrates over them; here are the interface and its JSON document.
 """
 
@@ -17,20 +17,19 @@ from typing import Any, Self, cast
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.arguments import check_level, whole_number
+from penchant.argument_checks import check_level, whole_number
 from penchant.errors import DataError, argument, closest_match_hint
 from penchant.files.output import read_document, write_json
 from penchant.inference.fit import fit
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.status import estimate_without_data
+from penchant.json_records import to_json
 from penchant.models.model import Model
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior, model_document, model_of, prior_document, prior_of
 from penchant.output import Columns, Result, Table
-from penchant.records import to_json
 from penchant.softmax.estimate import Estimate
-from penchant.workflow.ask_beliefs import Answer, Belief, Posterior, posterior_summary
-from penchant.workflow.ask_offers import (
+from penchant.workflow.adaptive_offers import (
     Offer,
     OfferTable,
     check_attributes_ignore_order,
@@ -38,14 +37,15 @@ from penchant.workflow.ask_offers import (
     read_offer,
     unanswered_record,
 )
-from penchant.workflow.ask_prior_scaling import AskPrior, ParameterScaling
-from penchant.workflow.ask_quadrature import (
+from penchant.workflow.adaptive_prior import AskPrior, ParameterScaling
+from penchant.workflow.adaptive_quadrature import (
     GRID,
     AdaptiveGridLayout,
     FixedGridLayout,
     Layout,
     SobolLayout,
 )
+from penchant.workflow.ask_beliefs import Answer, Belief, Posterior, posterior_summary
 
 FORMAT = "penchant-asker"
 DOCUMENT_KEYS = ("model", "prior", "about", "repeats", "grid", "offers", "table", "answers")

@@ -15,18 +15,18 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.population.hierarchy.marginal import (
+from penchant.population.hierarchy.marginal_likelihood import (
     LogCholesky,
     MarginalLikelihood,
     RandomEffectsStructure,
 )
-from penchant.population.hierarchy.quadrature import QUADRATURE
-from penchant.population.hierarchy.search import (
+from penchant.population.hierarchy.marginal_maximization import (
     CentredNodes,
     SearchProblem,
     SearchResult,
     recentre_nodes,
 )
+from penchant.population.hierarchy.quadrature import QUADRATURE
 from penchant.population.hierarchy.trust_region import (
     TRUST_REGION,
     Objective,
@@ -38,7 +38,7 @@ from penchant.population.hierarchy.trust_region import (
     standard_errors_from_information,
     trust_region_bounds,
 )
-from penchant.tails import chi_square_isf, normal_isf, normal_sf
+from penchant.tail_probabilities import chi_square_isf, normal_isf, normal_sf
 
 
 @dataclass(frozen=True, slots=True)

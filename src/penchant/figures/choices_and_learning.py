@@ -12,9 +12,9 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
-from penchant.figures import argument_checks
-from penchant.figures.comparison import wilson_interval
+from penchant.figures import array_checks
 from penchant.figures.labels import FONT_SIZE, set_integer_ticks
+from penchant.figures.model_comparison import wilson_interval
 from penchant.figures.style import (
     BLUE,
     COUNT_COLORMAP,
@@ -97,11 +97,9 @@ def learning_curve(
     for series, (values, label) in enumerate(zip((people, simulated), labels, strict=True)):
         if values is None:
             continue
-        plays = argument_checks.check_matrix(
-            "simulated" if series else "people", values, PLAYS_SHAPE
-        )
+        plays = array_checks.check_matrix("simulated" if series else "people", values, PLAYS_SHAPE)
         if shares:
-            argument_checks.check_proportions("simulated" if series else "people", plays.ravel())
+            array_checks.check_proportions("simulated" if series else "people", plays.ravel())
         if np.isfinite(plays).any():
             mean, band = _mean_and_its_interval(plays)
             # Wilson's interval needs 0 or 1 per episode; simulated plays may be shares already
@@ -126,13 +124,13 @@ def learning_curve(
 
 
 def _all_0_or_1(plays: Any) -> bool:
-    known = argument_checks.as_float_array("people", plays)
+    known = array_checks.as_float_array("people", plays)
     known = known[np.isfinite(known)]
     return bool(known.size and np.isin(known, (0.0, 1.0)).all())
 
 
 def _all_proportions(plays: Any) -> bool:
-    known = argument_checks.as_float_array("simulated", plays)
+    known = array_checks.as_float_array("simulated", plays)
     return bool(not ((known < 0) | (known > 1)).any())
 
 
@@ -171,7 +169,7 @@ def regret_growth(
     label
         Label of the y axis.
     """
-    regret = argument_checks.check_vector("regret", regret)
+    regret = array_checks.check_vector("regret", regret)
     style_axes(axes, "trial", label)
     if not np.isfinite(regret).any():
         draw_placeholder(axes)
@@ -188,7 +186,7 @@ def regret_growth(
         label="observed",
     )
     for series, (name, values) in enumerate((fitted or {}).items()):
-        curve = argument_checks.check_vector(f"fitted[{name!r}]", values, len(regret), "decision")
+        curve = array_checks.check_vector(f"fitted[{name!r}]", values, len(regret), "decision")
         drawn = look(series)
         entry = name if not weights or name not in weights else f"{name} ({weights[name]:.2f})"
         axes.plot(
@@ -241,7 +239,7 @@ def step_distances(
         for series, (values, label) in enumerate(zip((people, simulated), labels, strict=True))
         if values is not None
         and (
-            found := argument_checks.as_float_array(
+            found := array_checks.as_float_array(
                 "simulated" if series else "people", values
             ).ravel()
         )
@@ -294,7 +292,7 @@ MAX_CELLS_PER_OPTION = 4
 
 
 def _check_locations(locations: Any) -> Matrix:
-    return argument_checks.check_matrix("locations", locations, "(n_options, 2)", columns=2)
+    return array_checks.check_matrix("locations", locations, "(n_options, 2)", columns=2)
 
 
 def _values_on_grid(values: Vector, places: Matrix) -> tuple[Vector, Vector, Matrix]:
@@ -379,7 +377,7 @@ def heat_map(
         Values of the darkest and the lightest colour.
     """
     places = _check_locations(locations)
-    values = argument_checks.check_vector("values", values, len(places), "option")
+    values = array_checks.check_vector("values", values, len(places), "option")
     style_axes(axes, "x", "y")
     known = values[np.isfinite(values)]
     if not known.size:
@@ -391,7 +389,7 @@ def heat_map(
     if len(known) < len(values):
         add_remark(axes, f"no finite value: {len(values) - len(known)}")
     if path is not None:
-        _draw_path(axes, argument_checks.check_option_indices("path", path, len(places)), places)
+        _draw_path(axes, array_checks.check_option_indices("path", path, len(places)), places)
     return axes
 
 
@@ -441,7 +439,7 @@ def choice_map(
         Count of the darkest colour, the same for maps that are compared; the largest if not given.
     """
     places = _check_locations(locations)
-    chosen = argument_checks.check_option_indices("chosen", chosen, len(places))
+    chosen = array_checks.check_option_indices("chosen", chosen, len(places))
     made = chosen[chosen >= 0]
     style_axes(axes, "x", "y")
     if not len(places):
@@ -514,7 +512,7 @@ def landscape_profile(
         Name in the corner, such as "Landscape A".
     """
     places = _check_locations(locations)
-    rewards = argument_checks.check_vector("mean_rewards", mean_rewards, len(places), "option")
+    rewards = array_checks.check_vector("mean_rewards", mean_rewards, len(places), "option")
     style_axes(axes, "x", "mean reward")
     if not np.isfinite(rewards).any():
         draw_placeholder(axes)
@@ -578,7 +576,7 @@ def interface(
         if option is not None:
             _draw_dot(
                 axes,
-                places[argument_checks.check_option_indices(name, [option], len(places))[0]],
+                places[array_checks.check_option_indices(name, [option], len(places))[0]],
                 radius,
                 color,
             )

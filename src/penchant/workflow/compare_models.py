@@ -15,7 +15,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from penchant._typing import IntVector, Label, Labels, Vector
-from penchant.arguments import whole_number
+from penchant.argument_checks import whole_number
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan

@@ -14,7 +14,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
-from penchant.figures import argument_checks
+from penchant.figures import array_checks
 from penchant.figures.labels import display_name, label_rows, set_integer_ticks
 from penchant.figures.style import (
     BLUE,
@@ -65,9 +65,9 @@ def predictive_intervals(
     quantity
         Label of the x axis.
     """
-    observed = argument_checks.check_vector("observed", observed)
-    row_names = argument_checks.check_labels("names", names, len(observed), "statistic")
-    draws = argument_checks.check_matrix(
+    observed = array_checks.check_vector("observed", observed)
+    row_names = array_checks.check_labels("names", names, len(observed), "statistic")
+    draws = array_checks.check_matrix(
         "replicated", replicated, "(n_draws, n_statistics)", len(observed)
     )
     if not 0 < level < 1:
@@ -128,7 +128,7 @@ def model_differences(
     criterion
         What is compared.
     """
-    values = argument_checks.check_vector("differences", differences)
+    values = array_checks.check_vector("differences", differences)
     style_axes(axes, "subjects, sorted", f"{criterion}: {names[1]} $-$ {names[0]}")
     known = np.sort(values[np.isfinite(values)])
     if not known.size:
@@ -180,11 +180,11 @@ def model_totals(
     criterion
         What is compared.
     """
-    totals = argument_checks.check_vector("totals", totals)
-    row_names = argument_checks.check_labels("names", names, len(totals), "model")
+    totals = array_checks.check_vector("totals", totals)
+    row_names = array_checks.check_labels("names", names, len(totals), "model")
     spread = np.full(len(totals), np.nan)
     if errors is not None:
-        spread = argument_checks.check_vector("errors", errors, len(totals), "model")
+        spread = array_checks.check_vector("errors", errors, len(totals), "model")
     style_axes(axes, f"{criterion} above the best model", "")
     known = np.isfinite(totals)
     if not known.any():
@@ -225,10 +225,10 @@ def exceedance(
     frequencies
         Expected share of people that each model describes.
     """
-    chances = argument_checks.check_proportions(
-        "probabilities", argument_checks.check_vector("probabilities", probabilities)
+    chances = array_checks.check_proportions(
+        "probabilities", array_checks.check_vector("probabilities", probabilities)
     )
-    row_names = argument_checks.check_labels("names", names, len(chances), "model")
+    row_names = array_checks.check_labels("names", names, len(chances), "model")
     style_axes(axes, "probability", "")
     axes.set_xlim(0, 1.03)
     if not np.isfinite(chances).any():
@@ -238,8 +238,8 @@ def exceedance(
     shown = np.where(np.isfinite(chances), chances, 0.0)
     axes.barh(rows, shown, height=0.55, color=BLUE, alpha=0.55, label="most frequent model")
     if frequencies is not None:
-        expected = argument_checks.check_vector("frequencies", frequencies, len(chances), "model")
-        argument_checks.check_proportions("frequencies", expected)
+        expected = array_checks.check_vector("frequencies", frequencies, len(chances), "model")
+        array_checks.check_proportions("frequencies", expected)
         axes.plot(expected, rows, "D", color=VERMILLION, label="expected share of people")
     axes.set_ylim(len(chances) - 0.5, -0.5)
     label_rows(axes, list(rows), row_names)
@@ -292,12 +292,12 @@ def predicted_observed(
     series
         Which colour and marker.
     """
-    predicted = argument_checks.check_proportions(
-        "predicted", argument_checks.check_vector("predicted", predicted)
+    predicted = array_checks.check_proportions(
+        "predicted", array_checks.check_vector("predicted", predicted)
     )
     n = len(predicted)
-    observed = argument_checks.check_proportions(
-        "observed", argument_checks.check_vector("observed", observed, n, "predicted share")
+    observed = array_checks.check_proportions(
+        "observed", array_checks.check_vector("observed", observed, n, "predicted share")
     )
     style_axes(axes, "predicted share", "observed share")
     known = np.isfinite(predicted) & np.isfinite(observed)
@@ -310,7 +310,7 @@ def predicted_observed(
     upper = max(float(predicted[known].max()), float(observed[known].max()))
     if counts is not None:
         low, high = wilson_interval(
-            observed, argument_checks.check_vector("counts", counts, n, "predicted share")
+            observed, array_checks.check_vector("counts", counts, n, "predicted share")
         ).T
         upper = max(upper, float(np.nanmax(high[known], initial=0.0)))
         line: dict[str, Any] = {"color": drawn.color, "linewidth": THIN_LINE, "alpha": 0.6}
@@ -357,8 +357,8 @@ def choice_probability(
     n_points
         Points of each curve.
     """
-    theta = argument_checks.check_vector(
-        "theta", np.atleast_1d(argument_checks.as_float_array("theta", theta))
+    theta = array_checks.check_vector(
+        "theta", np.atleast_1d(array_checks.as_float_array("theta", theta))
     )
     if not 0 < reach < np.inf:
         raise DataError(

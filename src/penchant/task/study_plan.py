@@ -1,7 +1,7 @@
 """Plan of a study: pages around the task, blocks of each condition, endings; read from TOML.
 
 Files are checked completely before anything starts; errors name the line. Without a file, the
-paper's task is served as a demonstration. Relies on `sections` for checked values.
+paper's task is served as a demonstration. Relies on `study_file_sections` for checked values.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from penchant.errors import DataError
-from penchant.task.sections import Section, key_lines
-from penchant.task.tasks import ATTRIBUTES, TASK_READERS, Task
+from penchant.task.choice_tasks import ATTRIBUTES, TASK_READERS, Task
+from penchant.task.study_file_sections import Section, key_lines
 
 Outcome = Literal["completed", "screened out", "no consent", "withdrawn"]
 Resume = Literal["browser", "id", "never"]

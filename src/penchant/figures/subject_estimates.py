@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
-from penchant.figures import argument_checks
+from penchant.figures import array_checks
 from penchant.figures.axis_limits import (
     Scale,
     TruncatedEnds,
@@ -94,12 +94,12 @@ def forest(
         What the parameter can be: intervals end there. Without, 0 to 1 for a learning rate and
         others whose name says so.
     """
-    values = argument_checks.check_vector("estimates", estimates)
-    ends = argument_checks.check_intervals("interval", interval, len(values), "subject")
+    values = array_checks.check_vector("estimates", estimates)
+    ends = array_checks.check_intervals("interval", interval, len(values), "subject")
     names = (
         None
         if labels is None
-        else argument_checks.check_labels("labels", labels, len(values), "subject")
+        else array_checks.check_labels("labels", labels, len(values), "subject")
     )
     style_axes(axes, name, "")
     if not len(values):
@@ -113,7 +113,7 @@ def forest(
     order = np.argsort(values, kind="stable") if ordered else np.arange(len(values))
     truncated = _draw_subject_rows(axes, values[order], ends[order], scale)
     if alone is not None:
-        other = argument_checks.check_vector("alone", alone, len(values), "subject")[order]
+        other = array_checks.check_vector("alone", alone, len(values), "subject")[order]
         seen = scale.contains(other)
         axes.plot(
             other[seen],
@@ -199,7 +199,7 @@ def _draw_pooled_row(
     if not np.isfinite(pooled):
         add_remark(axes, "no finite pooled estimate")
         return TruncatedEnds()
-    ends = argument_checks.check_intervals(
+    ends = array_checks.check_intervals(
         "pooled_interval", None if interval is None else [interval], 1, "population"
     )
     ends = ends if bounds is None else np.clip(ends, *bounds)
@@ -263,12 +263,12 @@ def parameter_scatter(
     names, logarithmic, limits, bounds
         Of the x and the y axis. Bounds are what a parameter can be: intervals end there.
     """
-    x = argument_checks.check_vector("x", x)
-    y = argument_checks.check_vector("y", y, len(x), "subject")
-    x_ends = argument_checks.check_intervals("x_interval", x_interval, len(x), "subject")
-    y_ends = argument_checks.check_intervals("y_interval", y_interval, len(x), "subject")
-    groups = argument_checks.check_labels(
-        "categories", argument_checks.repeat_if_missing(categories, len(x), ""), len(x), "subject"
+    x = array_checks.check_vector("x", x)
+    y = array_checks.check_vector("y", y, len(x), "subject")
+    x_ends = array_checks.check_intervals("x_interval", x_interval, len(x), "subject")
+    y_ends = array_checks.check_intervals("y_interval", y_interval, len(x), "subject")
+    groups = array_checks.check_labels(
+        "categories", array_checks.repeat_if_missing(categories, len(x), ""), len(x), "subject"
     )
     style_axes(axes, *names)
     if not len(x):

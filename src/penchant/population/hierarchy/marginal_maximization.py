@@ -5,7 +5,7 @@ maximises the marginal likelihood on them by trust-region Newton steps (`trust_r
 re-centres the nodes of subjects whose posterior moved, until parameters stand still. Early rounds
 use few nodes. Where coordinates are too many for product nodes, nodes are importance draws: a Monte
 Carlo EM phase with SQUAREM extrapolation (Varadhan and Roland 2008) comes first, then trust-region
-maximisation on re-drawn nodes. Relies on `quadrature` for nodes and `marginal` for F.
+maximisation on re-drawn nodes. Relies on `quadrature` for nodes and `marginal_likelihood` for F.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
-from penchant.population.hierarchy.marginal import (
+from penchant.population.hierarchy.marginal_likelihood import (
     MarginalEvaluation,
     MarginalLikelihood,
     RandomEffectsStructure,
@@ -33,6 +32,7 @@ from penchant.population.hierarchy.quadrature import (
     starting_points,
     updated_posterior,
 )
+from penchant.population.hierarchy.subject_likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.trust_region import (
     TRUST_REGION,
     Objective,

@@ -13,7 +13,7 @@ import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError
-from penchant.figures import argument_checks
+from penchant.figures import array_checks
 from penchant.figures.axis_limits import (
     Scale,
     TruncatedEnds,
@@ -92,12 +92,12 @@ def population(
         What the parameter can be: intervals end there. Without, 0 to 1 for a learning rate and
         others whose name says so.
     """
-    values = argument_checks.check_vector("estimates", estimates)
-    names = argument_checks.check_labels("categories", categories, len(values), "estimate")
-    ends = argument_checks.check_intervals("interval", interval, len(values), "category")
+    values = array_checks.check_vector("estimates", estimates)
+    names = array_checks.check_labels("categories", categories, len(values), "estimate")
+    ends = array_checks.check_intervals("interval", interval, len(values), "category")
     people = [
-        argument_checks.check_vector("subjects", one)
-        for one in argument_checks.repeat_if_missing(subjects, len(values), [])
+        array_checks.check_vector("subjects", one)
+        for one in array_checks.repeat_if_missing(subjects, len(values), [])
     ]
     if len(people) != len(values):
         raise DataError(
@@ -275,8 +275,8 @@ def shrinkage(
     values
         Of each axis the parameter at a coordinate: the numbers at the axis are then its own.
     """
-    first = argument_checks.check_matrix("alone", alone, "(n_subjects, 2)", 2)
-    second = argument_checks.check_matrix("together", together, "(n_subjects, 2)", 2)
+    first = array_checks.check_matrix("alone", alone, "(n_subjects, 2)", 2)
+    second = array_checks.check_matrix("together", together, "(n_subjects, 2)", 2)
     if len(first) != len(second):
         raise DataError(
             "alone",
@@ -350,8 +350,8 @@ def _shrinkage_line_starts(alone: Matrix, together: Matrix, scales: Sequence[Sca
 def _population_ellipses(mean: Any, covariance: Any) -> list[Matrix]:
     if mean is None or covariance is None:
         return []
-    middle = argument_checks.check_vector("mean", mean, 2, "axis")
-    matrix = argument_checks.check_matrix("covariance", covariance, "(2, 2)", 2)
+    middle = array_checks.check_vector("mean", mean, 2, "axis")
+    matrix = array_checks.check_matrix("covariance", covariance, "(2, 2)", 2)
     values, vectors = np.linalg.eigh(matrix)
     angle = np.linspace(0, 2 * np.pi, 181)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
@@ -390,17 +390,17 @@ def population_density(
     name, logarithmic
         Of the x axis.
     """
-    x = argument_checks.check_vector("values", values)
-    heights = argument_checks.check_matrix("densities", densities, "(n_populations, n)", len(x))
-    groups = argument_checks.repeat_if_missing(categories, len(heights), "")
-    names = argument_checks.check_labels("categories", groups, len(heights), "density")
+    x = array_checks.check_vector("values", values)
+    heights = array_checks.check_matrix("densities", densities, "(n_populations, n)", len(x))
+    groups = array_checks.repeat_if_missing(categories, len(heights), "")
+    names = array_checks.check_labels("categories", groups, len(heights), "density")
     style_axes(axes, name, "density")
     if not len(x) or not len(heights):
         draw_placeholder(axes)
         return axes
     own = [
-        argument_checks.check_vector("people", one)
-        for one in argument_checks.repeat_if_missing(people, len(heights), [])
+        array_checks.check_vector("people", one)
+        for one in array_checks.repeat_if_missing(people, len(heights), [])
     ]
     top = highest = float(heights.max())
     room = 0.06 * top
@@ -452,9 +452,9 @@ def coefficients(
     name, limits
         Of the x axis.
     """
-    values: Vector = argument_checks.check_vector("estimates", estimates)
-    row_names = argument_checks.check_labels("names", names, len(values), "coefficient")
-    ends = argument_checks.check_intervals("interval", interval, len(values), "coefficient")
+    values: Vector = array_checks.check_vector("estimates", estimates)
+    row_names = array_checks.check_labels("names", names, len(values), "coefficient")
+    ends = array_checks.check_intervals("interval", interval, len(values), "coefficient")
     style_axes(axes, name, "")
     if not len(values):
         draw_placeholder(axes)

@@ -26,8 +26,8 @@ from penchant.bandit.landscape import grid
 from penchant.inference.precompilation import compile_fits
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL
-from penchant.task.plan import Block, Cell, Outcome, Plan
-from penchant.task.tasks import GridTask, Key, OfferHistory, random_integer
+from penchant.task.choice_tasks import GridTask, Key, OfferHistory, random_integer
+from penchant.task.study_plan import Block, Cell, Outcome, Plan
 
 
 @dataclass(frozen=True)
