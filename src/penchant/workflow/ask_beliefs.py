@@ -2,8 +2,8 @@
 
 Offers are ranked by the mutual information of the answer and the parameters of interest, the others
 integrated out (Lindley 1956; Myung, Cavagnaro & Pitt 2013). Nodes (`adaptive_quadrature`) with the
-same parameters of interest form a group: an answer's probability within a group is that with the others
-integrated out.
+same parameters of interest form a group: an answer's probability within a group is that with the
+others integrated out.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Hierarchical fit of a population by maximum marginal likelihood: `fit_population`.
 
 A plan says what is fitted; `fit_population_plan` runs the adaptive quadrature of
-`marginal_maximization` until the integration error is small, drops spreads whose maximum is at 0 and gives each an upper limit from
-its profile likelihood. That no spread was found does not mean that people are alike: they are
-described with the spread that a weak prior keeps from vanishing (Chung et al. 2013), so that their
-intervals are not those of the mean.
+`marginal_maximization` until the integration error is small, drops spreads whose maximum is at 0
+and gives each an upper limit from its profile likelihood. That no spread was found does not mean
+that people are alike: they are described with the spread that a weak prior keeps from vanishing
+(Chung et al. 2013), so that their intervals are not those of the mean.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 The parameters are the coefficients beta, then the log-Cholesky parameters of the covariance between
 people (see `marginal_likelihood`). On fixed nodes the log marginal likelihood F has exact
-derivatives, so Newton's method with eigenvalue modification applies (Nocedal and Wright 2006, section 3.4); steps
-stay within a region in which the nodes still cover the posteriors. REML adds -log|I_beta| / 2, the
-Laplace integral over beta, linearised about the current point; a weak prior of the covariance
-(Chung et al. 2013) may be added. Relies on `marginal_likelihood` alone: the model is never
-evaluated here.
+derivatives, so Newton's method with eigenvalue modification applies (Nocedal and Wright 2006,
+section 3.4); steps stay within a region in which the nodes still cover the posteriors. REML adds
+-log|I_beta| / 2, the Laplace integral over beta, linearised about the current point; a weak prior
+of the covariance (Chung et al. 2013) may be added. Relies on `marginal_likelihood` alone: the model
+is never evaluated here.
 """
 
 from __future__ import annotations
