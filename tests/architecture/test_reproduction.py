@@ -18,7 +18,7 @@ PRIVATE = {
         "softmax.fit",
         "softmax.fit_each",
         "softmax.likelihood",
-        "tails",
+        "tail_probabilities",
     ],
     "figure_1": ["_typing", "softmax.probabilities"],
     "figure_2_3": ["_typing", "softmax.fit_each"],
@@ -44,7 +44,7 @@ PRIVATE = {
         "report.page",
         "report.study_figures",
     ],
-    "reproduction": ["arguments"],
+    "reproduction": ["argument_checks"],
     "simulated_study": [
         "_typing",
         "inference.linearized",
