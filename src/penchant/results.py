@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from penchant.population.regret_growth import growth_orders as growth_orders
     from penchant.report.study import Study as Study
     from penchant.scale.subject_estimates import StoredEstimates as StoredEstimates
-    from penchant.softmax.estimates import Estimates as Estimates
+    from penchant.softmax.estimate_collection import Estimates as Estimates
     from penchant.studies.read import StudyData as StudyData
     from penchant.tables.reading import Reading as Reading
-    from penchant.workflow.adaptive_offers import Offer as Offer
     from penchant.workflow.adaptive_questions import Asker as Asker
     from penchant.workflow.ask_beliefs import Posterior as Posterior
     from penchant.workflow.beliefs import Latent as Latent
+    from penchant.workflow.candidate_offers import Offer as Offer
     from penchant.workflow.comparison import ModelComparison as ModelComparison
     from penchant.workflow.comparison import PopulationComparison as PopulationComparison
     from penchant.workflow.design import Design as Design

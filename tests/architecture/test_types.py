@@ -24,8 +24,8 @@ pn.fit(choices, methd="ml")
 KNOWN = {
     6: "penchant.softmax.estimate.Estimate",
     7: "penchant.softmax.estimate.Estimate",
-    8: "penchant.softmax.estimates.Estimates",
-    9: "penchant.softmax.estimates.Estimates",
+    8: "penchant.softmax.estimate_collection.Estimates",
+    9: "penchant.softmax.estimate_collection.Estimates",
     10: "float",
 }
 

@@ -161,12 +161,12 @@ def test_steps_lead_to_the_end_of_a_range_along_their_direction():
     u = np.array([[1.0, 0.5], [3.0, 0.5], [4.0, 0.5], [2.0, -1.0]])
     steps = np.array([[0.5, -0.4], [2.0, 0.6], [1.0, 0.7], [0.0, 0.0]])
     target, half = np.empty((4, 2)), np.full(4, 0.5)
-    compiled.clip_to_bounds(np.arange(4), u, steps, np.ones(4), bounds, target)
+    compiled.cut_steps_at_first_bound(np.arange(4), u, steps, np.ones(4), bounds, target)
     # inside; to the first end that is crossed; along an end that it is at; nowhere
     expected = [[1.5, 0.1], [4.0, 0.8], [4.0, 1.2], [2.0, -1.0]]
     np.testing.assert_allclose(target, expected, rtol=1e-15)
     assert target[1, 0] == 4.0
-    compiled.clip_to_bounds(np.arange(4), u, steps, half, bounds, target)
+    compiled.cut_steps_at_first_bound(np.arange(4), u, steps, half, bounds, target)
     np.testing.assert_allclose(target[:2], [[1.25, 0.3], [4.0, 0.8]], rtol=1e-15)
 
 
@@ -177,7 +177,7 @@ def test_no_step_leaves_the_range_or_its_direction(q):
     bounds = np.column_stack([np.full(q, -2.0), np.full(q, 3.0)])
     u, steps = rng.uniform(-2.0, 3.0, (n, q)), rng.normal(size=(n, q))
     target = np.empty((n, q))
-    compiled.clip_to_bounds(np.arange(n), u, steps, np.full(n, 0.8), bounds, target)
+    compiled.cut_steps_at_first_bound(np.arange(n), u, steps, np.full(n, 0.8), bounds, target)
     assert (target >= bounds[:, 0]).all() and (target <= bounds[:, 1]).all()
     share = (target - u) / (0.8 * steps)
     np.testing.assert_allclose(share, share[:, :1] * np.ones(q), rtol=1e-9)

@@ -8,7 +8,7 @@ from penchant.inference.profile.evaluations import LinearConstraint, best_weight
 from penchant.inference.profile.profiles import ITERATE, VALUES, Profiles
 from penchant.inference.search import grid as grid_profile
 from penchant.inference.search.grid import full_grids, grid_points, search_grids
-from penchant.softmax.hypotheses import Hypothesis
+from penchant.softmax.intervals_and_tests import Hypothesis
 from profile_problem import Problem
 
 MODELS = {

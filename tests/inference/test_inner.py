@@ -9,7 +9,7 @@ from scipy import linalg, optimize, special
 import penchant as pn
 from penchant.inference.profile.evaluations import best_weights, prior_quadratic
 from penchant.softmax.constraints import Constraints, maximise_on_plane
-from penchant.softmax.hypotheses import Hypothesis
+from penchant.softmax.intervals_and_tests import Hypothesis
 from penchant.softmax.likelihood import likelihood_of
 
 NAMES = "abcd"

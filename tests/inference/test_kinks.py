@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.inference.search._kernels import (
+from penchant.inference.search._bundle_kernels import (
     MIN_LINEARIZATION_ERROR,
     bundle_step,
     bundle_workspace,

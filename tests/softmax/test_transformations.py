@@ -8,7 +8,7 @@ from scipy import stats
 
 import penchant as pn
 from made import case, half_separated_case
-from penchant.softmax.hypotheses import fieller_interval, numerical_jacobian
+from penchant.softmax.intervals_and_tests import fieller_interval, numerical_jacobian
 
 
 @pytest.fixture(scope="module")

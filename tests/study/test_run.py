@@ -9,7 +9,7 @@ from scipy import stats
 
 import penchant as pn
 from penchant.errors import DataError, PenchantWarning
-from penchant.softmax.hypotheses import ParameterEstimate
+from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.studies.findings import TABLES
 from penchant.studies.groups import natural_again
 from penchant.studies.plan import Plan

@@ -506,7 +506,7 @@ def _simulate_expert_and_apprentice(
         known = watched.with_map(belief)
         known = known if with_rewards else replace(known, options=(), rewards=(), plays=())
         own = np.random.default_rng(seed)
-        return _machine_regret(last, model, known, hills.n_decisions, own)
+        return _machine_regret_per_choice(last, model, known, hills.n_decisions, own)
 
     no_map = np.zeros(len(persistent))
     played = _play_unassisted(last, new_expert(), hills.n_decisions, np.random.default_rng(seed))
@@ -638,7 +638,7 @@ def _infer_expert_belief_map(model: UCL, plays: list[Episode]) -> Vector:
     return np.asarray(estimate.belief_map().mean)
 
 
-def _machine_regret(
+def _machine_regret_per_choice(
     place: Landscape,
     model: UCL,
     watched: WatchedRewards,

@@ -23,8 +23,8 @@ from penchant.models.priors import PopulationPrior
 from penchant.output import format_count
 from penchant.tables.columns import named_column
 from penchant.tables.offer_columns import USUAL, numbered_columns
-from penchant.workflow.adaptive_offers import Offer, describe_offer
 from penchant.workflow.adaptive_questions import Asker, ask
+from penchant.workflow.candidate_offers import Offer, describe_offer
 
 CHOSEN = "choice"
 

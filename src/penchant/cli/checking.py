@@ -50,7 +50,7 @@ from penchant.models.record import doubts_of
 from penchant.output import format_count
 from penchant.reading.asked import FEW
 from penchant.reading.tasks import task_named
-from penchant.softmax.estimates import Estimates
+from penchant.softmax.estimate_collection import Estimates
 from penchant.tables.reading import TITLES, Reading
 
 

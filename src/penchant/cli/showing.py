@@ -24,8 +24,8 @@ from penchant.files.atomic import check_writable, locked
 from penchant.files.output import json_text, write_table, write_text
 from penchant.output import MAX_TABLE_WIDTH, Table
 from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.estimate_source import IntervalKind
-from penchant.softmax.estimates import Estimates
 
 
 @contextmanager

@@ -29,8 +29,8 @@ from penchant.population.group_comparison import GroupComparison
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.subject_estimates import positive_parameter_mask
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimates import Estimates
-from penchant.softmax.hypotheses import ParameterEstimate
+from penchant.softmax.estimate_collection import Estimates
+from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.workflow.comparison import CRITERION_LABELS, ModelComparison
 from penchant.workflow.design import Design
 from penchant.workflow.predictive import PredictiveCheck

@@ -27,8 +27,8 @@ from penchant.models.spatial.map_basis import MapPrior
 from penchant.output import progress
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.estimate_source import IntervalKind
-from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import EachOptions
 from penchant.softmax.fit_each import fit_each_choices
 from penchant.softmax.likelihood import available_threads

@@ -200,7 +200,7 @@ def penalises_weights(profiles: Profiles) -> bool:
     prior = profiles.prior
     if prior is None or not isinstance(prior, DensityPrior):
         return prior is not None
-    return len(penalised_rows(profiles, np.ones(len(profiles.model.weights)))) > 0
+    return len(flat_prior_constraints(profiles, np.ones(len(profiles.model.weights)))) > 0
 
 
 def has_unpenalised_direction(profiles: Profiles, theta: Vector, largest: Vector) -> bool:
@@ -208,10 +208,10 @@ def has_unpenalised_direction(profiles: Profiles, theta: Vector, largest: Vector
     if profiles.prior is None or not isinstance(profiles.prior, DensityPrior):
         return profiles.prior is None
     unit = np.where(largest > 0, largest, 1.0)
-    return bool(null_basis(penalised_rows(profiles, theta) / unit, len(theta)).shape[1])
+    return bool(null_basis(flat_prior_constraints(profiles, theta) / unit, len(theta)).shape[1])
 
 
-def penalised_rows(profiles: Profiles, theta: Vector) -> Matrix:
+def flat_prior_constraints(profiles: Profiles, theta: Vector) -> Matrix:
     """Rows c with c'v = 0 for directions v of the weights along which all densities are flat.
 
     A ratio stays where its weights grow in proportion.
@@ -237,7 +237,7 @@ def unpenalised_separation(
     `found`: the solution without the prior; `theta`: where Newton's method ended. Raises
     `UnsolvedProgramError` where that could not be decided.
     """
-    cone = _recession_cone(profiles, penalised_rows(profiles, theta))
+    cone = _recession_cone(profiles, flat_prior_constraints(profiles, theta))
     decisions = ChoiceDecisions(choices, 1)
     known = identify(decisions)
     recession = separating.recession(decisions.cone(known.scale, allowed=cone))
@@ -266,7 +266,7 @@ def near_unpenalised_separation(
     Along it no density changes, so that the bound on maxima of the likelihood holds here too: where
     there is such a direction, the information along it is next to 0.
     """
-    rows = penalised_rows(profiles, theta)
+    rows = flat_prior_constraints(profiles, theta)
     decisions = ChoiceDecisions(choices, 1)
     known = identify(decisions)
     largest = np.asarray(decisions.likelihood.largest_values_and_differences)[1]

@@ -56,7 +56,7 @@ from penchant.softmax.diagnostics import (
     outside_model_sentence,
 )
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimates import Estimates
+from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.probabilities import decision_log_likelihoods

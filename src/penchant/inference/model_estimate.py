@@ -41,7 +41,7 @@ from penchant.softmax.estimate_source import (
     Rng,
     Space,
 )
-from penchant.softmax.hypotheses import (
+from penchant.softmax.intervals_and_tests import (
     ParameterEstimate,
     TestResult,
     delta_method,

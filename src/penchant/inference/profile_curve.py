@@ -13,7 +13,7 @@ from penchant.inference.model_estimate import model_source, profile_along
 from penchant.models.model import natural_parameters
 from penchant.models.parameters import Parameter
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimates import check_estimates
+from penchant.softmax.estimate_collection import check_estimates
 
 # Half widths of the interval drawn beyond it, so that the curve is seen to fall through its target.
 CURVE_MARGIN = 0.5

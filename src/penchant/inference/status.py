@@ -39,7 +39,7 @@ from penchant.inference.joint_separation import (
 )
 from penchant.inference.model_estimate import ModelSource
 from penchant.inference.profile._kernels import MIN_INFORMATION
-from penchant.inference.profile.evaluations import Evaluations, decisions_of
+from penchant.inference.profile.evaluations import Evaluations, scored_choices_of_pair
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid, GridSource, evaluated_grids
 from penchant.inference.search.optima import (
@@ -264,7 +264,7 @@ def _choices_at(
         profiles.check_finite(x, rows)
         for i, k in enumerate(which[begin:end].tolist()):
             steep = None if slopes is None else slopes[:, rows.of(i)]
-            yield k, decisions_of(i, rows, x, profiles.weights), steep
+            yield k, scored_choices_of_pair(i, rows, x, profiles.weights), steep
 
 
 def _solve_weights(

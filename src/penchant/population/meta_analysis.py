@@ -27,7 +27,7 @@ from penchant.output import (
     make_frame,
 )
 from penchant.population.subject_estimates import LeftOut, Scale
-from penchant.softmax.hypotheses import ParameterEstimate
+from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.tail_probabilities import chi_square_sf, t_isf
 
 

@@ -80,7 +80,8 @@ def rank_test(groups: Sequence[Matrix]) -> RankTest:
     sums = np.bincount(owners, found, minlength=len(n))
     spread = float(found @ found)
     two = len(n) == 2
-    higher = 0.5 + _cliffs_delta_of_ranges(placed) / 2 if two else np.nan  # ties count one half
+    # Ties count one half, so that groups without a difference get 0.5; defined for two groups only.
+    higher = 0.5 + _cliffs_delta_of_ranges(placed) / 2 if two else np.nan
     if not spread > 0:  # all are tied: the statistic would be 0 / 0
         return RankTest(n, higher, 0.0, 1.0)
     total = len(found)

@@ -14,7 +14,7 @@ from penchant.models.model import Model, natural_parameters
 from penchant.models.offers.attributes import Attributes
 from penchant.output import format_count
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimates import Estimates
+from penchant.softmax.estimate_collection import Estimates
 from penchant.tables.columns import USUAL, named_column
 from penchant.tables.frames import column_labels, open_frame
 

@@ -18,7 +18,7 @@ from penchant.report.study_words import (
     shown,
     simulation_words,
 )
-from penchant.softmax.hypotheses import ParameterEstimate
+from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.studies.comparisons import LinearizedGroup
 from penchant.studies.findings import Findings
 from penchant.studies.groups import natural_again

@@ -32,7 +32,7 @@ from penchant.softmax.estimate_source import (
     Rng,
     Space,
 )
-from penchant.softmax.hypotheses import (
+from penchant.softmax.intervals_and_tests import (
     Hypothesis,
     LinearProfile,
     ParameterEstimate,

@@ -164,11 +164,11 @@ class ChunkedDecisions:
 
     def with_zeros_within(self, limit: Vector) -> ChunkedDecisions | None:
         """Decisions with differences up to the limit set to 0; None if there are none."""
-        work = partial(_has_differences_within, limit=limit)
+        work = partial(_has_negligible_differences, limit=limit)
         # a list: every chunk must be visited, or the pass would be left unfinished
         if not any(list(self.reducer.map_chunks(work, "small differences"))):
             return None
-        plain = self._reducer_with(partial(_with_zeros_within, limit=limit))
+        plain = self._reducer_with(partial(_with_negligible_differences_zeroed, limit=limit))
         return ChunkedDecisions.of(plain, with_start=False)
 
 
@@ -178,11 +178,11 @@ def _rescaled_weights(choices: Choices, unit: float) -> Choices:
     return replace(choices, weights=choices.weights / unit)
 
 
-def _has_differences_within(choices: Choices, limit: Vector) -> bool:
+def _has_negligible_differences(choices: Choices, limit: Vector) -> bool:
     return separation.zero_differences(choices, limit) is not None
 
 
-def _with_zeros_within(choices: Choices, limit: Vector) -> Choices:
+def _with_negligible_differences_zeroed(choices: Choices, limit: Vector) -> Choices:
     return separation.zero_differences(choices, limit) or choices
 
 

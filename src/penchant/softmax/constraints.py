@@ -300,11 +300,11 @@ def maximise_on_plane(
         around, basis = around.restricted_to(np.zeros(len(curved)), curved), basis @ curved
     found = maximise(part, around, max_steps=max_steps, patient=True)
     if found.ending != "converged" and part.origin.any():
-        found = _maximise_on_far_plane(part, around, found)
+        found = _maximise_on_plane_by_continuation(part, around, found)
     return replace(found, theta=origin + basis @ found.theta)
 
 
-def _maximise_on_far_plane(
+def _maximise_on_plane_by_continuation(
     part: RestrictedLikelihood, quadratic: Quadratic, found: Maximum
 ) -> Maximum:
     """Maximise on a plane so far out that every choice is certain at its origin, by continuation.

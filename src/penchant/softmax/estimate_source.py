@@ -16,7 +16,7 @@ import numpy as np
 from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError, Text
 from penchant.softmax.diagnostics import Diagnostics, Status, Validity
-from penchant.softmax.hypotheses import ParameterEstimate, TestResult
+from penchant.softmax.intervals_and_tests import ParameterEstimate, TestResult
 
 IntervalKind = Literal["wald", "profile", "calibrated"]
 Space = Literal["theta", "parameters"]

@@ -26,7 +26,7 @@ from penchant.softmax.fit import (
     separation_of,
     with_covariance,
 )
-from penchant.softmax.hypotheses import check_clusters, meat, sandwich
+from penchant.softmax.intervals_and_tests import meat, require_several_clusters, sandwich
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import scores
 from penchant.softmax.solution import Solution
@@ -123,7 +123,7 @@ class ChunkedSource:
         ):
             for label, part in zip(labels, parts, strict=True):  # a subject may span chunks
                 sums[label] = sums[label] + part if label in sums else part
-        check_clusters(list(sums))
+        require_several_clusters(list(sums))
         rows = np.array(list(sums.values()))
         return sandwich(bread * self.unit, rows.T @ rows)
 

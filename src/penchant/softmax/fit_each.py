@@ -23,7 +23,7 @@ from penchant.softmax import _kernels as kernels
 from penchant.softmax import separation
 from penchant.softmax._simd import LANES, MomentKernel, moment_kernel
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimates import Estimates
+from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.fit import (
     WEAK_CONDITION,
     EachOptions,

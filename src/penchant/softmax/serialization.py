@@ -29,7 +29,7 @@ from penchant.softmax.estimate_source import (
     IntervalKind,
     Method,
 )
-from penchant.softmax.hypotheses import ParameterEstimate
+from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.softmax.newton import Quadratic
 
 FORMAT, MODEL_FORMAT = "penchant-estimate", "penchant-model-estimate"

@@ -23,8 +23,8 @@ from penchant.output import progress
 from penchant.softmax import serialization
 from penchant.softmax.diagnostics import Validity
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimates import Estimates
-from penchant.softmax.hypotheses import ParameterEstimate, delta_method_parameters
+from penchant.softmax.estimate_collection import Estimates
+from penchant.softmax.intervals_and_tests import ParameterEstimate, delta_method_parameters
 from penchant.softmax.likelihood import available_threads
 from penchant.studies.landscapes import Landscapes, Measurer, Measures, averaged
 from penchant.studies.payoffs import Draw

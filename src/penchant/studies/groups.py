@@ -39,7 +39,7 @@ from penchant.population.subject_estimates import (
     proportion_parameter_mask,
     transform_to_logs,
 )
-from penchant.softmax.hypotheses import ParameterEstimate
+from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.studies.fitting import SubjectFit
 from penchant.studies.plan import CATEGORIES, Category, Plan
 from penchant.studies.read import ALL, StudyData

@@ -1,7 +1,7 @@
 """Adaptive design of choice experiments: ask the most informative offer next.
 
 Bayesian adaptive design optimisation (Myung, Cavagnaro & Pitt 2013): the next offer has the largest
-mutual information of its answer and the parameters of interest. `adaptive_offers` reads offers,
+mutual information of its answer and the parameters of interest. `candidate_offers` reads offers,
 `adaptive_prior` scales the prior to them, `adaptive_quadrature` makes nodes and `ask_beliefs`
 integrates over them; here are the interface and its JSON document.
 """
@@ -29,14 +29,6 @@ from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior, model_document, model_of, prior_document, prior_of
 from penchant.output import Columns, Result, Table
 from penchant.softmax.estimate import Estimate
-from penchant.workflow.adaptive_offers import (
-    Offer,
-    OfferTable,
-    check_attributes_ignore_order,
-    read_model_and_offers,
-    read_offer,
-    unanswered_record,
-)
 from penchant.workflow.adaptive_prior import AskPrior, ParameterScaling
 from penchant.workflow.adaptive_quadrature import (
     GRID,
@@ -46,6 +38,14 @@ from penchant.workflow.adaptive_quadrature import (
     SobolLayout,
 )
 from penchant.workflow.ask_beliefs import Answer, Belief, Posterior, posterior_summary
+from penchant.workflow.candidate_offers import (
+    Offer,
+    OfferTable,
+    check_attributes_ignore_order,
+    read_model_and_offers,
+    read_offer,
+    unanswered_record,
+)
 
 FORMAT = "penchant-asker"
 DOCUMENT_KEYS = ("model", "prior", "about", "repeats", "grid", "offers", "table", "answers")

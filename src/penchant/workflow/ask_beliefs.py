@@ -19,7 +19,6 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.coordinates import Coordinate
 from penchant.output import Columns, Result, Table, format_count
-from penchant.workflow.adaptive_offers import Offer, unanswered_record
 from penchant.workflow.adaptive_prior import ParameterScaling
 from penchant.workflow.adaptive_quadrature import (
     Layout,
@@ -28,6 +27,7 @@ from penchant.workflow.adaptive_quadrature import (
     answer_entropy,
     log_probabilities,
 )
+from penchant.workflow.candidate_offers import Offer, unanswered_record
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Belief:
     def _on_adapted_nodes(self) -> Belief:
         found = self
         for _ in range(self.layout.max_moves):
-            nodes = found.layout.adapted_nodes(found.nodes, found.weights)
+            nodes = found.layout.adapted_nodes(found.nodes, found.node_probabilities)
             if nodes is None:
                 return found
             # The likelihood of earlier answers is known at the old nodes only.
@@ -105,7 +105,7 @@ class Belief:
         return found
 
     @cached_property
-    def weights(self) -> Matrix:
+    def node_probabilities(self) -> Matrix:
         """Probability of every node, (k, j)."""
         log_weight = self.nodes.log_prior + self.log_likelihood
         weight = np.exp(log_weight - log_weight.max())
@@ -114,7 +114,7 @@ class Belief:
     @property
     def _group_probabilities(self) -> Vector:
         """Probability of every value of the parameters of interest."""
-        return np.asarray(self.nodes.values_by_group(self.weights).sum(axis=1))
+        return np.asarray(self.nodes.values_by_group(self.node_probabilities).sum(axis=1))
 
     def information(self) -> Vector:
         """Mutual information of every offer's answer and the parameters of interest, in nats."""
@@ -123,7 +123,7 @@ class Belief:
 
     def _mutual_information(self, offers: OfferProbabilities) -> Vector:
         """I = H(E p) - E H(E[p | parameters of interest])."""
-        weights = self.nodes.values_by_group(self.weights)
+        weights = self.nodes.values_by_group(self.node_probabilities)
         group = weights.sum(axis=1)
         if offers.entropy is not None:
             expected = [group @ p[:, :, 0] for p in offers.options]
@@ -143,7 +143,7 @@ class Belief:
             {name: values[None] for name, values in offer.attributes.items()}
         )
         p = np.exp(log_probabilities(self.nodes.utilities(record)))
-        return np.asarray(np.einsum("kmj,kj->m", p[:, 0], self.weights))
+        return np.asarray(np.einsum("kmj,kj->m", p[:, 0], self.node_probabilities))
 
 
 def _kl_divergence(now: Vector, before: Vector) -> float:
@@ -221,7 +221,7 @@ class Posterior(Result):
 def posterior_summary(belief: Belief, about: tuple[int, ...], level: float) -> Posterior:
     """Moments and quantiles of every parameter."""
     each = belief.scaling.coordinates.each
-    weights = belief.weights.ravel()
+    weights = belief.node_probabilities.ravel()
     h = belief.nodes.parameters.h
     rows = [_parameter_summary(c, h[:, a], weights, level) for a, c in enumerate(each)]
     columns: Matrix = np.array(rows, dtype=np.float64).T

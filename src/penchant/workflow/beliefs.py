@@ -37,7 +37,7 @@ from penchant.output import (
 )
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimates import Estimates, check_estimates
+from penchant.softmax.estimate_collection import Estimates, check_estimates
 from penchant.softmax.probabilities import log_probabilities
 from penchant.tables.events import NOTHING
 

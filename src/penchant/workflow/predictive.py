@@ -37,7 +37,7 @@ from penchant.output import (
     progress,
 )
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimates import Estimates, check_estimates
+from penchant.softmax.estimate_collection import Estimates, check_estimates
 from penchant.tables.events import NOTHING
 
 # Rejection sampling stops with an error where less than 0.1 % of draws are in the domain, rather

@@ -33,8 +33,8 @@ from penchant.output import (
     make_frame,
     progress,
 )
+from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.estimate_source import IntervalKind
-from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
 
 People = dict[str, Vector]

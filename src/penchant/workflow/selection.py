@@ -38,7 +38,7 @@ from penchant.models.offers.offers import Offers
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.output import Columns, Result, Table
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimates import Estimates
+from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
 from penchant.tail_probabilities import chi_square_sf
 

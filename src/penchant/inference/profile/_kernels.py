@@ -1096,7 +1096,7 @@ def quadratic_maxima(rows, u, gradient, curvature, bounds, found):
 
 
 @fast
-def clip_to_bounds(rows, u, steps, fraction, bounds, target):
+def cut_steps_at_first_bound(rows, u, steps, fraction, bounds, target):
     """Points that fractions of steps lead to, cut off at the first bound that they cross.
 
     A step that was only projected on the bound would leave the ridge it follows. Where a parameter

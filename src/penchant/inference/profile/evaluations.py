@@ -28,7 +28,7 @@ from penchant.models.parameters import Parameter
 from penchant.models.priors import Density
 from penchant.softmax.constraints import Constraints, maximise_constrained, maximise_on_plane
 from penchant.softmax.fit_each import Grouping, fit_table
-from penchant.softmax.hypotheses import Hypothesis
+from penchant.softmax.intervals_and_tests import Hypothesis
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Quadratic, RestrictedLikelihood
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
@@ -84,9 +84,11 @@ class DecisionIndex(NamedTuple):
         )
 
 
-def decisions_of(k: int, rows: DecisionIndex, x: Matrix, names: tuple[str, ...]) -> Choices:
-    """Scored decisions of pair k as `Choices`, whose variables are known to be finite."""
-    mine = rows.of(k)
+def scored_choices_of_pair(
+    pair: int, rows: DecisionIndex, x: Matrix, names: tuple[str, ...]
+) -> Choices:
+    """Scored decisions of one (subject, psi) pair; their variables are known to be finite."""
+    mine = rows.of(pair)
     n, (_, m, d) = len(mine), x.shape
     return Choices(
         explanatory=x[mine].reshape(n * m, d),
@@ -324,7 +326,7 @@ def _scaled_problem(
         np.asarray(likelihood.largest_values_and_differences)[1],
         np.sqrt(np.diag(quadratic.precision)),
     )
-    # Scaling by powers of 2 is exact: results do not depend on units but for the weights' own.
+    # Scaling by powers of 2 is exact: rounding does not depend on the units of the attributes.
     unit = np.exp2(-np.round(np.log2(np.where(size > 0, size, 1.0))))
     own = Quadratic(quadratic.precision * unit * unit[:, None], quadratic.linear * unit)
     return likelihood.in_units(unit), own, unit

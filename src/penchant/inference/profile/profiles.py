@@ -37,7 +37,7 @@ from penchant.models.priors import Density, DensityPrior, Prior
 from penchant.models.record import Record
 from penchant.softmax.constraints import Constraints, InfeasibleError
 from penchant.softmax.fit_each import Batch, fit_table
-from penchant.softmax.hypotheses import Hypothesis
+from penchant.softmax.intervals_and_tests import Hypothesis
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 

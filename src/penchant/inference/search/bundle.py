@@ -17,7 +17,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
 from penchant.inference.profile.profiles import ITERATE, Profiles
-from penchant.inference.search import _kernels as compiled
+from penchant.inference.search import _bundle_kernels as compiled
 from penchant.inference.search.optima import Optima, expected_curvature_at
 
 # Fractions of a step that are evaluated in one call: a longer one finds out whether the proximal
@@ -44,8 +44,9 @@ class BundleOptions:
     proximal_increase: float = 4.0
     # Factor after a step that gained more than predicted: one success takes back one null step.
     proximal_decrease: float = 0.25
-    # Ratio of actual to predicted increase from which on the model counts as too cautious.
-    over_predicted: float = 1.3
+    # Ratio of actual to predicted increase above which steps are lengthened: the cuts then
+    # underestimate the function, and a short step wastes a round. Below, 1.3 is within their error.
+    underestimate_ratio: float = 1.3
     # Share of the predicted increase that lets a proximal weight raised above 1 fall again.
     sufficient_increase: float = 0.1
     # Rounds before an iteration may be dropped: first predictions, from few cuts, are too high.

@@ -230,7 +230,7 @@ class BatchNewton:
     def targets(self, rows: IntVector) -> Matrix:
         """Points that the next steps lead to, in unconstrained units and inside the bounds."""
         target = np.empty((len(rows), self.u.shape[1]))
-        compiled.clip_to_bounds(
+        compiled.cut_steps_at_first_bound(
             rows, self.u, self._step, self._fraction, self.profiles.bounds, target
         )
         return target

@@ -275,7 +275,7 @@ class _AdaptiveQuadrature:
         self.marginal = problem.marginal_around(x, self.posterior, self.k)
         self.value, self.damping = -np.inf, 1.0
         self.last_step = np.zeros(len(x))
-        # Quadrature errors of all subjects add up: what is no loss, and what is rough, grows.
+        # Quadrature errors of all subjects add up, so tolerances grow with the number of subjects.
         self.hundreds = max(1.0, len(start.h) / 100)
 
     def run(self) -> SearchResult:

@@ -41,7 +41,7 @@ from penchant.population.hierarchy.subject_posteriors import (
     PopulationSubjects,
     predict_choices,
 )
-from penchant.softmax.hypotheses import ParameterEstimate
+from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.tail_probabilities import t_isf
 
 FORMAT = "penchant-population"

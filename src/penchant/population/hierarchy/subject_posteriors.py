@@ -35,8 +35,8 @@ from penchant.population.hierarchy.quadrature import NODES_BY_DIMENSION, Quadrat
 from penchant.population.hierarchy.retained_fit import PopulationSource
 from penchant.population.hierarchy.subject_likelihoods import ChoiceLikelihoods
 from penchant.population.hierarchy.uncertainty import SubjectPosteriors
-from penchant.softmax.estimates import Estimates
-from penchant.softmax.hypotheses import ParameterEstimate
+from penchant.softmax.estimate_collection import Estimates
+from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.softmax.probabilities import log_probabilities
 from penchant.tail_probabilities import normal_isf
 

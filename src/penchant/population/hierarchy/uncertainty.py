@@ -46,7 +46,9 @@ class InferenceOptions:
     """Limits of identification, profile intervals and the test of normality."""
 
     min_relative_curvature: float = 1e-9  # of a direction; less is rounding: it is unidentified
-    min_upward_part: float = 0.1  # a spread parameter with less did not cause negative curvature
+    # Component along a spread parameter of the unit eigenvector with negative curvature: the
+    # largest is held, as its sd has no maximum inside; none above 0.1 means rounding is the cause.
+    min_upward_part: float = 0.1
     min_normality_subjects: int = 20  # with fewer the test has hardly any power
     min_normality_reliability: float = 0.5  # below it posteriors have the population's shape
     max_log_sd_error: float = 0.15  # for Satterthwaite's interval; at 0.3 it covered only 91 %

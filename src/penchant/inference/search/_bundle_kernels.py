@@ -257,7 +257,7 @@ def update_bundle(rows, trial, found, state, bundle, moved, best, options):
     points, full_step = trial
     values, gradients = found
     u, value, proximal_weight, predicted, n_null_steps = state
-    increase, decrease, over_predicted, sufficient, rounding = options
+    increase, decrease, underestimate_ratio, sufficient, rounding = options
     m, q = points.shape[1], u.shape[1]
     for i in range(len(rows)):
         k, best_j, best_gain = rows[i], 0, -math.inf
@@ -284,7 +284,7 @@ def update_bundle(rows, trial, found, state, bundle, moved, best, options):
             n_null_steps[k] += 1
             continue
         n_null_steps[k] = 0
-        if gain_of_full_step > over_predicted * predicted[k]:
+        if gain_of_full_step > underestimate_ratio * predicted[k]:
             proximal_weight[k] *= decrease
         elif best_gain > sufficient * predicted[k] and proximal_weight[k] > 1.0:
             proximal_weight[k] = max(1.0, decrease * proximal_weight[k])

@@ -27,7 +27,7 @@ from penchant.softmax.calibrated import N_DRAWN
 from penchant.softmax.diagnostics import describe_nominal_point
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
 from penchant.softmax.estimate_source import IntervalKind, Rng
-from penchant.softmax.hypotheses import ParameterEstimate, wald_interval
+from penchant.softmax.intervals_and_tests import ParameterEstimate, wald_interval
 
 FORMAT, ESTIMATES_VERSION = "penchant-estimates", 1
 MAX_NOTEBOOK_ROWS = 20  # a longer table would push the rest of the notebook off the screen

@@ -305,11 +305,11 @@ def _cluster_codes(cluster: Any, n: int) -> tuple[Any, int]:
             fix="Fill or drop these decisions.",
         )
     known, codes = np.unique(labels, return_inverse=True)
-    check_clusters(known.tolist())
+    require_several_clusters(known.tolist())
     return codes.reshape(-1), len(known)
 
 
-def check_clusters(known: list[Any]) -> None:
+def require_several_clusters(known: list[Any]) -> None:
     """Raise `DataError` unless there are several clusters."""
     if len(known) < 2:
         raise DataError(
