@@ -23,7 +23,6 @@ from penchant.cli.settings import (
 )
 from penchant.cli.showing import VALID, checked_document, checked_words
 from penchant.cli.tables import (
-    asked_of,
     command_typed,
     groups_command,
     kind_of,
@@ -48,7 +47,7 @@ from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.models.record import doubts_of
 from penchant.output import format_count
-from penchant.reading.asked import FEW
+from penchant.reading.data_notes import FEW
 from penchant.reading.tasks import task_named
 from penchant.softmax.estimate_collection import Estimates
 from penchant.tables.reading import TITLES, Reading
@@ -158,8 +157,7 @@ def _after_choices(file: str, data: Data, history: History) -> _Following:
     typed = typed_again(data, history)
     command = command_typed(file, None, typed)
     try:
-        asked = asked_of(data, History(), "choices")
-        reading = read_rows(open_raw(file, data), asked, data, "choices")
+        reading = read_rows(open_raw(file, data), data, None, "choices")
     except DataError:  # a table of numbers that was described by other options
         return _Following(command, None)
     groups = groups_command(file, reading, None, typed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penchant.cli.options import Data, History
-from penchant.cli.tables import asked_of, open_raw, schema_typed
+from penchant.cli.tables import open_raw, schema_typed
 from penchant.cli.words import say
 from penchant.errors import DataError
 from penchant.files.output import json_text, write_text
@@ -32,7 +32,7 @@ def run_check_schema(
     if file is None:
         raise DataError("FILE must be given with --write or --schema; got none.")
     raw = open_raw(file, data)
-    typed = schema_typed(data, asked_of(data, history, None))
+    typed = schema_typed(data, history, None, raw.table.column_names)
     found = draft_of(raw, typed)
     reading = None if found.questions else read_raw_by_schema(raw, typed)
     schema = found.draft if reading is None or reading.schema is None else reading.schema

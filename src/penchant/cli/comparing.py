@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from penchant.argument_checks import check_threads
 from penchant.cli.fitting import model_for, ready_model
+from penchant.cli.loading import with_formula
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.people import check_people, scanned
 from penchant.cli.running import is_scanned, prior
 from penchant.cli.settings import PLACES, TAKEN, model_named, task_words
 from penchant.cli.showing import kept, of_table, reserved, shown
 from penchant.cli.tables import (
-    asked_of,
     check_model_given,
     kind_of,
     load_offers,
@@ -41,8 +41,8 @@ from penchant.output import MAX_TABLE_WIDTH
 from penchant.population.compare_groups import compare_groups
 from penchant.population.group_comparison import GroupComparison
 from penchant.population.subject_estimates import price_sensitivity_warning
-from penchant.reading.played import event_labels
-from penchant.reading.read import CONSTANTS
+from penchant.reading.event_rows import event_labels
+from penchant.reading.formula_sets import CONSTANTS
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
 from penchant.workflow.beliefs import Latent, beliefs
@@ -119,9 +119,7 @@ def read_sets(
 ) -> tuple[Reading, Data]:
     """The choice experiment with the variables of every set; says what was taken for what."""
     data, history = data_of(table, sets)
-    asked = asked_of(data, history, "choices", base=history.base or None)
-    raw = open_raw(file, data)
-    reading = read_rows(raw, replace(asked, rivals=formulas), data, "choices")
+    reading = read_rows(open_raw(file, data), data, history, "choices", [*formulas.values()])
     return said(reading), data
 
 
@@ -183,8 +181,8 @@ def predicted_rows(
     """Fit a choice experiment, and say of every row how likely its choice, or its option, was."""
     data, history = data_of(table, described)
     data = replace(data, attributes=described.attributes)
-    asked = asked_of(data, history, "choices", base=history.base or None)
-    reading = said(read_rows(open_raw(file, data), asked, data, "choices"))
+    reading = said(read_rows(open_raw(file, data), data, history, "choices"))
+    reading = replace(reading, data=with_formula(reading, described.attributes))
     together = pool or data.subject is None or not reading.subjects
     if together:
         if data.subject is None and reading.subjects:

@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Collection, Sequence
 from typing import Any, Literal
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from penchant import datasets
 from penchant.choices import Choices
-from penchant.cli.options import Data, History, Terms
-from penchant.cli.tables import asked_of, open_raw, opened, read_as
-from penchant.cli.wording import in_options
+from penchant.cli.options import Data, Terms
+from penchant.cli.tables import kind_of, open_raw, read_typed, said, schema_typed
 from penchant.cli.words import say
 from penchant.errors import DataError, argument, closest_match_hint, format_names
-from penchant.files.folder import Raw
-from penchant.reading.read import reading_of, recognised
+from penchant.reading.formula_sets import attribute_sets
 from penchant.reading.tasks import task_of_columns
-from penchant.reading.variables import is_word
-from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import (
     LONG,
     USUAL,
-    is_long,
     is_play,
     named_column,
     plain_name,
     refuse_one_row_per_subject,
 )
-from penchant.tables.laboratory import CHOSEN as CHOICES
-from penchant.tables.laboratory import Cleaned
 from penchant.tables.layouts import LongColumns
 from penchant.tables.offer_columns import is_offers
-from penchant.tables.surveys import wide_layouts
+from penchant.tables.reading import Reading, ReadingKind
 
 # Names that columns often have, tried in this order where none is given.
 DECISION, OPTION, CHOSEN = LONG["decision"], LONG["option"], LONG["chosen"]
@@ -50,96 +38,79 @@ def load_choices(
     """Read the table and make choices of it; with `by_subject`, who is known is told apart."""
     if (file is None) == (data.example is None):
         raise DataError(
-            "FILE must be given, or --example; got "
-            + ("neither" if file is None else "both")
-            + ". Try penchant fit --example travel-mode."
+            "FILE must be given, or --example",
+            got="neither" if file is None else "both",
+            fix="Try penchant fit --example travel-mode.",
         )
     if data.example is not None:
         return _example(data.example, data, terms)
-    if data.schema is not None:
-        return _experiment(open_raw(file, data), data, by_subject)
-    raw, clean = opened(file, data)
-    table = clean.table
-    if _is_experiment(table, data, terms, clean.own) or _is_read_so(clean, data, terms):
-        return _experiment(raw, data, by_subject)
-    if not data.wide:
-        _refuse_other_tables(raw, table.column_names, data, terms)
-    if clean.program:
-        say(f"File: written by {clean.program}.")
-    for note in clean.notes:
-        say(f"Note: {in_options(note)}.")
-    try:
-        return _from_wide(table, data, terms) if data.wide else _from_long(table, data, terms)
-    except DataError as error:
-        rows = clean.rows.tolist()
-        raise error.changed(lambda text: raw.located(text, rows), raw.name) from None
-
-
-def _refuse_other_tables(raw: Raw, names: list[str], data: Data, terms: Terms) -> None:
-    """Refuse a table that nothing tells of, in the words of `read`: what it can be, and how."""
-    said = data.option or data.explanatory or terms != Terms() or data.decision
-    known = is_long(names) or {*OPTION} & {*names}
-    if not said and not known:
-        reading_of(raw, asked_of(data, History(), None), where=data.where)
-
-
-def _is_read_so(clean: Cleaned, data: Data, terms: Terms) -> bool:
-    """Whether a table without usual names is read as a choice experiment, by what it holds."""
-    names = clean.table.column_names
-    said = data.wide or data.option or data.explanatory or terms != Terms() or data.decision
-    if said or is_long(names) or {*OPTION} & {*names}:
-        return False
-    try:
-        return recognised(clean, asked_of(data, History(), None)) == "choices"
-    except DataError:  # said where the whole table is read
-        return False
-
-
-def _is_experiment(table: pa.Table, data: Data, terms: Terms, own: Collection[str] = ()) -> bool:
-    """Whether there is more than columns of numbers to read: words, wide names, an opt-out.
-
-    Columns that a program writes by itself are its own.
-    """
-    if data.wide or data.explanatory or terms != Terms():
-        return False
-    if data.attributes or data.opt_out or data.reference or data.units:
-        return True
-    names = table.column_names
-    roles = {data.option, data.chosen, data.subject, *data.decision}
-    if data.option is not None or is_long(names):
-        parts = {named_column(usual, names) for usual in LONG.values()} | roles
-        parts |= {name for name in names if plain_name(name) in SUBJECT}
-        text = [name for name in names if pa.types.is_string(table[name].type)]
-        taken = data.chosen or named_column(LONG["chosen"], names)
-        numbered = taken in names and pa.types.is_integer(table[taken].type)
-        if numbered and (pc.max(table[taken]).as_py() or 0) > 1:
-            return True  # numbers of options rather than flags
-        return any(_has_levels(table[name]) for name in text if name not in parts)
-    if is_offers(names) or is_play(names):
-        return False
-    chosen = data.chosen or named_column(CHOICES, names)
-    free = [name for name in names if name not in own and name != chosen]
-    return chosen is not None and bool(wide_layouts(free))
-
-
-def _has_levels(column: pa.ChunkedArray) -> bool:
-    """Whether text is words, or amounts in a unit, rather than numbers that are written oddly."""
-    cells = [cell for cell in pc.unique(column).to_pylist() if not is_nothing(cell)]
-    read = [amount(cell) for cell in cells]
-    in_units = all(one is not None and one[1] not in (None, "%") for one in read)
-    words = [cell for cell in cells if str(cell).strip() != "0"]  # 0: of none of the options shown
-    return bool(words) and (in_units or all(is_word(cell) for cell in words))
-
-
-def _experiment(raw: Raw, data: Data, by_subject: bool) -> Choices:
-    """Choices of a choice experiment; one estimate for all unless the subject is asked for."""
-    reading = read_as(raw, data, History(), "choices")
-    choices: Choices = reading.data
+    if data.wide and not (data.options and data.explanatory):
+        raise DataError(
+            "--wide",
+            "must come with --options and --explanatory",
+            got=f"options {', '.join(data.options) or 'none'} and variables "
+            f"{', '.join(data.explanatory) or 'none'}",
+            fix="For columns price_car and price_bus: --explanatory price --options car,bus.",
+        )
+    if data.schema is None and not _says_choices(data, terms) and file != "-":
+        _refuse_other_kinds(file, data)
+    reading = read_choices(file, data, terms)
+    choices = with_formula(reading, data.attributes)
+    choices = _with_terms(choices, terms)
     if data.subject is not None or choices.subject is None or by_subject:
         return choices
-    who = reading.columns["subject"]
-    _say_unused(who)
+    _say_unused(reading.columns["subject"])
     return dataclasses.replace(choices, subject=None, subject_labels=None)
+
+
+def _says_choices(data: Data, terms: Terms) -> bool:
+    """Whether an option that was typed is for options with attributes alone."""
+    typed = (data.option, data.explanatory, data.wide, data.attributes, data.opt_out)
+    return any(typed) or bool(data.reference) or terms != Terms()
+
+
+def _refuse_other_kinds(file: str | None, data: Data) -> None:
+    """Refuse a table of another kind without a model, and say which models there are."""
+    kind = kind_of(file, data, None)
+    if kind == "offers":
+        raise DataError(
+            "--model",
+            "must be given with one-shot choices, one row each",
+            got="none",
+            fix="Say which, such as --model hyperbolic for delays or --model prospect for gambles: "
+            "penchant models lists them.",
+        )
+    if kind == "play":
+        raise DataError(
+            "--model",
+            "must be given with task data, one row per trial",
+            got="none",
+            fix="Say which, such as --model q-learning: penchant models lists them.",
+        )
+
+
+def read_choices(file: str | None, data: Data, terms: Terms) -> Reading:
+    """The choice experiment; says what was taken for what."""
+    raw = open_raw(file, data)
+    names = list(raw.table.column_names)
+    interact = [role(name, (), names, "interact") for name in terms.interact]
+    if not data.wide:
+        data = dataclasses.replace(data, explanatory=[*data.explanatory, *interact])
+    kind: ReadingKind | None = "choices" if data.schema or _says_choices(data, terms) else None
+    schema = schema_typed(data, None, kind, names)
+    if data.wide:
+        same = {name: [name] * len(data.options) for name in interact}
+        schema = schema.with_answers({"attributes": {**(schema.attributes or {}), **same}})
+    return said(read_typed(raw, schema, data, "choices"))
+
+
+def with_formula(reading: Reading, formula: str | None) -> Choices:
+    """The choices with the variables of a formula; all of them without one."""
+    choices: Choices = reading.data
+    if formula is None:
+        return choices
+    made, sets = attribute_sets(reading, {"attributes": formula})
+    return made.select(sets["attributes"])
 
 
 def _say_unused(who: str) -> None:
@@ -150,8 +121,10 @@ def _example(name: str, data: Data, terms: Terms) -> Choices:
     known = datasets.dataset(name)
     if known.offers:
         raise DataError(
-            f"--example must be a table of options; got {known.name}, whose rows are decisions "
-            "between offers. Add --model hyperbolic."
+            "--example",
+            "must be a table of options",
+            got=f"{known.name}, whose rows are decisions between offers",
+            fix="Add --model hyperbolic.",
         )
     say(f"Data: {known.name}. {known.description}")
     own = not data.explanatory and terms == Terms()
@@ -164,7 +137,13 @@ def _example(name: str, data: Data, terms: Terms) -> Choices:
         subject=data.subject or known.subject,
         explanatory=[*(data.explanatory or known.explanatory), *attributes],
     )
-    choices = _from_long(datasets.load(known.name), roles, terms)
+    table = datasets.load(known.name)
+    columns = list(table.column_names)
+    interact = [role(name, (), columns, "interact") for name in terms.interact]
+    given = {**long_arguments(roles), "explanatory": [*roles.explanatory, *interact]}
+    missing: Literal["error", "drop_set"] = "drop_set" if data.missing == "drop-set" else "error"
+    choices: Choices = Choices.from_frame(table, **given, missing=missing)
+    choices = _with_terms(choices, terms)
     if not own:
         return choices
     for attribute, options in known.interactions:
@@ -188,16 +167,6 @@ def role(given: str | None, usual: tuple[str, ...], columns: list[str], name: st
             f"got columns {format_names(columns)}. Name the column with --{name}."
         )
     return found
-
-
-def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
-    columns = list(table.column_names)
-    attributes = [role(name, (), columns, "interact") for name in terms.interact]
-    roles = long_roles(columns, data, terms)
-    given = long_arguments(roles)
-    given["explanatory"] = [*roles.explanatory, *attributes]
-    choices: Choices = Choices.from_frame(table, **given, missing=_missing(data))
-    return _with_terms(choices, terms)
 
 
 def long_arguments(roles: Data) -> dict[str, Any]:
@@ -260,46 +229,6 @@ def _with_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:
         if plain_name(column) in SUBJECT:
             _say_unused(column)
     return dataclasses.replace(roles, weight=weight, explanatory=variables)
-
-
-def _from_wide(table: Any, data: Data, terms: Terms) -> Choices:
-    if not data.options or not data.explanatory:
-        raise DataError(
-            "--wide must come with --options and --explanatory; got "
-            f"options {', '.join(data.options) or 'none'} and variables "
-            f"{', '.join(data.explanatory) or 'none'}. For columns price_car and price_bus: "
-            "--explanatory price --options car,bus."
-        )
-    columns = list(table.column_names)
-    options = _labels(data.options)
-    variables: dict[str, Any] = {name: name for name in data.explanatory}
-    for name in terms.interact:
-        variables[name] = [role(name, (), columns, "interact")] * len(options)
-    choices = Choices.from_wide(
-        table,
-        chosen=role(data.chosen, CHOSEN, columns, "chosen"),
-        explanatory=variables,
-        options=options,
-        decision=data.decision or None,
-        subject=data.subject,
-        weight=data.weight,
-        available=data.available,
-        offset=data.offset,
-        weight_kind=data.weight_kind,
-        missing=_missing(data),
-    )
-    return _with_terms(choices, terms)
-
-
-def _missing(data: Data) -> Literal["error", "drop_set"]:
-    return "drop_set" if data.missing == "drop-set" else "error"
-
-
-def _labels(options: Sequence[str]) -> list[Any]:
-    """Labels as a table has them: whole numbers as numbers, if all are."""
-    if all(re.fullmatch(r"-?[1-9]\d{0,17}|0", option) for option in options):
-        return [int(option) for option in options]
-    return list(options)
 
 
 def _with_terms(choices: Choices, terms: Terms) -> Choices:

@@ -29,7 +29,15 @@ from penchant.cli.running import (
 )
 from penchant.cli.settings import counts_options, map_words, model_named, place_words
 from penchant.cli.showing import VALID, checked_document, kept, of_table, one, reserved, shown
-from penchant.cli.tables import NOT_OF_OFFERS, OF_PLAY, asked_of, load_offers, named_offers, opened
+from penchant.cli.tables import (
+    NOT_OF_OFFERS,
+    OF_PLAY,
+    load_offers,
+    named_offers,
+    open_raw,
+    read_rows,
+    several,
+)
 from penchant.cli.wording import in_options, results_in_options
 from penchant.cli.words import check_file, refuse, say, when_interrupted
 from penchant.cli.workflow_options import Played, Populated, Prediction, Written
@@ -48,11 +56,12 @@ from penchant.models.model import Declared
 from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.result import PopulationFit
-from penchant.reading.played import columns_of, event_labels
+from penchant.reading.event_rows import event_labels
 from penchant.scale.history_scan import HistoryScan
 from penchant.scale.scan import scan
 from penchant.scale.stored_files import stored_files
 from penchant.scale.subject_estimates import row_groups
+from penchant.tables.columns import COORDINATES, PlayColumns, play_columns
 from penchant.tables.frames import row_place
 from penchant.tables.offer_columns import NO_COLUMN
 from penchant.tables.reading import TITLES, Reading
@@ -120,8 +129,7 @@ def scanned_play(file: str, data: Data, history: History, ready: Any, agent: Age
     refuse(data, "with several files", names=NOT_SCANNED | OF_CHOICES)
     places = Declared(ready).locations
     names = list(stored_files(file)[0].schema().names)
-    asked = asked_of(data, history, "play", names=names).columns
-    columns = columns_of(names, {"decision": None, **asked}, places)
+    columns = _scanned_columns(names, data, history, places)
     say(f"Columns: {columns.words()}")
     refuse(history, "with several files", names={"executed"})
     own = columns.arguments().items()
@@ -133,6 +141,34 @@ def scanned_play(file: str, data: Data, history: History, ready: Any, agent: Age
     say(repr(found))
     found, n_options = _with_labels(found, columns.chosen, data, history, counts_options(agent))
     return Scanned(found, _model(ready, n_options, agent, places, found, history.base))
+
+
+def _scanned_columns(
+    names: Sequence[str], data: Data, history: History, places: Matrix | None
+) -> PlayColumns:
+    """The column of every part of task data: as typed, or of a usual name."""
+    if len(data.decision) > 1:
+        raise DataError(
+            "--decision",
+            "must be one column of task data",
+            got=", ".join(data.decision),
+            fix="Name those that tell subjects and plays apart with --subject and --block.",
+        )
+    parts = ("block", "reward", "is_choice", "scored", "executed")
+    typed = {part: several(getattr(history, part), names) for part in parts}
+    typed |= {"subject": data.subject, "chosen": several(data.chosen, names)}
+    typed["decision"] = next(iter(data.decision), None)
+    sides = 0 if places is None else np.shape(places)[1]
+    found = play_columns(names, typed, coordinates=sides or len(COORDINATES))
+    if places is None and not isinstance(found.chosen, str):
+        raise DataError(
+            "chosen",
+            "must be one column of numbers or labels with this model",
+            got=f"places, columns {' and '.join(found.chosen)}",
+            fix="Say where the options lie, such as --grid 10x10, or number the options in a "
+            "column.",
+        )
+    return found
 
 
 def _with_labels(
@@ -507,8 +543,8 @@ def _people_of(choices: Choices, file: str | None, data: Data, names: Sequence[s
     """A row of covariates for everybody, out of a file of choices that has them in every row."""
     if file is None:
         return None
-    clean = opened(file, data)[1]
-    table, who = clean.table, data.subject or clean.hints.get("subject")
+    reading = read_rows(open_raw(file, data), data, None, "choices")
+    table, who = reading.table, reading.columns.get("subject")
     if who is None:
         return None
     lacking = [name for name in (who, *names) if name not in table.column_names]

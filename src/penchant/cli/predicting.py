@@ -33,8 +33,7 @@ from penchant.models.catalogue import entry_of
 from penchant.models.spatial.belief_map import BeliefMap
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.output import MAX_TABLE_WIDTH, format_count
-from penchant.reading.offered import TAKEN
-from penchant.reading.played import event_rows
+from penchant.reading.event_rows import event_rows
 from penchant.report.page import DataTable, Drawing, Paragraph, Section, page
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
@@ -193,8 +192,7 @@ def _table(found: Latent, reading: Reading, all_options: bool) -> pa.Table:
     new = found.to_frame("pyarrow", options=all_options, rows=rows)
     new = _in_all_rows(new, np.concatenate(rows), len(table))
     left_out = OF_THE_DATA if reading.kind == "play" else (*OF_THE_DATA, *OF_PLAY)
-    if TAKEN in table.column_names:
-        table = table.drop_columns([TAKEN])
+    table = table.drop_columns([*reading.made])
     for name in new.column_names:
         if name not in left_out:
             label = name if name not in table.column_names else f"model_{name}"

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from penchant.argument_checks import check_threads
 from penchant.bandit.beliefs import RewardPrior
 from penchant.cli.fitting import model_for, ready_model
+from penchant.cli.loading import with_formula
 from penchant.cli.options import Agent, History
 from penchant.cli.running import prior
 from penchant.cli.settings import (
@@ -212,6 +213,7 @@ def read_experiment(
         reference=experiment.reference,
     )
     reading = read_as(open_raw(file, data), data, history, "choices")
+    reading = replace(reading, data=with_formula(reading, data.attributes))
     model = Attributes(reading.data.names, price=experiment.price)
     say(f"Model: {model}.")
     return read_study(reading, conditions=compared.condition), model

@@ -1,4 +1,4 @@
-"""From the command line's file and columns to what `read` gives, and what is said of it."""
+"""From the command line's file and options to a schema, and what is read by it."""
 
 from __future__ import annotations
 
@@ -9,52 +9,333 @@ from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any
 
+import numpy as np
+
 from penchant import datasets
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.words import refuse, say
-from penchant.errors import DataError
-from penchant.files.folder import Raw, read_raw
+from penchant.errors import DataError, SchemaQuestions
+from penchant.files.folder import Raw
 from penchant.files.table import read_table
 from penchant.files.text import TextSource, source
 from penchant.models.catalogue import CATALOGUE
 from penchant.models.offers.offers import Offers, offers_from_frame
-from penchant.reading.asked import Asked
-from penchant.reading.read import has_choices, reading_of, recognised
+from penchant.reading.formula_sets import names_in
 from penchant.reading.read_schema import kind_by_schema, open_source, read_raw_by_schema
 from penchant.tables.columns import NO_COLUMN, plain_name
-from penchant.tables.laboratory import Cleaned, cleaned
+from penchant.tables.lexicon import named
 from penchant.tables.offer_columns import offer_columns
 from penchant.tables.reading import TITLES, Reading, ReadingKind
-from penchant.tables.schema import Schema
+from penchant.tables.schema import ATTRIBUTE_COLUMNS, Kind, Schema
 
 NOT_OF_PLAY = {"example", "option", "explanatory", "weight", "weight_kind", "available", "offset"}
 NOT_OF_PLAY |= {"wide", "missing", "attributes", "opt_out", "reference", "price"}
 NOT_OF_OFFERS = (NOT_OF_PLAY - {"example"}) | {"decision"}
 OF_PLAY = {"reward", "is_choice", "executed", "gaps", "shown", "missing_reward", "clock"}
 OF_PLAY |= {"linearized"}
+KINDS: dict[ReadingKind, Kind] = {"choices": "choices", "play": "episodes", "offers": "offers"}
+
+
+# --- the schema that options are -----------------------------------------------------------------
+
+
+def schema_typed(
+    data: Data,
+    history: History | None = None,
+    kind: ReadingKind | None = None,
+    names: Sequence[str] = (),
+    formulas: Sequence[str] = (),
+) -> Schema:
+    """The schema in the file that was named, with what was typed in its place.
+
+    Parameters
+    ----------
+    data, history
+        What was typed.
+    kind
+        What the command is for; None where the table says it.
+    names
+        Columns of the table, which may have commas in them.
+    formulas
+        Attributes by name or formula, besides those of `data`.
+    """
+    given = Schema.of(data.schema)
+    plays = history or History()
+    answers = {
+        **_typed_of_file(data),
+        **_typed_of_rows(data, plays),
+        **_typed_of_play(plays, names),
+    }
+    answers["columns.subject"] = _none_as_empty(data.subject)
+    answers["columns.weight"] = data.weight
+    answers["columns.offset"] = data.offset
+    answers["task"] = plays.task
+    answers["attributes"] = named_offers(plays.offers)
+    answers["reference"] = pairs_typed(data.reference, "reference") or None
+    answers["choice.opt_out"] = data.opt_out
+    if kind is not None and given.kind is None and (plays.task is None or kind == "choices"):
+        answers["kind"] = KINDS[kind]
+    if _is_long(data, given, kind, names):
+        answers |= _typed_of_long(data, names, [*formulas, *filter(None, [data.attributes])])
+    else:
+        chosen = several(data.chosen, names) if kind in (None, "play") else data.chosen
+        answers["columns.choice"] = chosen
+        answers["columns.trial"] = _none_as_empty(next(iter(data.decision), None))
+        answers |= _typed_options(data.options, kind)
+        answers |= _typed_of_wide(data)
+    return given.with_answers({role: own for role, own in answers.items() if own is not None})
+
+
+def _typed_of_file(data: Data) -> dict[str, Any]:
+    usual = Data()
+    units = {name: float(n) for name, n in pairs_typed(data.units, "units").items()}
+    return {
+        "file.delimiter": data.delimiter,
+        "file.decimal": data.decimal if data.decimal != usual.decimal else None,
+        "file.encoding": data.encoding if data.encoding != usual.encoding else None,
+        "file.units": units or None,
+    }
+
+
+def _typed_of_rows(data: Data, plays: History) -> dict[str, Any]:
+    usual, typed = History(), {"rows.keep": data.where}
+    if data.missing == "drop-set":
+        typed["rows.missing"] = "drop_set"
+    if data.weight_kind != Data().weight_kind:
+        typed["rows.weight_kind"] = data.weight_kind
+    for name, role in (("gaps", "rows.gaps"), ("missing_reward", "rows.missing_reward")):
+        if getattr(plays, name) != getattr(usual, name):
+            typed[role] = getattr(plays, name)
+    if plays.shown != usual.shown:
+        return {**typed, "shown.first": plays.shown}
+    return {**typed}
+
+
+def _typed_of_play(plays: History, names: Sequence[str]) -> dict[str, Any]:
+    reward = several(plays.reward, names)
+    if isinstance(reward, tuple):
+        if len(reward) != 2:
+            raise DataError("reward", "must be one column, or gain,loss", got=plays.reward)
+        reward = {"gain": reward[0], "loss": reward[1]}
+    block = several(plays.block, names)
+    return {
+        "columns.reward": reward,
+        "columns.block": () if block == NO_COLUMN else block,
+        "columns.is_choice": _none_as_empty(plays.is_choice),
+        "columns.scored": _none_as_empty(plays.scored),
+        "columns.executed": _none_as_empty(several(plays.executed, names)),
+        "choice.base": plays.base or None,
+    }
+
+
+def _is_long(data: Data, given: Schema, kind: ReadingKind | None, names: Sequence[str]) -> bool:
+    """Whether a table has a row per option, by what was typed and by its names."""
+    if kind not in (None, "choices") or data.wide or given.kind not in (None, "choices"):
+        return False
+    if data.option is not None or data.explanatory or given.columns.option is not None:
+        return True
+    if (given.attributes or {}).keys() == {ATTRIBUTE_COLUMNS}:
+        return True
+    typed = kind == "choices" or data.decision or data.chosen
+    option = [name for name in named("option", names).columns if name != data.chosen]
+    return bool(typed and option) and not named("reward", names).columns
+
+
+def _typed_of_long(data: Data, names: Sequence[str], formulas: Sequence[str]) -> dict[str, Any]:
+    decision = tuple(data.decision)
+    attributes = [*data.explanatory]
+    for formula in formulas:
+        attributes += [name for name in names_in(formula) if name in names]
+    return {
+        "kind": "choices",
+        "columns.decision": decision[0] if len(decision) == 1 else decision or None,
+        "columns.option": data.option,
+        "columns.chosen": data.chosen,
+        "available.flags": (data.available,) if data.available else None,
+        "attributes": {ATTRIBUTE_COLUMNS: tuple(dict.fromkeys(attributes))} if attributes else None,
+    }
+
+
+def _typed_of_wide(data: Data) -> dict[str, Any]:
+    """Columns NAME_OPTION of a table with a row per decision, where options say so."""
+    if not data.wide:
+        return {}
+    columns = {name: [f"{name}_{option}" for option in data.options] for name in data.explanatory}
+    flags = [f"{data.available}_{option}" for option in data.options] if data.available else None
+    return {"attributes": columns, "available.flags": flags}
+
+
+def _typed_options(words: Sequence[str], kind: ReadingKind | None) -> dict[str, Any]:
+    """Codes of the options as they are typed: f,j in their order, f=left,j=right, or a number."""
+    if len(words) == 1 and words[0].isdigit() and kind in (None, "play"):
+        return {"choice.count": int(words[0])}
+    typed = options_typed(words)
+    if typed is None:
+        return {}
+    if isinstance(typed, list):
+        return {"choice.labels": tuple(typed)}
+    codes: dict[str, list[str]] = {}
+    for code, option in typed.items():
+        codes.setdefault(option, []).append(code)
+    numbered = all(option.isdigit() for option in codes)
+    names = sorted(codes, key=int) if numbered else [*codes]
+    labels = tuple(
+        codes[name][0] if len(codes[name]) == 1 else tuple(codes[name]) for name in names
+    )
+    return {"choice.labels": labels, "choice.names": None if numbered else tuple(names)}
+
+
+def _none_as_empty(given: Any) -> Any:
+    """A role without a column, as `none` is typed for one."""
+    return "" if given == NO_COLUMN else given
+
+
+def several(given: str | None, names: Sequence[str]) -> Any:
+    """One column as it is typed, or several that are divided by commas."""
+    if given is None or given in names or "," not in given:
+        return given
+    return tuple(part.strip() for part in given.split(","))
+
+
+def options_typed(words: Sequence[str]) -> list[str] | dict[str, str] | None:
+    """Options as one types them: f,j in their order, or f=left,j=right.
+
+    >>> options_typed(["f=left", "j=right"]), options_typed(["f", "j"]), options_typed([])
+    ({'f': 'left', 'j': 'right'}, ['f', 'j'], None)
+    """
+    if words and all("=" in word for word in words):
+        return pairs_typed(words, "options")
+    return list(words) or None
+
+
+def pairs_typed(words: Sequence[str], option: str) -> dict[str, str]:
+    """NAME=VALUE, each name once."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, sign, value = (part.strip() for part in word.partition("="))
+        if not sign or not name or not value or name in found:
+            raise DataError(
+                f"--{option}", "must be NAME=VALUE,...", got=repr(word), fix="Correct it."
+            )
+        found[name] = value
+    return found
+
+
+def named_offers(words: Sequence[str]) -> dict[str, list[Any]] | None:
+    """Attributes as one types them: amount=now/later, delay=0/days, outcome=sure+0/gain+loss.
+
+    >>> named_offers(["amount=now/later", "delay=0/days"])
+    {'amount': ['now', 'later'], 'delay': [0.0, 'days']}
+    >>> named_offers(["outcome=sure+0/gain+loss"])
+    {'outcome': [['sure', 0.0], ['gain', 'loss']]}
+    """
+    found: dict[str, list[Any]] = {}
+    for word in words:
+        name, _, cells = (part.strip() for part in word.partition("="))
+        if not name or not cells or name in found:
+            raise DataError(
+                "--offers",
+                "must be NAME=COLUMN/COLUMN, a column or number for each option, every NAME once",
+                got=repr(word),
+                fix="Write --offers amount=now/later,delay=0/days.",
+            )
+        options = [[_cell(part) for part in cell.split("+")] for cell in cells.split("/")]
+        several = any(len(outcomes) > 1 for outcomes in options)
+        found[name] = options if several else [outcomes[0] for outcomes in options]
+    return found or None
+
+
+def _cell(word: str) -> Any:
+    """A number, or the name of a column."""
+    try:
+        return float(word)
+    except ValueError:
+        return word.strip()
+
+
+def check_base(base: int) -> None:
+    """The first option has number 0 or 1."""
+    if base not in (0, 1):
+        raise DataError(
+            "--base", "must be 0 or 1", got=base, fix="Say which number the first option has."
+        )
+
+
+# --- what is read --------------------------------------------------------------------------------
 
 
 def open_raw(file: str | None, data: Data) -> Raw:
     """The table as the file has it."""
-    if data.schema is not None:
-        return open_source(file, schema_typed(data))
-    return read_raw(
-        file,
-        delimiter=data.delimiter,
-        decimal=data.decimal,
-        encoding=data.encoding,
-        wanted=has_choices,
+    written = Schema.of(data.schema).with_answers(
+        {role: own for role, own in _typed_of_file(data).items() if own is not None}
     )
+    return open_source(source(file) if file == "-" else file, written)
 
 
-def opened(file: str | None, data: Data, reward: str | None = None) -> tuple[Raw, Cleaned]:
-    """The table as the file has it, and made plain."""
-    raw = open_raw(file, data)
+def read_as(raw: Raw, data: Data, history: History, kind: ReadingKind | None) -> Reading:
+    """What the file holds; says what was taken for what."""
+    return said(read_rows(raw, data, history, kind))
+
+
+def read_rows(
+    raw: Raw,
+    data: Data,
+    history: History | None,
+    kind: ReadingKind | None,
+    formulas: Sequence[str] = (),
+) -> Reading:
+    """What the rows hold, by the schema that options and the file of `--schema` are.
+
+    Parameters
+    ----------
+    raw
+        The table.
+    data, history
+        What was typed.
+    kind
+        What the command is for; None where the table says it.
+    formulas
+        Attributes by name or formula, besides those of `data`.
+    """
+    schema = schema_typed(data, history, kind, raw.table.column_names, formulas)
+    return read_typed(raw, schema, data, kind)
+
+
+def read_typed(raw: Raw, schema: Schema, data: Data, kind: ReadingKind | None) -> Reading:
+    """What the rows hold by a schema; questions end with how to begin a schema file."""
     try:
-        given = {"subject": data.subject, "chosen": data.chosen, "reward": reward}
-        return raw, cleaned(raw.table, where=data.where, given=given)
-    except DataError as error:
-        raise error.changed(raw.located, raw.name) from None
+        found = read_raw_by_schema(raw, schema)
+    except SchemaQuestions as asked:
+        words = (
+            f"{asked.argument}\nAnswer in a file: penchant check FILE --write reading.toml begins "
+            "one, and --schema reading.toml takes it."
+        )
+        raise SchemaQuestions(words, draft=asked.draft, questions=asked.questions) from None
+    if kind is not None and found.kind != kind:
+        raise DataError(
+            "--schema" if data.schema else "FILE",
+            f"must say what the command is for: {TITLES[kind]}",
+            got=f"{TITLES[found.kind]} in {data.schema or raw.name}",
+        )
+    return found
+
+
+def said(reading: Reading) -> Reading:
+    """The same; says what was taken for what."""
+    lines = reading.summary().splitlines()
+    for line in lines if reading.program else lines[1:]:
+        if not line.startswith("Next:"):
+            say(line)
+    return reading
+
+
+def kind_of(file: str | None, data: Data, history: History | None) -> ReadingKind | None:
+    """What the table is, by what was typed and by its columns; None where they do not say."""
+    try:
+        raw = open_raw(file, data)
+        return kind_by_schema(raw, schema_typed(data, history, None, raw.table.column_names))
+    except DataError:  # said where the table is read
+        return None
 
 
 def load_play(
@@ -82,14 +363,24 @@ def load_play(
     refuse(data, "with --model", names=NOT_OF_PLAY)
     if file is None:
         raise DataError(
-            "FILE must be given with --model; got none. penchant simulate makes one to try."
+            "FILE must be given with --model", got="none", fix="penchant simulate makes one to try."
         )
     check_base(history.base)
     raw = open_raw(file, data)
-    base = None if is_counted and not history.base else history.base
-    asked = asked_of(data, history, "play", names=raw.table.column_names, base=base)
-    policies = {**asked.policies, **({} if locations is None else {"locations": locations})}
-    reading = read_rows(raw, replace(asked, policies=policies), data, "play")
+    schema = schema_typed(data, history, "play", raw.table.column_names)
+    if locations is not None and not isinstance(locations, str):
+        schema = schema.with_answers({"choice.places": np.asarray(locations).tolist()})
+    if not is_counted and schema.choice.base is None and schema.choice.labels is None:
+        schema = schema.with_answers({"choice.base": history.base})
+    reading = read_typed(raw, schema, data, "play")
+    if locations is None and not isinstance(reading.arguments["chosen"], str):
+        raise DataError(
+            "chosen",
+            "must be one column of numbers or labels with this model",
+            got=f"places, columns {' and '.join(reading.arguments['chosen'])}",
+            fix="Say where the options lie, such as --grid 10x10, or number the options in a "
+            "column.",
+        )
     said(reading if with_doubts else replace(reading, doubts=()))
     return reading
 
@@ -101,18 +392,12 @@ def load_offers(file: str | None, data: Data, history: History, name: str) -> Re
     check_base(history.base)
     if (file is None) == (data.example is None):
         raise DataError(
-            "FILE must be given, or --example; got "
-            + ("neither" if file is None else "both")
-            + ". Try penchant fit --example delays --model hyperbolic."
+            "FILE must be given, or --example",
+            got="neither" if file is None else "both",
+            fix="Try penchant fit --example delays --model hyperbolic.",
         )
     raw = open_raw(file, data) if data.example is None else Raw(_example(data.example))
     reading = read_as(raw, data, history, "offers")
-    _say_unused(reading, name)
-    return reading
-
-
-def _say_unused(reading: Reading, name: str) -> None:
-    """Say which attributes of the offers play no part in the model."""
     known = CATALOGUE[name].example().attributes
     unused = [part for part in reading.data[0].offers if part not in known]
     if unused:
@@ -120,14 +405,17 @@ def _say_unused(reading: Reading, name: str) -> None:
             f"Warning: --model {name} takes no account of {', '.join(unused)}. Choose another "
             "model where it differs between the options."
         )
+    return reading
 
 
 def _example(name: str) -> Any:
     known = datasets.dataset(name)
     if not known.offers:
         raise DataError(
-            "--example must be a table of offers with this --model; got "
-            f"{known.name}. Try --example delays."
+            "--example",
+            "must be a table of offers with this --model",
+            got=known.name,
+            fix="Try --example delays.",
         )
     say(f"Data: {known.name}. {known.description}")
     return datasets.load(known.name)
@@ -165,217 +453,28 @@ def _all_first(table: Any, offers: Any) -> list[Offers]:
     return offers_from_frame(table, chosen=taken, offers=offers, scored=NO_COLUMN)
 
 
-def check_base(base: int) -> None:
-    """The first option has number 0 or 1."""
-    if base not in (0, 1):
-        raise DataError(
-            f"--base must be 0 or 1; got {base}. Say which number the first option has."
-        )
-
-
-def asked_of(
-    data: Data,
-    history: History,
-    kind: ReadingKind | None,
-    *,
-    names: Sequence[str] = (),
-    base: int | None = None,
-) -> Asked:
-    """What was typed, as `read` is asked.
-
-    Parameters
-    ----------
-    data, history
-        What was typed.
-    kind
-        What the table is said to be.
-    names
-        Columns of the table, which may have commas in them.
-    base
-        Number of the first option.
-    """
-    several = tuple(data.decision)
-    columns = {
-        "subject": data.subject,
-        "chosen": _several(data.chosen, names) if kind == "play" else data.chosen,
-        "option": data.option,
-        "decision": several if len(several) > 1 else next(iter(several), None),
-        "weight": data.weight,
-        "available": data.available,
-        "offset": data.offset,
-        "block": _several(history.block, names),
-        "reward": _several(history.reward, names),
-        "is_choice": history.is_choice,
-        "scored": history.scored,
-        "executed": _several(history.executed, names),
-    }
-    if kind == "choices":
-        columns = {part: name for part, name in columns.items() if name != NO_COLUMN}
-    policies: dict[str, Any] = {"missing": "drop_set"} if data.missing == "drop-set" else {}
-    for name in ("gaps", "shown", "missing_reward"):
-        if getattr(history, name) != getattr(History(), name):
-            policies[name] = getattr(history, name)
-    if data.weight_kind != Data().weight_kind:
-        policies["weight_kind"] = data.weight_kind
-    options = options_typed(data.options)
-    counts_only = kind == "play" and isinstance(options, list) and len(options) == 1
-    return Asked(
-        columns={part: name for part, name in columns.items() if name is not None},
-        attributes=data.attributes,
-        offers=named_offers(history.offers),
-        options=None if counts_only else options,
-        opt_out=data.opt_out,
-        reference=pairs_typed(data.reference, "reference"),
-        base=base,
-        units={name: float(n) for name, n in pairs_typed(data.units, "units").items()} or None,
-        decimal=data.decimal,
-        policies=policies,
-        task=history.task,
-    )
-
-
-def _several(given: str | None, names: Sequence[str]) -> str | tuple[str, ...] | None:
-    """One column, or several that are divided by commas."""
-    if given is None or given in names or "," not in given or given[-1] in "])":
-        return given  # commas in outcome[win=1, loss=0] divide nothing
-    return tuple(part.strip() for part in given.split(","))
-
-
-def options_typed(words: Sequence[str]) -> list[str] | dict[str, str] | None:
-    """Options as one types them: f,j in their order, or f=left,j=right.
-
-    >>> options_typed(["f=left", "j=right"]), options_typed(["f", "j"]), options_typed([])
-    ({'f': 'left', 'j': 'right'}, ['f', 'j'], None)
-    """
-    if words and all("=" in word for word in words):
-        return pairs_typed(words, "options")
-    return list(words) or None
-
-
-def pairs_typed(words: Sequence[str], option: str) -> dict[str, str]:
-    """NAME=VALUE, each name once."""
-    found: dict[str, str] = {}
-    for word in words:
-        name, sign, value = (part.strip() for part in word.partition("="))
-        if not sign or not name or not value or name in found:
-            raise DataError(f"--{option} must be NAME=VALUE,...; got {word!r}. Correct it.")
-        found[name] = value
-    return found
-
-
-def named_offers(words: Sequence[str]) -> dict[str, list[Any]] | None:
-    """Attributes as one types them: amount=now/later, delay=0/days, outcome=sure+0/gain+loss.
-
-    >>> named_offers(["amount=now/later", "delay=0/days"])
-    {'amount': ['now', 'later'], 'delay': [0.0, 'days']}
-    >>> named_offers(["outcome=sure+0/gain+loss"])
-    {'outcome': [['sure', 0.0], ['gain', 'loss']]}
-    """
-    found: dict[str, list[Any]] = {}
-    for word in words:
-        name, _, cells = (part.strip() for part in word.partition("="))
-        if not name or not cells or name in found:
-            raise DataError(
-                "--offers must be NAME=COLUMN/COLUMN, a column or number for each option, every "
-                f"NAME once; got {word!r}. Write --offers amount=now/later,delay=0/days."
-            )
-        options = [[_cell(part) for part in cell.split("+")] for cell in cells.split("/")]
-        several = any(len(outcomes) > 1 for outcomes in options)
-        found[name] = options if several else [outcomes[0] for outcomes in options]
-    return found or None
-
-
-def _cell(word: str) -> Any:
-    """A number, or the name of a column."""
-    try:
-        return float(word)
-    except ValueError:
-        return word.strip()
-
-
-def read_as(raw: Raw, data: Data, history: History, kind: ReadingKind | None) -> Reading:
-    """What the file holds; says what was taken for what."""
-    asked = asked_of(data, history, kind, base=history.base or None)
-    return said(read_rows(raw, asked, data, kind))
-
-
-def read_rows(raw: Raw, asked: Asked, data: Data, kind: ReadingKind | None) -> Reading:
-    """What the rows hold: by the schema, where one is given, or else by what was typed."""
-    if data.schema is None:
-        return reading_of(raw, asked, where=data.where, kind=kind)
-    found = read_raw_by_schema(raw, schema_typed(data, asked))
-    if kind is not None and found.kind != kind:
-        raise DataError(
-            f"--schema must say what the command is for: {TITLES[kind]}; got {TITLES[found.kind]} "
-            f"in {data.schema}."
-        )
-    return found
-
-
-def schema_typed(data: Data, asked: Asked | None = None) -> Schema:
-    """The schema in the file that was named, with what was typed beside it."""
-    typed: dict[str, Any] = {"rows.keep": data.where, "file.delimiter": data.delimiter}
-    if asked is not None:
-        columns = asked.columns
-        roles = {"chosen": "choice", "decision": "trial"}
-        typed |= {
-            f"columns.{roles.get(part, part)}": columns.get(part)
-            for part in ("subject", "block", "chosen", "reward", "weight")
-        }
-    answers = {role: value for role, value in typed.items() if value is not None}
-    return Schema.of(data.schema).with_answers(answers)
-
-
-def said(reading: Reading) -> Reading:
-    """The same; says what was taken for what."""
-    lines = reading.summary().splitlines()
-    for line in lines if reading.program else lines[1:]:
-        if not line.startswith("Next:"):
-            say(line)
-    return reading
-
-
-def kind_of(file: str | None, data: Data, history: History) -> ReadingKind | None:
-    """What the table is, by its columns; None where they do not say."""
-    if data.schema is not None:
-        return kind_by_schema(open_raw(file, data), schema_typed(data))
-    try:
-        asked = asked_of(data, history, None, base=history.base or None)
-        return recognised(opened(file, data, history.reward)[1], asked)
-    except DataError:  # said where the table is read
-        return None
-
-
 def check_model_given(given: bool, file: str | None, data: Data, history: History) -> None:
-    """Refuse a table without a model, with models that suit it.
-
-    Raises
-    ------
-    DataError
-        That the table is not understood, where that is so: whoever corrects it may need no model.
-    """
+    """Refuse a table without a model, with models that suit it."""
     if given:
         return
-    kind: ReadingKind | None = None
-    if data.schema is not None:
-        kind = kind_of(file, data, history)
-    elif file is not None and file != "-":
-        asked = asked_of(data, history, None, base=history.base or None)
-        raw, clean = opened(file, data)
-        try:
-            kind = recognised(clean, asked)
-        except DataError as error:
-            raise error.changed(raw.located, raw.name) from None
-    if kind == "offers":
+    if file not in (None, "-") and kind_of(file, data, history) == "offers":
         raise DataError(
-            f"--model must be given; got none, and {file} holds one-shot choices between offers. "
-            "Try --model hyperbolic for amounts and delays, --model expected-utility for gambles; "
-            "penchant models lists all."
+            "--model",
+            "must be given",
+            got=f"none, and {file} holds one-shot choices between offers",
+            fix="Try --model hyperbolic for amounts and delays, --model expected-utility for "
+            "gambles; penchant models lists all.",
         )
     raise DataError(
-        "--model must be given; got none. Try --model q-learning for task data, or --model ucl "
-        "with --grid and --noise-variance for options on a grid; penchant models lists all."
+        "--model",
+        "must be given",
+        got="none",
+        fix="Try --model q-learning for task data, or --model ucl with --grid and "
+        "--noise-variance for options on a grid; penchant models lists all.",
     )
+
+
+# --- what to run next ----------------------------------------------------------------------------
 
 
 def next_command(file: str | None, reading: Reading, typed: Sequence[str]) -> str:

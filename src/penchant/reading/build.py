@@ -7,6 +7,8 @@ in.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from penchant.errors import DataError
 from penchant.output import format_count
@@ -53,6 +55,8 @@ def build(source: SourceTable, schema: Schema) -> Reading:
             raise
         raise DataError(source.located(str(error))) from None
     used = built.source
+    roles = {part.strip() for name in built.columns.values() for part in name.split(",")}
+    made = [name for name in used.names if name not in source.names and name not in roles]
     left = tuple(f"{format_count(n, 'row')} left out: {why}" for why, n in used.excluded.items())
     return Reading(
         data=built.data,
@@ -63,7 +67,7 @@ def build(source: SourceTable, schema: Schema) -> Reading:
         options=built.options,
         notes=(*source.notes, *left, *built.notes),
         arguments=built.arguments,
-        model=built.model,
+        model=built.model or _usual_model(built.data, schema),
         task=built.task,
         doubts=built.doubts,
         raw=source.raw,
@@ -71,11 +75,30 @@ def build(source: SourceTable, schema: Schema) -> Reading:
         schema=built.schema,
         excluded=dict(used.excluded),
         missed=built.n_missed,
+        made=tuple(made),
     )
+
+
+def _usual_model(data: Any, schema: Schema) -> str | None:
+    """The model to begin with, in Python; none for a choice experiment, which needs none."""
+    if schema.kind == "choices":
+        return None
+    if schema.kind == "episodes":
+        known = schema.choice.labels
+        last = max(int(one.chosen.max()) for one in data)
+        return f"QLearning(n_options={len(known) if known else last + 1})"
+    offers = data[0].offers
+    if "delay" in offers:
+        return "HyperbolicDiscounting()"
+    loses = "outcome" in offers and any((one.offers["outcome"] < 0).any() for one in data)
+    return "models.ProspectValue()" if loses else "models.ExpectedUtility()"
 
 
 def kept_rows(source: SourceTable, schema: Schema) -> SourceTable:
     """The rows that the schema's condition keeps."""
+    written = schema.file
+    if written.units is not None or written.decimal is not None:
+        source = replace(source, decimal=written.decimal or ".", units=written.units)
     condition = schema.rows.keep
     if not condition:
         return source

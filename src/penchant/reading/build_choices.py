@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, format_list
+from penchant.errors import DataError, argument, format_list
 from penchant.output import format_count
 from penchant.reading.built import (
     Built,
@@ -22,14 +22,15 @@ from penchant.reading.built import (
     sorted_positions,
     with_labels,
 )
+from penchant.tables.choice_coding import OptionCodes
 from penchant.tables.frames import joint_codes
-from penchant.tables.labels import python_values
+from penchant.tables.labels import in_natural_order, python_values
 from penchant.tables.schema import ATTRIBUTE_COLUMNS, Schema
-from penchant.tables.source_table import SourceTable, column_list
+from penchant.tables.source_table import SourceTable, code_index, code_key, column_list
 
 # Names of the columns that are handed to `Choices`; no attribute is called so.
 SUBJECT, DECISION, OPTION, CHOSEN = "subject of", "decision of", "option of", "taken of"
-WEIGHT, AVAILABLE = "weight of", "available of"
+WEIGHT, AVAILABLE, OFFSET = "weight of", "available of", "offset of"
 
 
 def build_choices(source: SourceTable, schema: Schema) -> Built:
@@ -67,12 +68,13 @@ def _from_wide(source: SourceTable, schema: Schema) -> Built:
             source, options = _kept(source, options, taken, "the option taken was not on offer")
             mask = mask[taken]
     n, width = len(source), codes.n_options
-    attributes = {
-        name: _per_option(source, schema, name, width) for name in schema.attributes or {}
-    }
+    attributes = {name: _per_option(schema, name, codes) for name in schema.attributes or {}}
     variables: dict[str, Any] = {}
     for name, cells in attributes.items():
-        variables |= _variables(source, name, [tuple(cells)])
+        variables |= _variables(source, schema, name, cells)
+    out = _place_of_none(schema, codes)
+    if out is not None:
+        variables[_constant(schema)] = np.tile(np.arange(width) == out, (n, 1)).astype(np.float64)
     source, subject = named_rows(source, schema.columns.subject, "subject")
     rows = np.repeat(np.arange(n), width)
     option = np.tile(np.arange(width), n)
@@ -100,14 +102,30 @@ def _from_wide(source: SourceTable, schema: Schema) -> Built:
     )
 
 
-def _per_option(source: SourceTable, schema: Schema, name: str, width: int) -> tuple[Any, ...]:
+def _per_option(schema: Schema, name: str, codes: OptionCodes) -> tuple[Any, ...]:
+    """A column or constant of an attribute for each option; 0 of taking none of those shown."""
     cells = tuple((schema.attributes or {})[name])
-    if len(cells) != width:
+    out = _place_of_none(schema, codes)
+    if out is not None and len(cells) == codes.n_options - 1:
+        cells = (*cells[:out], 0, *cells[out:])
+    if len(cells) != codes.n_options:
         raise DataError(
-            f"attributes.{name} must say a column or constant for each of {width} options; got "
-            f"{len(cells)}. Write 0 for an option that has none."
+            f"attributes.{name}",
+            f"must say a column or constant for each of {codes.n_options} options",
+            got=len(cells),
+            fix="Write 0 for an option that has none.",
         )
     return cells
+
+
+def _place_of_none(schema: Schema, codes: OptionCodes) -> int | None:
+    out = schema.choice.opt_out
+    return None if out is None else code_index(codes.labels)[code_key(out)]
+
+
+def _constant(schema: Schema) -> str:
+    """The variable that is 1 where none of the options shown is taken."""
+    return f"constant:{schema.choice.opt_out}"
 
 
 def _from_long(source: SourceTable, schema: Schema) -> Built:
@@ -152,7 +170,16 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
     names = [source.check(x, "attributes.columns") for x in _long_attributes(schema)]
     variables: dict[str, Any] = {}
     for name in names:
-        variables |= _variables(source, name, [(name,)])
+        variables |= _variables(source, schema, name, (name,))
+    out = schema.choice.opt_out
+    if out is not None:
+        is_none = np.array([str(x) == str(out) for x in option_cells.to_pylist()])
+        if not is_none.any():
+            raise DataError(
+                "choice.opt_out", "must be the option of some rows", got=repr(out), fix="Add them."
+            )
+        variables = {x: np.where(is_none, 0.0, np.ravel(v)) for x, v in variables.items()}
+        variables[_constant(schema)] = is_none.astype(np.float64)
     frame = {
         DECISION: key,
         OPTION: option_cells,
@@ -207,7 +234,11 @@ def _choices(
         frame[WEIGHT] = weights[rows]
         told["weight"] = WEIGHT
         whole = bool((weights == np.floor(weights)).all())
-        told["weight_kind"] = "frequency" if whole else "probability"
+        usual = "frequency" if whole else "probability"
+        told["weight_kind"] = schema.rows.weight_kind or usual
+    if schema.columns.offset:
+        frame[OFFSET] = source.floats(schema.columns.offset, "columns.offset")[rows]
+        told["offset"] = OFFSET
     if AVAILABLE in frame:
         told["available"] = AVAILABLE
     if schema.rows.missing:
@@ -223,19 +254,27 @@ def _choices(
 
 
 def _variables(
-    source: SourceTable, name: str, sets: Sequence[tuple[Any, ...]]
+    source: SourceTable, schema: Schema, name: str, cells: Sequence[Any]
 ) -> dict[str, Vector]:
     """An attribute as variables: numbers as one, words as a 0/1 variable of each level but one."""
-    (cells,) = sets
     role = f"attributes.{name}"
     words = [cell for cell in cells if isinstance(cell, str) and _holds_words(source, cell, role)]
     if not words:
         return {name: np.column_stack([cell_numbers(source, cell, role) for cell in cells])}
-    levels: dict[Any, None] = {}
-    for cell in words:
-        levels |= dict.fromkeys(source.labels(cell, role))
+    every = {str(level): level for cell in words for level in source.labels(cell, role)}
+    levels = [every[word] for word in in_natural_order(set(every))]
+    reference = (schema.reference or {}).get(name, levels[0])
+    if str(reference) not in every:
+        raise DataError(
+            argument("reference"),
+            f"must be a level of {name}",
+            got=f"{reference!r}, but they are {format_list(map(str, levels))}",
+            fix="Choose one.",
+        )
     found = {}
-    for level in list(levels)[1:]:
+    for level in levels:
+        if str(level) == str(reference):
+            continue
         columns = [
             _is_level(source, cell, level, role) if cell in words else np.zeros(len(source))
             for cell in cells

@@ -44,18 +44,21 @@ def build_episodes(source: SourceTable, schema: Schema) -> Built:
         return _two_step(source, schema)
     columns = schema.columns
     choice = column_list(columns.choice)
-    if len(choice) != 1:
-        raise DataError(f"columns.choice must be one column; got {', '.join(choice) or 'none'}.")
+    if not choice:
+        raise DataError("columns.choice", "must be one column", got="none", fix="Name it.")
+    if len(choice) > 1:
+        return _at_places(source, schema, choice)
     codes = option_codes(source, schema, choice[0])
     options = codes.options_of(source, choice[0])
     paid = rewards(source, columns.reward)
     if codes.missed and not columns.executed:
         # What stands beside a mark of no decision is the program's filler, not a reward.
         paid = np.where((options < 0) & source.present(choice[0], "columns.choice"), np.nan, paid)
-    made: dict[str, Any] = {CHOSEN: option_cells(options), REWARD: _nullable(paid)}
+    base = codes.base
+    made: dict[str, Any] = {CHOSEN: option_cells(options, base), REWARD: _nullable(paid)}
     if columns.executed:
         done = codes.options_of(source, columns.executed, "columns.executed")
-        made[EXECUTED] = option_cells(done)
+        made[EXECUTED] = option_cells(done, base)
     mask = on_offer(source, schema, codes)
     offered: tuple[str, ...] = ()
     if mask is not None:
@@ -64,17 +67,11 @@ def build_episodes(source: SourceTable, schema: Schema) -> Built:
     source = source.with_columns(made)
     source, told, said = _whose(source, schema)
     told |= {
+        **_policies(schema),
         "chosen": CHOSEN,
-        "reward": REWARD,
         "executed": EXECUTED if columns.executed else None,
-        "is_choice": columns.is_choice or None,
-        "scored": columns.scored or None,
-        "base": 0,
-        "options": None,
+        "base": base,
         "locations": None,
-        "shown": schema.shown.first or 0,
-        "gaps": schema.rows.gaps or "order",
-        "missing_reward": schema.rows.missing_reward or "error",
         "available": offered,
     }
     episodes = episodes_from_frame(source.table, **told)
@@ -90,6 +87,43 @@ def build_episodes(source: SourceTable, schema: Schema) -> Built:
         told,
         _notes(source, columns.trial, n_missed),
         n_missed=n_missed,
+    )
+
+
+def _policies(schema: Schema) -> dict[str, Any]:
+    """What the constructor is told of rows, whatever their options are."""
+    return {
+        "reward": REWARD,
+        "is_choice": schema.columns.is_choice or None,
+        "scored": schema.columns.scored or None,
+        "options": None,
+        "shown": schema.shown.first or 0,
+        "gaps": schema.rows.gaps or "order",
+        "missing_reward": schema.rows.missing_reward or "error",
+    }
+
+
+def _at_places(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> Built:
+    """Episodes in which the option is the place whose coordinates columns say."""
+    columns, places, base = schema.columns, schema.choice.places, schema.choice.base or 0
+    if places is None:  # wherever one was chosen
+        there = np.column_stack([source.floats(name, "columns.choice") for name in choice])
+        places = np.unique(there[np.isfinite(there).all(axis=1)], axis=0) - base
+    paid = rewards(source, columns.reward)
+    source, told, said = _whose(source.with_columns({REWARD: _nullable(paid)}), schema)
+    told |= {
+        **_policies(schema),
+        "chosen": choice,
+        "executed": column_list(columns.executed) or None,
+        "base": base,
+        "locations": np.asarray(places, dtype=np.float64),
+        "available": (),
+    }
+    episodes = episodes_from_frame(source.table, **told)
+    said |= {"chosen": ", ".join(choice), "reward": _in_words(columns.reward)}
+    n_missed = int(sum((one.chosen < 0).sum() for one in episodes))
+    return Built(
+        episodes, source, schema, said, {}, told, _notes(source, None, n_missed), n_missed=n_missed
     )
 
 

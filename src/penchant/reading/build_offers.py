@@ -23,6 +23,7 @@ from penchant.reading.built import (
 from penchant.tables.questionnaires import QUESTIONNAIRES
 from penchant.tables.schema import Schema
 from penchant.tables.source_table import SourceTable, column_list
+from penchant.tables.unfolding import unfold_rows
 
 CHOSEN = "option taken"
 NO_COLUMN = "none"  # what the constructor is told of a part that no column has
@@ -49,7 +50,9 @@ def build_offers(source: SourceTable, schema: Schema) -> Built:
             'amount = ["amount_now", "amount_later"].'
         )
     if len(choice) > 1:
-        source = _unfolded(source, schema, choice)
+        for name in choice:
+            source.check(name, "columns.choice")
+        source = unfold_rows(source, {CHOSEN: choice}, ITEM)
         codes = option_codes(source, schema, CHOSEN)
         options = codes.options_of(source, CHOSEN)
     else:
@@ -101,23 +104,7 @@ def build_offers(source: SourceTable, schema: Schema) -> Built:
     )
 
 
-ITEM = "item"  # which of several choices of a row of the table a decision is, from 0
-
-
-def _unfolded(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> SourceTable:
-    """A row per decision, where the table has a row per person and a column per decision."""
-    parts = [source.table[source.check(name, "columns.choice")] for name in choice]
-    kind = parts[0].type
-    if any(part.type != kind for part in parts):
-        numeric = all(pa.types.is_integer(p.type) or pa.types.is_floating(p.type) for p in parts)
-        kind = pa.float64() if numeric else pa.string()
-    n, width = len(source), len(choice)
-    cells = pa.concat_arrays([chunk for part in parts for chunk in part.cast(kind).chunks]).take(
-        pa.array(np.arange(n * width).reshape(width, n).T.ravel())
-    )
-    rows = np.repeat(np.arange(n), width)
-    whole = replace(source, table=source.table.take(pa.array(rows)), rows=source.rows[rows])
-    return whole.with_columns({CHOSEN: cells, ITEM: np.tile(np.arange(width), n)})
+ITEM = "item"  # which of several choices of a row of the table a decision is, from 1
 
 
 def _made(
@@ -140,7 +127,7 @@ def _made(
 
 def _by_item(source: SourceTable, cells: Any, role: str) -> Vector:
     """Numbers of each row by the item that it is."""
-    item = source.floats(ITEM, role).astype(np.int64)
+    item = source.floats(ITEM, role).astype(np.int64) - 1
     every = np.column_stack([cell_numbers(source, cell, role) for cell in cells])
     return every[np.arange(len(item)), item]
 

@@ -1,12 +1,24 @@
-"""Named tasks other than two-step: their documented columns as events."""
+"""Named tasks other than two-step: their documented columns and codes as events or offers."""
 
 from __future__ import annotations
 
-from penchant.reading.asked import Asked, Place
-from penchant.reading.built import Built
-from penchant.reading.tasks import NamedTask, from_task
-from penchant.tables.laboratory import Cleaned
-from penchant.tables.schema import Schema
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penchant._typing import BoolVector, IntVector, Vector
+from penchant.bandit.episode_table import episodes_from_frame
+from penchant.errors import DataError, argument, format_names
+from penchant.output import format_count
+from penchant.reading.build_offers import build_offers
+from penchant.reading.built import Built, named_rows
+from penchant.reading.tasks import CALLED, Columns, NamedTask, is_coded, task_columns
+from penchant.tables.columns import named_column
+from penchant.tables.frames import joint_codes
+from penchant.tables.schema import ChoiceCodes, Schema
 from penchant.tables.source_table import SourceTable, column_list
 
 
@@ -22,28 +34,193 @@ def build_task(source: SourceTable, schema: Schema, task: NamedTask) -> Built:
     task
         The task.
     """
-    columns = schema.columns
-    block = column_list(columns.block)
-    given = {
-        "subject": columns.subject or None,
-        "block": (block[0] if len(block) == 1 else block) or None,
-        "decision": columns.trial or None,
-    }
-    told = frozenset(part for part, name in given.items() if name)
-    clean = Cleaned(source.table, source.rows)
-    made = from_task(
-        clean, Asked(columns=given, task=task.name, said=told), task, Place(source.rows)
+    columns = _columns(source, schema, task)
+    cells = {name: source.floats(column, f"task {task.name}") for name, column in columns.items()}
+    _check_codes(task, cells, columns)
+    if task.offers:
+        built = _offers(source, schema, task, cells, columns)
+        model = task.call
+    else:
+        built = _episodes(source, schema, task, cells)
+        n_options = 1 + max((int(e.chosen.max()) for e in built.data if e.n_events), default=0)
+        model = task.call.format(n=max(2, n_options))
+    notes = (f"taken for the task {task.name}: {task.what}", task.codes)
+    return replace(
+        built,
+        columns={**columns, **built.columns},
+        notes=(*notes, *built.notes),
+        model=model,
+        task=task.command,
     )
-    own = SourceTable(source.raw, made.table, source.rows, source.excluded)
-    return Built(
-        made.data,
-        own,
+
+
+def _columns(source: SourceTable, schema: Schema, task: NamedTask) -> dict[str, str]:
+    """The column of the table for each that the task documents: by role, or by its name."""
+    found = task_columns(task, source.names)
+    for role, name in task.roles.items():
+        own = column_list(getattr(schema.columns, role))
+        if len(own) == 1:
+            found[name] = source.check(own[0], f"columns.{role}")
+    missing = [name for name, column in found.items() if column is None]
+    if missing:
+        raise DataError(
+            argument("task"),
+            f"{task.name} must have columns {', '.join(task.columns)}",
+            got=f"none for {', '.join(missing)}, but {format_names(source.names)}",
+            fix="Rename them.",
+        )
+    return {name: str(column) for name, column in found.items()}
+
+
+def _check_codes(task: NamedTask, cells: Columns, columns: Mapping[str, str]) -> None:
+    """Raise an error if a column holds what is no code of the task; what is missing is none."""
+    for name, known in task.values.items():
+        values = cells[name]
+        given = np.isfinite(values) & ((values >= 0) | (not is_coded(name)))
+        wrong = np.flatnonzero(given & ~np.isin(values, [*known] if len(known) < 100 else values))
+        if len(known) >= 100:
+            wrong = np.flatnonzero(given & ((values < min(known)) | (values % 1 != 0)))
+        if not wrong.size:
+            continue
+        few = len(known) < 10
+        rule = f"one of {', '.join(map(str, known))}" if few else f"{min(known)} or more"
+        own = columns[name] if columns[name].isidentifier() else f"`{columns[name]}`"
+        value = f"{values[wrong[0]]:g}"
+        raise DataError(
+            f"column {columns[name]}",
+            f"must hold {'' if few else 'whole numbers, '}{rule} for the task {task.name}",
+            got=f"{value} at row {wrong[0]}",
+            fix=f"Pass {argument('keep', f'{own} != {value}')} if nobody decided there, or recode "
+            f"it: {task.codes}.",
+        )
+
+
+# --- offers --------------------------------------------------------------------------------------
+
+
+def _offers(
+    source: SourceTable,
+    schema: Schema,
+    task: NamedTask,
+    cells: Columns,
+    columns: Mapping[str, str],
+) -> Built:
+    """One-shot choices: columns that are made stand beside those of the table."""
+    _, made = task.made(cells)
+    stage = named_column(("assessment_stage",), source.names)
+    scored = schema.columns.scored
+    notes: tuple[str, ...] = ()
+    if stage is not None and task.command == "cambridge" and not scored:
+        practised = np.nan_to_num(source.floats(stage, "columns.scored")) <= 0
+        made["after_practice"], scored = (~practised).astype(float), "after_practice"
+        notes = (f"{stage} 0 is practice: not scored",)
+    source = source.with_columns(
+        {name: pa.array(values, from_pandas=True) for name, values in made.items()}
+    )
+
+    def called(cell: Any) -> Any:
+        if isinstance(cell, tuple):
+            return tuple(map(called, cell))
+        return columns.get(cell, cell) if isinstance(cell, str) else cell
+
+    offers = {name: tuple(map(called, each)) for name, each in task.offers.items()}
+    chosen = str(called(task.chosen))
+    n_options = len(next(iter(offers.values())))
+    codes = schema.choice
+    if codes.labels is None:
+        below = source.floats(chosen, "columns.choice") < 0
+        taken = source.floats(chosen, "columns.choice")[below]
+        codes = ChoiceCodes(
+            tuple(range(task.base, task.base + n_options)),
+            codes.names,
+            codes.missed if codes.missed is not None else tuple(np.unique(taken).tolist()),
+        )
+    whole = replace(
         schema,
-        made.columns,
-        made.options,
-        made.arguments,
-        made.notes,
-        made.doubts,
-        model=made.model,
-        task=made.task,
+        task=None,
+        attributes=offers,
+        choice=codes,
+        columns=replace(schema.columns, choice=chosen, scored=scored),
     )
+    built = build_offers(source, whole)
+    return replace(built, schema=replace(schema, kind="offers"), notes=(*notes, *built.notes))
+
+
+# --- episodes ------------------------------------------------------------------------------------
+
+
+def _episodes(source: SourceTable, schema: Schema, task: NamedTask, cells: Columns) -> Built:
+    """Episodes of events that are made of the rows without a gap."""
+    there: BoolVector = np.asarray(np.isfinite(np.column_stack(list(cells.values()))).all(axis=1))
+    for name, values in cells.items():
+        there = there & (values >= 0) if is_coded(name) else there
+    n_missed = int((~there).sum())
+    source, subject = named_rows(source, schema.columns.subject, "subject")
+    blocks: list[str] = []
+    for column in column_list(schema.columns.block):
+        source, own = named_rows(source, column, "block")
+        blocks.append(str(own))
+    trial = column_list(schema.columns.trial)
+    rows = _in_order(source, [*([subject] if subject else []), *blocks], trial, there)
+    events, made = task.made({name: values[rows] for name, values in cells.items()})
+    table = replace(
+        source,
+        table=source.table.take(pa.array(rows[events])),
+        rows=source.rows[rows[events]],
+        excluded={
+            **source.excluded,
+            **({"a gap in what the task needs": n_missed} if n_missed else {}),
+        },
+    ).with_columns({name: pa.array(values) for name, values in made.items()})
+    block = None if not blocks else blocks[0] if len(blocks) == 1 else tuple(blocks)
+    told: dict[str, Any] = {
+        "chosen": "chosen",
+        "reward": "reward",
+        "subject": subject,
+        "block": block,
+        "before": {CALLED.get(name, name): name for name in task.before},
+        "after": {CALLED.get(name, name): name for name in task.after},
+        "available": task.available,
+    }
+    own_table = table.table.select([*filter(None, [subject, *blocks]), *made])
+    episodes = episodes_from_frame(own_table, **told)
+    said = {
+        part: value if isinstance(value, str) else ", ".join(value)
+        for part, value in (("subject", subject), ("block", block))
+        if value
+    }
+    nothing = ("options", "locations", "decision", "is_choice", "scored", "executed")
+    return Built(
+        episodes,
+        table,
+        schema,
+        said,
+        arguments={**told, "base": 0, **dict.fromkeys(nothing)},
+        notes=(f"{format_count(n_missed, 'row')} with a gap left out",) if n_missed else (),
+        n_missed=n_missed,
+    )
+
+
+def _in_order(
+    source: SourceTable, groups: list[str], trial: tuple[str, ...], there: BoolVector
+) -> IntVector:
+    """Rows without a gap in the order of their numbers, no two of which may be one in a block."""
+    rows = np.flatnonzero(there)
+    if not trial:
+        return rows
+    numbers: Vector = source.floats(trial[0], "columns.trial")[rows]
+    key = np.zeros(len(source), dtype=np.int64)
+    if groups:
+        key, _ = joint_codes([source.codes(name, "columns.block") for name in groups])
+    order = np.lexsort((numbers, key[rows]))
+    same = (np.diff(numbers[order]) == 0) & (np.diff(key[rows][order]) == 0)
+    if same.any():
+        row = rows[order[np.flatnonzero(same)[0] + 1]]
+        raise DataError(
+            f"column {trial[0]}",
+            "must differ between the rows of a person and a block",
+            got=f"{source.floats(trial[0], 'columns.trial')[row]:g} again at row {row}",
+            fix=f"Name {argument('block')}, the column of blocks or sessions, or drop repeated "
+            "rows.",
+        )
+    return rows[np.argsort(numbers, kind="stable")]

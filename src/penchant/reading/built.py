@@ -13,7 +13,7 @@ from penchant._typing import BoolVector, IntVector, Vector
 from penchant.errors import DataError, format_list
 from penchant.tables.choice_coding import OptionCodes
 from penchant.tables.schema import Schema
-from penchant.tables.source_table import SourceTable, column_list
+from penchant.tables.source_table import SourceTable, code_index, code_key, column_list
 from penchant.tables.where import rows_where
 
 
@@ -55,11 +55,19 @@ class Built:
 def option_codes(source: SourceTable, schema: Schema, name: str) -> OptionCodes:
     """The codes of the options: those of the schema, or all labels of the column."""
     labels = schema.choice.labels
+    if labels is None and schema.choice.places is not None:
+        base = schema.choice.base or 0
+        labels = tuple(range(base, base + len(schema.choice.places)))
     missed = column_list(schema.choice.missed) if schema.choice.missed is not None else ()
     if not labels:
         nothing = {str(code) for code in missed}
         labels = tuple(x for x in source.labels(name, "columns.choice") if str(x) not in nothing)
+    out = schema.choice.opt_out
+    if out is not None and code_key(out) not in code_index(labels):
+        labels = (*labels, out)
     names = schema.choice.names
+    if names is not None and out is not None and len(names) == len(labels) - 1:
+        names = (*names, out)
     if names is not None and len(names) != len(labels):
         raise DataError(
             f"choice.names must be as many as choice.labels, {len(labels)}; got {len(names)}."
@@ -144,9 +152,9 @@ def cell_numbers(source: SourceTable, given: Any, role: str) -> Vector:
     return np.full(len(source), float(given))
 
 
-def option_cells(options: IntVector) -> pa.Array:
-    """Options as a column of numbers that is empty where nobody decided."""
-    return pa.array(options, mask=options < 0)
+def option_cells(options: IntVector, base: int = 0) -> pa.Array:
+    """Options as a column of numbers from `base` on that is empty where nobody decided."""
+    return pa.array(options + base, mask=options < 0)
 
 
 def code_options(codes: OptionCodes) -> dict[str, Any]:

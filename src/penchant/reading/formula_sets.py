@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.reading.asked import Asked
+from penchant.models.offers.attributes import Attributes
 from penchant.reading.variables import Columns, Factor, Formula, Variables, formula_of
 from penchant.tables.reading import Reading
+from penchant.tables.schema import Schema
 
-ALL = "all"
+ALL = "all"  # attributes that tell options apart
+CONSTANTS = "1"  # the formula of options that differ by nothing but themselves
+Attributed = str | Sequence[str] | Attributes
+
+
+def is_set(model: Any) -> bool:
+    """Whether a model is a set of attributes: a formula, a list of names, or `Attributes`."""
+    listed = isinstance(model, Sequence) and all(isinstance(name, str) for name in model)
+    return listed or isinstance(model, Attributes)
 
 
 class _OptionColumns(Columns):
@@ -32,8 +43,7 @@ class _OptionColumns(Columns):
         rows = reading.table.take(pa.array(reading.arguments["rows"]))
         cells = {name: rows[name].to_pylist() for name in rows.column_names}
         cells |= {name: values.tolist() for name, values in self.made.items()}
-        decimal = (reading.schema.file.decimal if reading.schema else None) or "."
-        super().__init__(cells, np.zeros(choices.n_rows, dtype=bool), Asked(decimal=decimal))
+        super().__init__(cells, choices.n_rows, reading.schema or Schema())
 
     def factor(self, factor: Factor) -> Variables:
         """Variables of an attribute; those of other columns are made."""
@@ -103,3 +113,53 @@ def _check_known(reading: Reading, variables: Variables) -> None:
                 "with keep."
             )
             raise DataError(reading.located(message))
+
+
+def names_in(formula: str) -> list[str]:
+    """Names that a formula, or a list of names joined by +, speaks of.
+
+    >>> names_in("price * C(brand) + 1")
+    ['price', 'brand']
+    """
+    found = re.findall(r"`([^`]+)`|([^\W\d][\w.]*)", formula.rpartition("~")[2])
+    return [quoted or name for quoted, name in found if name not in ("C", "factor", ALL)]
+
+
+def rival_sets(
+    data: Reading | Choices, models: Mapping[str, Attributed]
+) -> tuple[Choices, dict[str, Attributes]]:
+    """The decisions with the variables of every set, and which variables each set has.
+
+    Parameters
+    ----------
+    data
+        A choice experiment, as `read` returned it, whose sets may be formulas; or its choices,
+        whose sets are names of variables.
+    models
+        {name: attributes}; "all" stands for all that tell options apart, "1" for constants alone.
+    """
+    if isinstance(data, Reading):
+        made, own = attribute_sets(data, {name: _given(one) for name, one in models.items()})
+        return made, {name: Attributes(names) for name, names in own.items()}
+    named = {name: _names(model, data.names) for name, model in models.items()}
+    return data, {name: Attributes(names) for name, names in named.items()}
+
+
+def _given(model: Attributed) -> str | Sequence[str]:
+    """A set as `read` is asked for it."""
+    return tuple(model.attributes) if isinstance(model, Attributes) else model
+
+
+def _names(model: Attributed, known: Sequence[str]) -> tuple[str, ...]:
+    """Names of variables, for choices that are variables already."""
+    given = _given(model)
+    if given == "all":
+        return tuple(known)
+    names = (given,) if isinstance(given, str) else tuple(given)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise DataError(
+            f"models must be names of the variables of these choices; got {unknown[0]!r}, but they "
+            f"are {', '.join(known)}. Formulas are for what `read` returns."
+        )
+    return names

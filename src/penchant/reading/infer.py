@@ -19,17 +19,17 @@ from penchant.files.folder import FILE
 from penchant.reading.build import kept_rows
 from penchant.reading.fact_checks import check_facts
 from penchant.reading.infer_codes import infer_codes
-from penchant.reading.task_columns import two_step_columns
 from penchant.reading.tasks import recognised_task, task_named
-from penchant.tables.columns import plain_name
+from penchant.tables.columns import COORDINATES, plain_name
 from penchant.tables.frames import joint_codes
 from penchant.tables.lexicon import has_last_word, is_named, named
 from penchant.tables.offer_columns import known_offers, offer_columns
 from penchant.tables.option_families import Families, families
-from penchant.tables.programs_plain import PlainTable
+from penchant.tables.programs import PlainTable
 from penchant.tables.questionnaires import N_ITEMS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS, KINDS, Question, Schema
 from penchant.tables.source_table import FILE_STEM, SourceTable, code_key, column_list
+from penchant.tables.two_step_columns import two_step_columns
 
 MAX_ANSWERS = 6  # candidates that a question lists
 MAX_FAMILY = 12  # options of a family of columns that are guessed to describe them
@@ -119,11 +119,10 @@ def infer(plain: PlainTable, schema: Schema) -> Inferred:
     _name_people(work)
     _choose_kind(work)
     kind = work.draft.kind
-    if work.draft.task is not None and kind == "episodes":
+    if kind == "episodes":
         _complete_episodes(work)
-    elif kind == "episodes":
-        _complete_episodes(work)
-        infer_codes(work)
+        if work.draft.task is None:
+            infer_codes(work)
     elif kind == "choices":
         _complete_choices(work)
     elif kind == "offers":
@@ -148,6 +147,7 @@ def _name_task(work: Inference) -> None:
         work.settle("kind", "offers" if task_named(said.task).offers else "episodes")
     if said.task is None and (said.kind not in (None, "episodes") or said.columns.choice):
         return
+    steps = None
     if said.task in (None, "two-step"):
         steps = two_step_columns(work.names)
         if steps is not None and (said.task is not None or steps.state is not None):
@@ -165,6 +165,8 @@ def _name_task(work: Inference) -> None:
             if task is not None and task.name != "bandit":
                 work.settle("task", task.name)
                 work.settle("kind", "offers" if task.offers else "episodes")
+                if steps is not None and task.name == "two-step":
+                    work.settle("columns.choice", (steps.first, steps.second))
 
 
 def _settle_documented_offers(work: Inference) -> None:
@@ -270,8 +272,7 @@ def _choose_kind(work: Inference) -> None:
     columns = work.draft.columns
     choice, reward = columns.choice, columns.reward
     if choice is None:
-        found = named("choice", work.free)
-        choice = found.single
+        choice = named("choice", work.free).single or _place_columns(work)
     paid = named("reward", work.free)
     both = _gain_and_loss(work)
     reward = reward or paid.single or both
@@ -330,7 +331,10 @@ def _changes(work: Inference, name: str) -> bool:
 
 def _matching_family(work: Inference, choice: str) -> Families | None:
     """Families of columns whose options are called as the codes of the choices are."""
-    labels = {str(label) for label in work.source.labels(choice, "columns.choice")}
+    codes = work.draft.choice
+    said = codes.names or codes.labels or work.source.labels(choice, "columns.choice")
+    other = {str(code) for code in (codes.opt_out, *column_list(codes.missed)) if code is not None}
+    labels = {str(label) for label in said} - other
     for one in families([name for name in work.names if name != choice]):
         words = {*one.options}
         if (
@@ -477,8 +481,9 @@ def _complete_wide(work: Inference) -> None:
             }
             partial = [name for name in family.columns if name not in family.whole]
             if shown and not partial and _all_numbers(work, shown):
+                out = work.draft.choice.opt_out
                 work.settle("attributes", shown)
-                work.settle("choice.labels", family.options)
+                work.settle("choice.labels", (*family.options, *([] if out is None else [out])))
     if work.draft.attributes is None:
         work.ask(
             "attributes",
@@ -511,12 +516,23 @@ def _name_choice(work: Inference) -> None:
     found = named("choice", work.free)
     if found.single is not None:
         work.settle("columns.choice", found.single)
+    elif work.draft.kind == "episodes" and _place_columns(work):
+        work.settle("columns.choice", _place_columns(work))
     else:
         work.ask(
             "columns.choice",
             "Which column says what was chosen?",
             found.candidates or _few_labels(work),
         )
+
+
+def _place_columns(work: Inference) -> tuple[str, ...] | None:
+    """Coordinates of the place that was chosen, where no column says what was."""
+    if named("choice", work.free).candidates:
+        return None
+    plain = {plain_name(name): name for name in work.free}
+    found = tuple(plain[axis] for axis in COORDINATES if axis in plain)
+    return found if len(found) > 1 else None
 
 
 def _few_labels(work: Inference) -> list[str]:
@@ -568,11 +584,10 @@ def _complete_offers(work: Inference) -> None:
 
 
 def _complete_episodes(work: Inference) -> None:
-    task = work.draft.task
-    if task not in (None, "two-step"):
-        return
-    _name_choice(work)
-    if work.draft.columns.reward is None:
+    documented = work.draft.task not in (None, "two-step")
+    if not documented:
+        _name_choice(work)
+    if work.draft.columns.reward is None and not documented:
         paid, both = named("reward", work.free), _gain_and_loss(work)
         if paid.sure and paid.single is not None:
             work.settle("columns.reward", paid.single)

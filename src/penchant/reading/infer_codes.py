@@ -42,6 +42,8 @@ def infer_codes(work: Inference) -> None:
         _ask_about_rest(work, name, labels)
         return
     nothing = {code_key(code) for code in column_list(draft.choice.missed)}
+    if _settle_counted(work, [label for label in labels if code_key(label) not in nothing]):
+        return
     labels = [label for label in labels if code_key(label) not in nothing]
     odd = [] if draft.choice.missed is not None else _may_be_missed(labels)
     rest = [label for label in labels if label not in odd]
@@ -77,6 +79,35 @@ def infer_codes(work: Inference) -> None:
             )
     else:
         work.settle("choice.labels", tuple(rest))
+
+
+def _settle_counted(work: Inference, labels: Sequence[Any]) -> bool:
+    """Settle codes that count on, where it is said from where, or how many there are."""
+    codes = work.draft.choice
+    count = codes.count if codes.places is None else len(codes.places)
+    if codes.base is None and count is None:
+        return False
+    numbers = [_number(label) for label in labels]
+    known = [x for x in numbers if x is not None and x >= 0]
+    if not known or None in numbers or any(x % 1 for x in known):
+        return False
+    base = codes.base
+    if base is None:
+        if min(known) > 0 and max(known) != count:
+            work.ask(
+                "choice.base",
+                f"{work.draft.columns.choice} holds {min(known):g} to {max(known):g}. Which number "
+                "has the first option?",
+                (0, 1),
+            )
+            return True
+        base = int(min(known) > 0)
+    n = int(max(known)) + 1 - base if count is None else count
+    work.settle("choice.labels", tuple(range(base, base + n)))
+    below = [x for x in labels if (_number(x) or 0) < 0]
+    if below and codes.missed is None:
+        _ask_about_rest(work, str(work.draft.columns.choice), labels)
+    return True
 
 
 def _ask_about_rest(work: Inference, name: str, labels: Sequence[Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +11,13 @@ from penchant.errors import DataError
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import TextSource
 from penchant.reading.build import build
+from penchant.reading.data_notes import reading_doubts
 from penchant.reading.infer import Inferred, infer
-from penchant.tables.laboratory import check_frame
-from penchant.tables.programs_plain import plain_table
+from penchant.tables.lexicon import named
+from penchant.tables.programs import plain_table
 from penchant.tables.reading import Reading, ReadingKind
 from penchant.tables.schema import Schema, schema_questions
+from penchant.tables.source_table import frame_table, plain_text
 
 SchemaLike = Schema | Mapping[str, Any] | str | os.PathLike[str] | None
 
@@ -37,15 +39,22 @@ def read_by_schema(source: Any, schema: SchemaLike = None) -> Reading:
 def open_source(source: Any, schema: Schema) -> Raw:
     """The table of a file, a folder or a data frame, as the schema says that it is written."""
     if not isinstance(source, (str, os.PathLike, TextSource)):
-        return Raw(check_frame(source))
+        return Raw(plain_text(frame_table(source)))
     written = schema.file
-    return read_raw(
+    raw = read_raw(
         source,
         delimiter=written.delimiter,
         decimal=written.decimal or ".",
         encoding=written.encoding or "utf-8",
         header=written.header is not False,
+        wanted=_has_choices,
     )
+    return replace(raw, table=plain_text(raw.table))
+
+
+def _has_choices(names: Sequence[str]) -> bool:
+    """Whether a table has a column that is called as choices are."""
+    return bool(named("choice", names).columns)
 
 
 def kind_by_schema(raw: Raw, schema: Schema) -> ReadingKind | None:
@@ -77,5 +86,5 @@ def read_raw_by_schema(raw: Raw, schema: Schema) -> Reading:
     if found.questions:
         raise schema_questions(found.draft, found.questions, raw.name)
     reading = build(plain.source, found.draft)
-    doubts = (*reading.doubts, *found.doubts)
+    doubts = (*reading.doubts, *found.doubts, *reading_doubts(reading))
     return replace(reading, program=plain.program, doubts=doubts)

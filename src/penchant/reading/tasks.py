@@ -7,25 +7,17 @@ Rows with a gap in what the task needs are left out before anything is learnt fr
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from penchant._typing import BoolVector, IntVector, Vector
-from penchant.bandit.episode_table import episodes_from_frame
-from penchant.errors import DataError, argument, closest_match_hint, format_names, quoted_argument
-from penchant.output import format_count
-from penchant.reading.asked import Asked, Built, Place, with_column
-from penchant.reading.offered import from_offers
-from penchant.reading.task_columns import rewritten
-from penchant.reading.whose import ask_about_plays, ask_for_people
-from penchant.tables.columns import NO_COLUMN, PlayColumns, named_column, plain_name, usual_column
+from penchant._typing import IntVector, Vector
+from penchant.errors import DataError, argument, closest_match_hint
+from penchant.tables.columns import named_column, plain_name
 from penchant.tables.frames import column_floats, open_frame
-from penchant.tables.laboratory import Cleaned
 from penchant.tables.reading import ReadingKind
-from penchant.tables.where import where_said
 
 HBAYESDM = "subjid"  # a plain name that its tables have: choices are counted from 1 there
 MANY = 100_000  # more than options, pumps or cues of any task
@@ -71,6 +63,8 @@ class NamedTask:
         Of the model, on the command line.
     values
         Codes that columns may hold, where not any number is one.
+    roles
+        {role of a schema: column} where a role may name the column in place of its own name.
     """
 
     name: str
@@ -89,6 +83,7 @@ class NamedTask:
     base: int = 0
     settings: tuple[str, ...] = ()
     values: Mapping[str, Collection[float]] = field(default_factory=dict)
+    roles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def kind(self) -> ReadingKind:
@@ -241,6 +236,7 @@ TASKS = {
             "models.GoNoGo()",
             before=("cue_seen",),
             values={"cue": range(1, MANY), "keyPressed": range(2)},
+            roles={"choice": "keyPressed", "reward": "outcome", "state": "cue"},
         ),
         NamedTask(
             "balloons",
@@ -463,14 +459,14 @@ def task_named(name: str) -> NamedTask:
 
 def task_of_columns(names: Sequence[str]) -> NamedTask | None:
     """The first task all of whose columns are among these."""
-    every = (task for task in TASKS.values() if None not in _columns_of(task, names).values())
+    every = (task for task in TASKS.values() if None not in task_columns(task, names).values())
     return next(every, None)
 
 
 def recognised_task(table: pa.Table) -> NamedTask | None:
     """The task whose columns a table has, where no other reading is as near."""
     for task in TASKS.values():
-        found = _columns_of(task, table.column_names)
+        found = task_columns(task, table.column_names)
         if None in found.values():
             continue
         try:
@@ -482,7 +478,7 @@ def recognised_task(table: pa.Table) -> NamedTask | None:
     return None
 
 
-def _columns_of(task: NamedTask, names: Sequence[str]) -> dict[str, str | None]:
+def task_columns(task: NamedTask, names: Sequence[str]) -> dict[str, str | None]:
     """What a table calls the columns of a task."""
     return {name: named_column((name, *ALSO.get(name, ())), names) for name in task.columns}
 
@@ -492,170 +488,6 @@ def _numbers(table: pa.Table, found: Mapping[str, str | None]) -> Columns:
     return {name: column_floats(frame, str(column), name) for name, column in found.items()}
 
 
-def from_task(clean: Cleaned, asked: Asked, task: NamedTask, place: Place) -> Built:
-    """Data of all subjects in a named task."""
-    other = rewritten(clean, asked, task.name)
-    if other is not None:
-        clean = replace(clean, table=other.table)
-    names = clean.table.column_names
-    found = _columns_of(task, names)
-    missing = [name for name, column in found.items() if column is None]
-    if missing:
-        raise DataError(
-            f"task {task.name} must have columns {', '.join(task.columns)}; got none for "
-            f"{', '.join(missing)}, but {format_names(names)}. Rename them."
-        )
-    cells = _numbers(clean.table, found)
-    columns = {name: str(column) for name, column in found.items()}
-    _check_codes(task, cells, columns)
-    if asked.task is None and task.name == "bandit":
-        _ask_of_signs(cells)
-    how = task.codes if other is None else other.note
-    said = (f"taken for the task {task.name}: {task.what}", how)
-    if task.offers:
-        built = _offered(clean, asked, task, place, cells, columns)
-        return replace(built, notes=(*said, *built.notes), model=task.call, task=task.command)
-    parts = {part: _column_of(part, asked, names) for part in ("subject", "decision")}
-    told = PlayColumns(chosen=columns[task.columns[0]], reward=columns[task.columns[-1]], **parts)
-    if "subject" not in asked.said:
-        ask_for_people(clean.table, told, {*clean.own, *columns.values()})
-    if "block" not in asked.said:
-        block = _column_of("block", asked, names)
-        used = {*clean.own, *clean.conditions, *columns.values()}
-        ask_about_plays(clean.table, replace(told, block=block), used)
-    built = _played(clean, asked, task, cells)
-    n_options = 1 + max((int(e.chosen.max()) for e in built.data if e.n_events), default=0)
-    return replace(
-        built,
-        columns={**columns, **built.columns},
-        notes=(*said, *built.notes),
-        model=task.call.format(n=max(2, n_options)),
-    )
-
-
-def _check_codes(task: NamedTask, cells: Columns, columns: Mapping[str, str]) -> None:
-    """Raise an error if a column holds what is no code of the task; what is missing is none."""
-    for name, known in task.values.items():
-        values = cells[name]
-        given = np.isfinite(values) & ((values >= 0) | (not _coded(name)))
-        for row in np.flatnonzero(given):
-            if values[row] not in known:
-                few = len(known) < 10
-                rule = f"one of {', '.join(map(str, known))}" if few else f"{min(known)} or more"
-                whole = "" if few else "whole numbers, "
-                own = columns[name] if columns[name].isidentifier() else f"`{columns[name]}`"
-                kept = where_said(f"{own} != {values[row]:g}")
-                raise DataError(
-                    f"{columns[name]} must hold {whole}{rule} for the task {task.name}; got "
-                    f"{values[row]:g} at row {row}. Pass {kept} if nobody decided there, or recode "
-                    f"it: {task.codes}."
-                )
-
-
-def _offered(
-    clean: Cleaned,
-    asked: Asked,
-    task: NamedTask,
-    place: Place,
-    cells: Columns,
-    columns: Mapping[str, str],
-) -> Built:
-    """One-shot choices: columns that are made stand beside those of the table."""
-    table, practice = clean.table, named_column(("assessment_stage",), clean.table.column_names)
-    _, made = task.made(cells)
-    practised = practice is not None and task.command == "cambridge"
-    if practised and not asked.columns.get("scored"):
-        stage = column_floats(open_frame(table), str(practice), "assessment_stage")
-        made["after_practice"] = (np.nan_to_num(stage) > 0).astype(float)
-    for name, values in made.items():
-        table = with_column(table, name, pa.array(values, from_pandas=True))
-
-    def called(cell: Any) -> Any:
-        if isinstance(cell, tuple):
-            return tuple(map(called, cell))
-        return columns.get(cell, cell) if isinstance(cell, str) else cell
-
-    chosen = asked.columns.get("chosen") or columns.get(task.chosen, task.chosen)
-    offers = {name: tuple(map(called, each)) for name, each in task.offers.items()}
-    parts = {**asked.columns, "chosen": chosen}
-    notes: tuple[str, ...] = ()
-    if "after_practice" in made:
-        parts["scored"] = "after_practice"
-        notes = (f"{practice} 0 is practice: not scored",)
-    base = task.base if asked.base is None else asked.base
-    again = replace(asked, offers=offers, columns=parts, base=base, task=None)
-    built = from_offers(replace(clean, table=table), again, place)
-    return replace(built, notes=(*notes, *built.notes))
-
-
-def _played(clean: Cleaned, asked: Asked, task: NamedTask, cells: Columns) -> Built:
-    """Episodes of events that are made of the rows without a gap."""
-    names = clean.table.column_names
-    parts = {part: _column_of(part, asked, names) for part in ("subject", "block", "decision")}
-    whose, block, order = parts.values()
-    there: BoolVector = np.asarray(np.isfinite(np.column_stack(list(cells.values()))).all(axis=1))
-    for name, values in cells.items():
-        there = there & (values >= 0) if _coded(name) else there
-    kept = np.flatnonzero(there)
-    if order is not None:
-        numbers = column_floats(open_frame(clean.table), str(order), "decision")[kept]
-        _check_numbers(clean.table, (whose, block), str(order), kept, numbers)
-        kept = kept[np.argsort(numbers, kind="stable")]
-    rows, made = task.made({name: values[kept] for name, values in cells.items()})
-    within = ((block, block),) if isinstance(block, str) else tuple((b, b) for b in block or ())
-    own: Mapping[str, Any] = {
-        role: clean.table.column(column).take(pa.array(kept[rows]))
-        for role, column in (("subject", whose), *within)
-        if column is not None
-    }
-    table = pa.table({**own, **{name: pa.array(values) for name, values in made.items()}})
-    arguments: dict[str, Any] = {
-        "chosen": "chosen",
-        "reward": "reward",
-        "subject": "subject" if whose else None,
-        "block": block,
-        "before": {CALLED.get(name, name): name for name in task.before},
-        "after": {CALLED.get(name, name): name for name in task.after},
-        "available": task.available,
-    }
-    episodes = episodes_from_frame(table, **arguments)
-    left = len(there) - len(kept)
-    notes = (f"{format_count(left, 'row')} with a gap left out",) if left else ()
-    columns = {"subject": whose} if whose else {}
-    columns |= {"block": block} if block else {}
-    nothing = ("options", "locations", "decision", "is_choice", "scored", "executed")
-    told = {**arguments, "base": 0, **dict.fromkeys(nothing)}
-    for name in names:  # such as conditions, for a study
-        if name not in table.column_names:
-            table = with_column(table, name, clean.table.column(name).take(pa.array(kept[rows])))
-    return Built(episodes, columns, {}, table, notes, told, task=task.command)
-
-
-def _column_of(part: str, asked: Asked, names: Sequence[str]) -> Any:
-    """The column that was named, or that such a part usually has; None where there is none."""
-    column = asked.columns.get(part) or usual_column(part, names)
-    return None if column == NO_COLUMN else column
-
-
-def _check_numbers(
-    table: pa.Table, groups: tuple[Any, Any], order: str, kept: IntVector, numbers: Vector
-) -> None:
-    """Raise an error if two rows of a person, and of a block, have the same number."""
-    whose, block = groups
-    columns = [whose, *([block] if isinstance(block, str) else block or ())]
-    labels = [table.column(name).take(pa.array(kept)).to_pylist() for name in columns if name]
-    seen: set[Any] = set()
-    for row, key in zip(kept, zip(*labels, numbers.tolist(), strict=True), strict=True):
-        if key in seen:
-            raise DataError(
-                f"{order} must differ between the rows of a person and a block; got {key[-1]:g} "
-                f"again at row {row}. "
-                f"Name {quoted_argument('block')}, the column of blocks or sessions, or drop "
-                "repeated rows."
-            )
-        seen.add(key)
-
-
-def _coded(name: str) -> bool:
+def is_coded(name: str) -> bool:
     """Whether negative numbers in a column stand for a response that was not given."""
     return name not in ("reward", "outcome", "gain", "loss")

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, Vector
+from penchant._typing import Vector
 from penchant.errors import DataError, argument, closest_match_hint, format_list, format_names
-from penchant.reading.asked import Asked, word
-from penchant.tables.cells import Amounts, amount, amounts, is_nothing
+from penchant.tables.cells import amount, amounts, is_nothing
 from penchant.tables.frames import row_place
 from penchant.tables.labels import NUMBER, in_natural_order
 from penchant.tables.numbers import exact_floats
+from penchant.tables.schema import Schema
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<categories>(?:C|factor)\(\s*(?:`[^`]+`|[^)`]+?)\s*\))|(?P<quoted>`[^`]+`)"
@@ -82,12 +82,6 @@ def formula_of(given: str | Sequence[str], names: Sequence[str]) -> Formula:
     return found
 
 
-def union_of(formulas: Sequence[Formula]) -> Formula:
-    """All terms of several formulas, each once."""
-    terms = dict.fromkeys(term for formula in formulas for term in formula.terms)
-    return Formula(tuple(terms), any(formula.constants for formula in formulas))
-
-
 def _parsed(text: str) -> Formula:
     terms: dict[Term, None] = {}
     constants = False
@@ -147,9 +141,6 @@ def _wrong(text: str, got: str) -> DataError:
     )
 
 
-MOST_LEVELS = 20
-
-
 def is_word(cell: Any) -> bool:
     """Whether a cell is a word that can be a level, rather than a number or a date in some form.
 
@@ -174,24 +165,22 @@ class Columns:
     ----------
     cells
         {name: cells}.
-    outside
-        Rows of the option that is none of those shown: its empty cells are 0.
-    asked
-        What was said of units and of levels to compare with.
+    n_rows
+        How many cells each has.
+    schema
+        What is said of the decimal point, of units and of levels to compare with.
     """
 
-    def __init__(
-        self, cells: Mapping[str, Sequence[Any]], outside: BoolVector, asked: Asked
-    ) -> None:
-        self.cells, self.outside, self.asked = cells, outside, asked
-        self.notes: list[str] = []
-        self.references: dict[str, str] = {}
+    def __init__(self, cells: Mapping[str, Sequence[Any]], n_rows: int, schema: Schema) -> None:
+        self.cells, self.n_rows = cells, n_rows
+        self.decimal, self.units = schema.file.decimal or ".", schema.file.units
+        self.reference = schema.reference or {}
 
     def variables(self, formula: Formula) -> Variables:
         """Columns of numbers, in the order of the terms."""
         found: Variables = {}
         for term in formula.terms:
-            product: Variables = {"": np.ones(len(self.outside))}
+            product: Variables = {"": np.ones(self.n_rows)}
             for factor in term:
                 own = self.factor(factor)
                 product = {
@@ -206,7 +195,7 @@ class Columns:
         """One variable, or one for every level but that of reference."""
         numbers = None if factor.categories else self.numbers(factor.name)
         if numbers is not None:
-            return {factor.name: np.where(self.outside & np.isnan(numbers), 0.0, numbers)}
+            return {factor.name: numbers}
         if not factor.categories:
             self._check_words(factor.name)
         return self._levels(factor.name)
@@ -214,7 +203,7 @@ class Columns:
     def _check_words(self, name: str) -> None:
         """Refuse numbers that are written oddly, and words among numbers: they are no levels."""
         given = [cell for cell in self.cells[name] if not is_nothing(cell)]
-        if self.asked.decimal == "." and all(amount(cell, ",") is not None for cell in given):
+        if self.decimal == "." and all(amount(cell, ",") is not None for cell in given):
             row = next(k for k, c in enumerate(self.cells[name]) if amount(c) is None and c)
             raise DataError(
                 f"{name} must hold numbers; got {self.cells[name][row]!r} at {row_place(row)}. "
@@ -231,22 +220,12 @@ class Columns:
             if not all(isinstance(cell, bool) or is_nothing(cell) for cell in cells):
                 return None
             return np.array([np.nan if is_nothing(cell) else float(cell) for cell in cells])
-        found = amounts(cells, name, decimal=self.asked.decimal, units=self.asked.units)
-        if found is not None:
-            self._say_unit(name, found)
+        found = amounts(cells, name, decimal=self.decimal, units=self.units)
         return None if found is None else found.values
-
-    def _say_unit(self, name: str, found: Amounts) -> None:
-        self.notes += [said for said in found.notes(name) if said not in self.notes]
-
-    def are_levels(self, name: str) -> bool:
-        """Whether a column holds words alone, and none that are amounts, such as EUR 20."""
-        given = [cell for cell in self.cells[name] if not is_no_level(cell)]
-        return all(map(is_word, given)) and self.numbers(name) is None
 
     def levels(self, name: str) -> list[str]:
         """Words of a column in natural order, those that say that nothing is known aside."""
-        return in_natural_order({word(c) for c in self.cells[name] if not is_no_level(c)})
+        return in_natural_order({_word(c) for c in self.cells[name] if not is_no_level(c)})
 
     def _levels(self, name: str) -> Variables:
         levels = self.levels(name)
@@ -256,28 +235,28 @@ class Columns:
                 f"{format_list(map(repr, levels))} only. "
                 "Leave it out."
             )
-        reference = word(self.asked.reference.get(name, levels[0]))
+        reference = _word(self.reference.get(name, levels[0]))
         if reference not in levels:
             raise DataError(
-                f"{argument('reference')} must be a level of {name}; got {reference!r}, but "
-                "they are "
-                f"{format_list(map(repr, levels))}. Choose one."
+                argument("reference"),
+                f"must be a level of {name}",
+                got=f"{reference!r}, but they are {format_list(map(repr, levels))}",
+                fix="Choose one.",
             )
-        if name not in self.references:
-            self.references[name] = reference
-            self.notes.append(
-                f"{name} holds words: {format_list(levels)}; compared with {reference} (reference)"
-            )
-        given = [
-            None if is_no_level(cell) or (out and is_nothing(cell)) else word(cell)
-            for cell, out in zip(self.cells[name], self.outside.tolist(), strict=True)
-        ]
-        missing = np.array([cell is None for cell in given]) & ~self.outside
+        given = [None if is_no_level(cell) else _word(cell) for cell in self.cells[name]]
+        missing = np.array([cell is None for cell in given])
         return {
             f"{name}:{level}": np.where(missing, np.nan, [float(cell == level) for cell in given])
             for level in levels
             if level != reference
         }
+
+
+def _word(cell: Any) -> str:
+    """A cell as a word: whole numbers without a point."""
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(int(cell)) if isinstance(cell, bool) else str(cell).strip()
 
 
 def is_no_level(cell: Any) -> bool:

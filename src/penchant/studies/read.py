@@ -19,7 +19,7 @@ from penchant.errors import DataError, argument, format_list, format_names, quot
 from penchant.files.table import read_table
 from penchant.models.offers.offers import offers_from_frame, offers_of_choices
 from penchant.output import JsonDocument, format_count
-from penchant.reading.asked import data_notes, offer_notes
+from penchant.reading.data_notes import data_notes, offer_notes
 from penchant.studies.payoffs import Payoffs, payoffs_of
 from penchant.tables.columns import NO_COLUMN, PlayColumns, play_columns
 from penchant.tables.frames import (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector
-from penchant.errors import DataError, format_list
+from penchant.errors import DataError, argument, format_list
 from penchant.tables.events import NOTHING
 from penchant.tables.labels import Coded, python_values
 from penchant.tables.source_table import SourceTable, code_index, code_key
@@ -45,6 +45,15 @@ class OptionCodes:
             return self.names
         return tuple(own[0] if isinstance(own, tuple) else own for own in self.labels)
 
+    @property
+    def base(self) -> int:
+        """Number of the first option, where codes are whole numbers that count on; else 0."""
+        counted = all(type(label) is int for label in self.labels) and self.labels[0] in (0, 1)
+        return self.labels[0] if counted and list(self.labels) == self._counted() else 0
+
+    def _counted(self) -> list[int]:
+        return list(range(self.labels[0], self.labels[0] + self.n_options))
+
     def options_of(self, source: SourceTable, name: str, role: str = "columns.choice") -> IntVector:
         """Option of each row, counted from 0; -1 where nobody decided.
 
@@ -74,12 +83,18 @@ class OptionCodes:
         return options
 
     def _unknown(self, rows: IntVector, coded: Coded, name: str) -> DataError:
-        cells = (f"{coded.at(int(row))!r} at row {row}" for row in rows[:11])
-        return DataError(
-            f"{name} must hold the codes of choice.labels ({listed(self.labels)}) or of "
-            f"choice.missed ({listed(self.missed) or 'none'}); got "
-            f"{format_list(cells, rows.size)}. Add the code to one of them."
-        )
+        cells = [f"{coded.at(int(row))!r} at row {row}" for row in rows[:11]]
+        fix = "Add the code to choice.labels or to choice.missed."
+        numbers = [x for x in python_values(coded.labels) if isinstance(x, (int, float))]
+        if all(type(label) is int for label in self.labels) and self.labels == (*self._counted(),):
+            known = f"whole numbers from {self.labels[0]} to {self.labels[-1]}"
+            if self.labels[0] == 0 and numbers and min(numbers) >= 1:
+                fix = f"They look counted from 1: pass {argument('base', 1)}."
+        else:
+            known = f"the codes of choice.labels ({listed(self.labels)}) or of choice.missed"
+            known += f" ({listed(self.missed) or 'none'})"
+        places = format_list(cells, rows.size)
+        return DataError(f"column {name}", f"must hold {known}", got=places, fix=fix)
 
 
 def _in_truths(key: Any, place: dict[Any, int]) -> Any:
@@ -93,4 +108,4 @@ def _in_truths(key: Any, place: dict[Any, int]) -> Any:
 
 def listed(codes: Sequence[Any]) -> str:
     """Codes in words."""
-    return format_list([str(code) for code in codes], len(codes))
+    return format_list([str(code) for code in codes])

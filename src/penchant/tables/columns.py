@@ -604,7 +604,7 @@ def bare_name(name: Any) -> str:
     ('trialindex', 'amount')
     """
     text = str(name)
-    words = [w.lower() for w in _WORDS.findall(text if text.isascii() else _unaccented(text))]
+    words = [w.lower() for w in _WORDS.findall(unaccented(text))]
     if len(words) > 1 and words[0] in _BEFORE and not text.startswith("D"):  # of an option D
         words = words[1:]
     kept = "".join(word for word in words if word not in _ABOUT)
@@ -614,8 +614,13 @@ def bare_name(name: Any) -> str:
     return "".join(words) if len(kept) < 3 or kept in _SAYS_LITTLE else kept
 
 
-def _unaccented(text: str) -> str:
-    return "".join(mark for mark in normalize("NFKD", text) if mark.isascii())
+def unaccented(text: str) -> str:
+    """A text without accents, and without letters that ASCII lacks."""
+    return (
+        text
+        if text.isascii()
+        else "".join(mark for mark in normalize("NFKD", text) if mark.isascii())
+    )
 
 
 def plain_name(name: Any) -> str:

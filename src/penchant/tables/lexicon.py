@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from penchant.tables.columns import plain_name
+from penchant.tables.columns import plain_name, unaccented
 
 # Roles that a word in a name may say beside words that are not known.
 _WITH_RIVALS = ("choice", "reward")
@@ -32,7 +32,7 @@ def words_of(name: str) -> tuple[str, ...]:
     >>> words_of("isBiased_choice2")
     ('is', 'biased', 'choice', '2')
     """
-    return tuple(word.lower() for word in _WORDS.findall(name))
+    return tuple(word.lower() for word in _WORDS.findall(unaccented(str(name))))
 
 
 def vocabulary(key: str) -> frozenset[str]:

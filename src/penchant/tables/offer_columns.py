@@ -16,7 +16,7 @@ from penchant.tables.columns import (
     refuse_one_row_per_subject,
 )
 from penchant.tables.columns import USUAL as PLAYED
-from penchant.tables.surveys import CUTS
+from penchant.tables.lexicon import words_of
 
 NO_COLUMN = "none"
 
@@ -419,7 +419,7 @@ def gain_and_loss(names: Sequence[str]) -> tuple[str, str] | None:
     """
     found: list[list[str]] = [[], []]
     for name in names:
-        parts = {plain_name(part) for part in CUTS.split(name)}
+        parts = {plain_name(part) for part in words_of(name)}
         for own, words in zip(found, (_GAINS, _LOSSES), strict=True):
             if parts & words:
                 own.append(name)
@@ -436,7 +436,7 @@ def _by_parts(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
     """
     found: dict[str, list[str]] = {"sooner": [], "later": [], "wait": [], "sooner wait": []}
     for name in names:
-        parts = {plain_name(part) for part in CUTS.split(name)} - _ALSO - {""}
+        parts = {plain_name(part) for part in words_of(name)} - _ALSO - {""}
         if parts & _WAIT and parts <= _WAIT | _SOON | _LATE:
             found["sooner wait" if parts & _SOON else "wait"].append(name)
         elif parts & _SOON and parts <= _SOON | _MONEY:

@@ -1,103 +1,58 @@
-"""Programs that laboratories run experiments with: how to tell their tables, and what is what."""
+"""Exports of programs that run experiments, made plain: rows of decisions, and who chose where.
+
+A program is known by columns that nothing else writes (programs.toml). What it writes around
+decisions is left out and counted: titles, previews, screens on which nothing is chosen, loops of
+practice. Everything else of its table is read as any other.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penchant._typing import BoolVector
-from penchant.errors import DataError, argument
-from penchant.tables.cells import is_nothing
-from penchant.tables.columns import USUAL, named_column, plain_name
+from penchant.files.folder import Raw
+from penchant.files.table import RECORD
+from penchant.files.text import MISSING_WORDS
+from penchant.tables.columns import plain_name
+from penchant.tables.frames import joint_codes
+from penchant.tables.lexicon import named
+from penchant.tables.schema import Schema
+from penchant.tables.source_table import SourceTable
+from penchant.tables.unfolding import unfold_grid_search, unfold_lists, unfold_numbered
 
-JSPSYCH, PSYCHOPY, GORILLA, QUALTRICS, LAB_JS = (
-    "jsPsych",
-    "PsychoPy",
-    "Gorilla",
-    "Qualtrics",
-    "lab.js",
-)
-INQUISIT = "Inquisit"
-PENCHANT = "penchant export"
-# Columns, in one spelling, that say what kind of event a row is.
-KINDS = (
-    *("trialtype", "task", "phase", "stage", "part", "screen", "screenname", "display", "event"),
-    *("zonetype", "objecttype", "componentname", "responsetype", "sender", "sendertype"),
-    *("expstage", "trialpart", "testpart", "screenid", "taskname", "blocktype", "section"),
-    *("eventtype", "trialkind", "routine", "trialcode", "blockcode", "tasktype", "trialname"),
-    *("runningtrial", "proceduretrial", "component", "screentype"),
-)
-# Columns, in one spelling, that programs write by themselves: never attributes of options.
-_OWN = {
-    JSPSYCH: (
-        *("trialtype", "trialindex", "timeelapsed", "internalnodeid", "rt", "stimulus", "success"),
-        *("pluginversion", "viewhistory", "timeout", "failedimages", "failedaudio", "failedvideo"),
-        *("questionorder", "response", "responses", "buttonpressed", "keypress", "slidestart"),
-        *("browser", "runid", "sourcecodeversion", "ip", "useragent", "device", "platform"),
-        *("recordedat", "responsetype", "status", "record"),
-    ),
-    PSYCHOPY: ("date", "expname", "expversion", "psychopyversion", "os", "framerate", "expstart"),
-    GORILLA: (
-        *("eventindex", "utctimestamp", "utcdateandtime", "localtimestamp", "localtimezone"),
-        *("localdateandtime", "experimentid", "experimentversion", "treenodekey", "repeatkey"),
-        *("scheduleid", "participantpublicid", "participantprivateid", "participantstartinggroup"),
-        *("participantstatus", "participantcompletioncode", "participantexternalsessionid"),
-        *("participantdevicetype", "participantdevice", "participantos", "participantbrowser"),
-        *("participantmonitorsize", "participantviewportsize", "checkpoint", "roomid", "roomorder"),
-        *("taskname", "taskversion", "spreadsheet", "spreadsheetname", "spreadsheetrow"),
-        *("trialnumber", "screennumber", "screenname", "zonename", "zonetype", "reactiontime"),
-        *("reactiononset", "responsetype", "attempt", "correct", "incorrect", "dishonest"),
-        *("xcoordinate", "ycoordinate", "timedout", "randomiseblocks", "randomisetrials"),
-        *("display", "checkpoint", "responseduration", "objectid", "objectname", "objectnumber"),
-        *("componentname", "tag", "currentspreadsheet", "storeactiontime", "clockdelta"),
-    ),
-    QUALTRICS: (
-        *("startdate", "enddate", "status", "ipaddress", "progress", "durationinseconds"),
-        *("finished", "recordeddate", "responseid", "recipientlastname", "recipientfirstname"),
-        *("recipientemail", "externalreference", "locationlatitude", "locationlongitude"),
-        *("distributionchannel", "userlanguage", "qrecaptchascore"),
-    ),
-    LAB_JS: (
-        *("sender", "sendertype", "senderid", "timestamp", "duration", "endedon", "timecommit"),
-        *("timerun", "timerender", "timeshow", "timeend", "timeswitch", "meta", "url"),
-    ),
-    INQUISIT: (
-        *("build", "computerplatform", "date", "time", "blockcode", "trialcode", "latency"),
-        *("response", "correct", "stimulusitem", "stimulusnumber", "script", "sessionid"),
-        *(f"{stem}{k}" for stem in ("stimulusitem", "stimulusnumber") for k in range(1, 10)),
-    ),
-    PENCHANT: (
-        *("platformid", "outcome", "auto", "rtms", "changes", "input", "elapseds", "received"),
-        *("advised", "pbetter", "advicereason"),
-        *(f"mean{k}" for k in range(1, 10)),  # payoffs of options, not labels of what was shown
-    ),
-}
+PSYCHOPY, GORILLA, QUALTRICS, OTREE = "PsychoPy", "Gorilla", "Qualtrics", "oTree"
+MAX_KINDS = 40  # words of a column that says what kind of event a row is
+MIN_ROUNDS = 2  # of a wide export of oTree, whose names say rounds for certain
 _LOOP = re.compile(r"(?P<loop>.+)\.(?P<what>thisN|thisTrialN|thisRepN|thisIndex|ran|order)")
 _RESPONSE = re.compile(r".+\.(keys|response|clicked_name)")
-_NO_ANSWERS = ("info", "action", "change", "media", "store")
 # Before columns of the experimenter's own.
 _SHEET = re.compile(r"(?:Spreadsheet|Store|Manipulation|Responses|Embedded Data): ")
-_OTREE = re.compile(r"(?:player|participant|subsession|session\.config)\.(?P<field>[^\W_]\w*)")
-_OTREE_WIDE = re.compile(r"\w+\.(?P<round>\d+)\.player\.(?P<field>[^\W_]\w*)")
+_FIELD = re.compile(r"(?:player|participant|subsession|session\.config)\.(?P<field>[^\W_]\w*)")
+_ROUND = re.compile(r"\w+\.(?P<round>\d+)\.player\.(?P<field>[^\W_]\w*)")
 _PRESSED = ".RESP"  # after the name of the object in E-Prime
+_NO_ANSWERS = ("info", "action", "change", "media", "store")  # rows of Gorilla
 # Status of answers that nobody gave in earnest, in words and by Qualtrics's numbers.
-_NO_PEOPLE = frozenset(
-    (
-        *("survey preview", "survey test", "spam", "survey preview spam", "imported spam"),
-        *("offline survey preview", "1", "2", "8", "9", "12", "17"),
-    )
+_NO_PEOPLE = (
+    *("survey preview", "survey test", "spam", "survey preview spam", "imported spam"),
+    *("offline survey preview", "1", "2", "8", "9", "12", "17"),
 )
 _MARKS = ("begin task", "end task", "begin", "end of file", "prebuffer")
+_LEADING_ZERO = r"^[+-]?0\d"
 
 
 @dataclass(frozen=True)
 class Program:
-    """The program that wrote a table.
+    """A program that wrote a table, and what it says of columns.
 
     Attributes
     ----------
@@ -107,11 +62,44 @@ class Program:
         Columns that it writes by itself, as the table calls them.
     kinds
         Columns that say what kind of event a row is.
+    answers
+        Columns in which it writes what was answered.
+    trial
+        Columns in which it numbers events.
     """
 
-    name: str | None
+    name: str | None = None
     own: frozenset[str] = frozenset()
     kinds: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    trial: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlainTable:
+    """A table without what a program writes around decisions.
+
+    Attributes
+    ----------
+    source
+        Its rows.
+    hints
+        What the program says of its columns.
+    own
+        Columns that the program writes by itself: never attributes, choices or rewards.
+    program
+        What wrote it, if that is known.
+    """
+
+    source: SourceTable
+    hints: Schema
+    own: frozenset[str] = frozenset()
+    program: str | None = None
+
+
+@cache
+def _programs() -> dict[str, Any]:
+    return tomllib.loads((files("penchant.tables") / "programs.toml").read_text(encoding="utf-8"))
 
 
 def program_of(names: Sequence[str]) -> Program:
@@ -122,38 +110,97 @@ def program_of(names: Sequence[str]) -> Program:
     >>> program_of(["subject", "choice", "reward"]).name is None
     True
     """
-    plain = {plain_name(name) for name in names}
-    name = None
-    if {"trialtype", "trialindex", "timeelapsed"} <= plain:
-        name = JSPSYCH
-    elif "psychopyversion" in plain or sum(bool(_LOOP.fullmatch(str(n))) for n in names) > 1:
-        name = PSYCHOPY
-    elif "participantprivateid" in plain and plain & {"eventindex", "utctimestamp", "treenodekey"}:
-        name = GORILLA
-    elif {"startdate", "recordeddate"} <= plain or {"responseid", "distributionchannel"} <= plain:
-        name = QUALTRICS
-    elif {"sender", "sendertype"} <= plain:
-        name = LAB_JS
-    elif {"blockcode", "trialcode"} <= plain:
-        name = INQUISIT
-    elif {"rtms", "elapseds", "received", "auto"} <= plain:
-        name = PENCHANT
-    kinds = tuple(str(n) for n in names if plain_name(n) in KINDS)
-    if name is None:
-        return Program(None, kinds=kinds)
-    own = {str(n) for n in names if plain_name(n) in _OWN[name]}
-    if name == PSYCHOPY:
-        own |= {str(n) for n in names if _is_of_psychopy(str(n))}
-    return Program(name, frozenset(own), kinds)
+    known = _programs()
+    plain = {name: plain_name(name) for name in names}
+    written = {*plain.values()}
+    kinds = tuple(name for name in names if plain[name] in known["kinds"])
+    loops = sum(bool(_LOOP.fullmatch(name)) for name in names)
+    for title, entry in known.items():
+        if title == "kinds" or not (
+            any({*marks} <= written for marks in entry["marks"])
+            or (title == PSYCHOPY and loops > 1)
+        ):
+            continue
+        own = {name for name in names if plain[name] in entry["own"]}
+        if title == PSYCHOPY:
+            own |= {name for name in names if _is_of_psychopy(name)}
+        answers, trial = (
+            tuple(name for one in entry.get(key, ()) for name in names if plain[name] == one)
+            for key in ("answers", "trial")
+        )
+        return Program(title, frozenset(own), kinds, answers, trial)
+    return Program()
 
 
 def _is_of_psychopy(name: str) -> bool:
-    return ("." in name and not name.startswith(".")) or re.fullmatch(
-        r"column \d+", name
-    ) is not None
+    nested = "." in name and not name.startswith(".")
+    return nested or re.fullmatch(r"column \d+", name) is not None
 
 
-def own_names(names: Sequence[str], unfilled: Collection[str] = ()) -> list[str]:
+def plain_table(raw: Raw) -> PlainTable:
+    """Make a table plain, if a known program wrote it, and unfold rows of several decisions.
+
+    Parameters
+    ----------
+    raw
+        The table as files hold it.
+    """
+    source = _without_blank_rows(SourceTable.of(raw))
+    searches = unfold_grid_search(source)
+    if searches is not None:
+        unfolded, hints = searches
+        return PlainTable(unfolded, Schema().with_answers(hints), frozenset(), "grid search")
+    program = program_of(source.names)
+    if program.name is not None:
+        names = own_names(source.names, [n for n in source.names if _is_empty(source, n)])
+        source = replace(source, table=source.table.rename_columns(names))
+        renamed = program_of(names)
+        program = renamed if renamed.name is not None else program
+        source = _without_titles(source, program)
+        source = replace(source, table=retyped(source.table))
+    source = unfold_lists(source)
+    source = unfold_numbered(source, *([MIN_ROUNDS] if program.name == OTREE else []))
+    hints = {}
+    if RECORD in source.names and not named("subject", source.names).columns:
+        hints["columns.subject"] = RECORD
+    if program.name is None:
+        return PlainTable(source, Schema().with_answers(hints))
+    return _of_program(source, program, hints)
+
+
+def _of_program(source: SourceTable, program: Program, hints: dict[str, Any]) -> PlainTable:
+    """The rows of decisions of a known program's table."""
+    if program.name == PSYCHOPY:
+        source, more = _in_loops(source)
+        hints |= more
+    elif program.trial:
+        hints["columns.trial"] = program.trial[0]
+    choice = hints.get("columns.choice") or _choice_column(source, program)
+    if choice is not None:
+        source = _with_rewards_beside(source, choice)
+        source = _of_choices(source, program, choice)
+        if choice in program.own:
+            hints["columns.choice"] = choice
+    source = replace(source, table=retyped(source.table))
+    emptied = {name for name in source.names if _is_empty(source, name)}
+    own = (program.own | emptied) - {choice}
+    return PlainTable(source, Schema().with_answers(hints), frozenset(own), program.name)
+
+
+def _choice_column(source: SourceTable, program: Program) -> str | None:
+    """What was chosen: the experimenter's own column, or where the program writes answers."""
+    free = [name for name in source.names if name not in program.own]
+    mine = named("choice", free)
+    if mine.columns or mine.rivals:
+        return mine.single
+    filled = [name for name in program.answers if not _is_empty(source, name)]
+    return filled[0] if len(filled) == 1 else None
+
+
+# --- names ---------------------------------------------------------------------------------------
+
+
+def own_names(names: Sequence[str], unfilled: Sequence[str] = ()) -> list[str]:
     """Columns without what programs put before the names that the experimenter gave them.
 
     Parameters
@@ -173,12 +220,10 @@ def own_names(names: Sequence[str], unfilled: Collection[str] = ()) -> list[str]
     ['participant.code', 'choice', 'trial']
     >>> own_names(["participant.code", "bandit.1.player.choice", "bandit.2.player.choice"])
     ['participant.code', 'choice_1', 'choice_2']
-    >>> own_names(["participant.code", "participant.payoff", "player.payoff"])
-    ['participant.code', 'participant.payoff', 'payoff']
     """
     taken = {name.lower() for name in names}
     if any(plain_name(name) == "participantcode" for name in names):
-        return _of_otree(names)
+        return _names_of_otree(names)
     bare = [_SHEET.sub("", name, count=1) for name in names]
     pressed = [name for name in names if name.endswith(_PRESSED) and name not in unfilled]
     if len(pressed) == 1 and "experimentname" in map(plain_name, names):  # E-Prime
@@ -189,30 +234,11 @@ def own_names(names: Sequence[str], unfilled: Collection[str] = ()) -> list[str]
     ]
 
 
-def several_pressed(table: pa.Table) -> None:
-    """Ask which of several columns of E-Prime says what was chosen."""
-    names = table.column_names
-    pressed = {name: int(_filled(table, name).sum()) for name in names if name.endswith(_PRESSED)}
-    pressed = {name: count for name, count in pressed.items() if count}
-    if (
-        len(pressed) < 2
-        or "experimentname" not in map(plain_name, names)
-        or named_column(USUAL["chosen"], names) is not None
-    ):
-        return
-    said = ", ".join(f"{name} ({count} rows)" for name, count in pressed.items())
-    raise DataError(
-        f"{argument('chosen')} must be given, as several columns say what was pressed: {said}. "
-        f"Pass {argument('chosen', max(pressed, key=lambda name: pressed[name]))}, or another of "
-        "these."
-    )
-
-
-def _of_otree(names: Sequence[str]) -> list[str]:
+def _names_of_otree(names: Sequence[str]) -> list[str]:
     """Columns of oTree: of players by their own name, rounds as trials, numbered on if wide."""
     bare = []
     for name in names:
-        wide, own = _OTREE_WIDE.fullmatch(name), _OTREE.fullmatch(name)
+        wide, own = _ROUND.fullmatch(name), _FIELD.fullmatch(name)
         if wide is not None:
             bare.append(f"{wide['field']}_{wide['round']}")
         elif own is not None and own["field"] != "code":
@@ -227,150 +253,177 @@ def _of_otree(names: Sequence[str]) -> list[str]:
     ]
 
 
-def marks(table: pa.Table, program: Program) -> BoolVector:
-    """Rows that are no events: ends of files, beginnings of tasks, titles, previews of surveys."""
-    found: BoolVector = np.zeros(len(table), dtype=bool)
+# --- rows that are no decisions ------------------------------------------------------------------
+
+
+def _is_empty(source: SourceTable, name: str) -> bool:
+    column = source.table[name]
+    return bool(column.null_count == len(column))
+
+
+def _without_blank_rows(source: SourceTable) -> SourceTable:
+    """The rows in which something stands: spreadsheets have others below a table."""
+    if any(source.table[name].null_count == 0 for name in source.names):
+        return source
+    blank: BoolVector = np.ones(len(source), dtype=bool)
+    for name in source.names:
+        blank &= np.asarray(pc.is_null(source.table[name]).to_numpy())
+    return source.kept(~blank, "nothing is in it")
+
+
+def _words(source: SourceTable, name: str) -> Any:
+    """Cells of a column as words in lower case; empty ones as empty text."""
+    text = pc.fill_null(source.table[name].cast(pa.string()), "")
+    return pc.utf8_lower(pc.utf8_trim_whitespace(text))
+
+
+def _is_among(source: SourceTable, name: str, words: Sequence[str]) -> BoolVector:
+    found: BoolVector = np.asarray(
+        pc.is_in(_words(source, name), pa.array(words, pa.string())).to_numpy()
+    )
+    return found
+
+
+def _without_titles(source: SourceTable, program: Program) -> SourceTable:
+    """The rows of events: no titles of questions, previews, beginnings and ends of tasks."""
+    out: BoolVector = np.zeros(len(source), dtype=bool)
+    if program.name == QUALTRICS:
+        for row in range(min(len(source), 3)):
+            cells = (str(source.table[name][row].as_py()) for name in source.names)
+            if any(cell.lstrip().startswith('{"ImportId"') for cell in cells):
+                out[: row + 1] = True
+        if "Status" in source.names:
+            out |= _is_among(source, "Status", _NO_PEOPLE)
     if program.name == GORILLA:
         for name in ("Event Index", "Trial Number", "Spreadsheet Row"):
-            if name in table.column_names and pa.types.is_string(table[name].type):
-                cells = table[name].to_pylist()
-                found |= np.array([str(cell).strip().lower() in _MARKS for cell in cells])
-        found |= _no_answers(table)
-    if program.name == QUALTRICS:
-        found |= _titles(table)
-        if "Status" in table.column_names:
-            cells = [str(cell).strip().lower() for cell in table["Status"].to_pylist()]
-            found |= np.array([cell in _NO_PEOPLE for cell in cells])
-    return found
+            if name in source.names:
+                out |= _is_among(source, name, _MARKS)
+        if "Response Type" in source.names:
+            answered = _is_among(source, "Response Type", ["response"]).any()
+            out |= _is_among(source, "Response Type", _NO_ANSWERS) & answered
+    return source.kept(~out, f"titles and ends of {program.name}")
 
 
-def _no_answers(table: pa.Table) -> BoolVector:
-    """Rows in which Gorilla writes that a screen was left, or a task begun, beside the answers."""
-    name = "Response Type"
-    if name not in table.column_names:
-        return np.zeros(len(table), dtype=bool)
-    cells = [str(cell).strip().lower() for cell in table[name].to_pylist()]
-    if "response" not in cells:
-        return np.zeros(len(table), dtype=bool)
-    return np.array([cell in _NO_ANSWERS for cell in cells])
-
-
-def question_titles(table: pa.Table, program: Program) -> dict[str, str]:
-    """The texts of the questions, which surveys have below the names of columns."""
-    if program.name != QUALTRICS:
-        return {}
-    rows = np.flatnonzero(_titles(table))
-    return {name: str(table[name][0].as_py()) for name in table.column_names} if rows.size else {}
-
-
-def _titles(table: pa.Table) -> BoolVector:
-    """Rows of a survey that repeat the questions: up to the one with the ids of columns."""
-    found: BoolVector = np.zeros(len(table), dtype=bool)
-    for row in range(min(len(table), 3)):
-        cells = [str(table[name][row].as_py()) for name in table.column_names]
-        if any(cell.lstrip().startswith('{"ImportId"') for cell in cells):
-            found[: row + 1] = True
-    return found
-
-
-@dataclass(frozen=True)
-class Loops:
-    """What PsychoPy's loops and components say: rows, and the columns of parts.
-
-    Attributes
-    ----------
-    practice
-        Rows of loops that are named so.
-    inside
-        Rows of any loop; None where there is no loop.
-    chosen, decision, block
-        Columns; None where there are none.
-    """
-
-    practice: BoolVector
-    inside: BoolVector | None = None
-    chosen: str | None = None
-    decision: str | None = None
-    block: str | None = None
-
-
-def psychopy_loops(table: pa.Table, chosen: str | None, of_people: Collection[str] = ()) -> Loops:
-    """Read the loops of PsychoPy: which rows are trials, how they are numbered, what was pressed.
-
-    Parameters
-    ----------
-    table
-        The table.
-    chosen
-        Column of the choice, where it is known.
-    of_people
-        Columns that tell people apart, whatever they are called.
-    """
-    n = len(table)
-    loops: dict[str, BoolVector] = {}
-    for name in table.column_names:
-        match = _LOOP.fullmatch(name)
-        if match is not None and match["what"] == "thisN":
-            loops[match["loop"]] = _filled(table, name)
-    practice: BoolVector = np.zeros(n, dtype=bool)
+def _in_loops(source: SourceTable) -> tuple[SourceTable, dict[str, Any]]:
+    """The trials of PsychoPy: rows of loops that are no practice; how these are numbered."""
+    loops = {
+        match["loop"]: ~np.asarray(pc.is_null(source.table[name]).to_numpy())
+        for name in source.names
+        if (match := _LOOP.fullmatch(name)) is not None and match["what"] == "thisN"
+    }
+    practice: BoolVector = np.zeros(len(source), dtype=bool)
     for loop, rows in loops.items():
         if is_practice(loop):
             practice |= rows
-    real = {loop: rows & ~practice for loop, rows in loops.items() if not is_practice(loop)}
+    source = source.kept(~practice, "loops of practice")
+    real = {loop: rows[~practice] for loop, rows in loops.items()}
     real = {loop: rows for loop, rows in real.items() if rows.any()}
     if not real:
-        return Loops(practice, None, chosen)
-    pressed = chosen or _pressed(table, np.logical_or.reduce([*real.values()]), of_people)
-    used = _filled(table, pressed) if pressed else np.ones(n, dtype=bool)
-    holding = {loop: rows for loop, rows in real.items() if (rows & used).any()} or real
-    inside: BoolVector = np.logical_or.reduce(list(holding.values()))
+        return source, {}
     # A row of a loop around others, such as a break between blocks, is no trial.
-    around = [a for a, own in holding.items() if any(_is_within(b, own) for b in holding.values())]
-    trials = [rows for loop, rows in holding.items() if loop not in around]
-    inside = np.logical_or.reduce([*trials, inside & used if pressed else inside & False])
-    # The inner loop changes from row to row; one around it stays.
-    changes = {loop: _changes(table, f"{loop}.thisN", inside) for loop in holding}
-    order = sorted(changes, key=lambda loop: -changes[loop])
-    nested = [loop for loop in order if holding[loop][inside].all()]
-    inner = order[0]
-    outer = next((loop for loop in nested if loop != inner and changes[loop]), None)
-    several = [loop for loop in holding if loop not in (inner, outer)]
-    decision = None if several else f"{inner}.thisN"
-    return Loops(practice, inside, pressed, decision, f"{outer}.thisN" if outer else None)
+    inner = [a for a, own in real.items() if not any(_is_inside(b, own) for b in real.values())]
+    inside: BoolVector = np.logical_or.reduce([real[loop] for loop in inner])
+    hints: dict[str, Any] = {}
+    pressed = [n for n in source.names if _RESPONSE.fullmatch(n) and _fills(source, n, inside)]
+    free = [name for name in source.names if not _is_of_psychopy(name)]
+    if len(pressed) == 1 and not named("choice", free).columns:
+        hints = {"columns.choice": pressed[0], "choice.missed": ("None",)}
+    elif pressed and not named("choice", free).columns:
+        inside &= np.logical_or.reduce([_filled(source, name) for name in pressed])
+    source = source.kept(inside, "not in a loop of trials")
+    if len(inner) == 1:
+        hints["columns.trial"] = f"{inner[0]}.thisN"
+        around = [loop for loop in real if loop not in inner]
+        if len(around) == 1 and len(source.labels(f"{around[0]}.thisN", "columns.block")) > 1:
+            hints["columns.block"] = (f"{around[0]}.thisN",)
+    return source, hints
 
 
-def _is_within(rows: BoolVector, others: BoolVector) -> bool:
+def _is_inside(rows: BoolVector, others: BoolVector) -> bool:
     """Whether a loop runs inside another: all of its rows are the other's, which has more."""
     return bool(rows.any() and (others | ~rows).all() and (others & ~rows).any())
 
 
-def _filled(table: pa.Table, name: str) -> BoolVector:
-    return np.array([not is_nothing(cell) for cell in table[name].to_pylist()])
+def _filled(source: SourceTable, name: str) -> BoolVector:
+    empty = _is_among(source, name, ["", *(word.lower() for word in MISSING_WORDS)])
+    found: BoolVector = ~empty
+    return found
 
 
-def _changes(table: pa.Table, name: str, rows: BoolVector) -> int:
-    cells = [cell for cell, own in zip(table[name].to_pylist(), rows, strict=True) if own]
-    return sum(a != b for a, b in pairwise(cells))
+def _fills(source: SourceTable, name: str, rows: BoolVector) -> bool:
+    return bool((_filled(source, name) & rows).any())
 
 
-def _pressed(table: pa.Table, inside: BoolVector, of_people: Collection[str]) -> str | None:
-    """The column of what was pressed in trials, where no column has a usual name."""
-    free = [n for n in table.column_names if n not in of_people and not _RESPONSE.fullmatch(n)]
-    if named_column(USUAL["chosen"], free) is not None:
-        return None
-    found = {
-        name: int((_filled(table, name) & inside).sum())
-        for name in table.column_names
-        if _RESPONSE.fullmatch(name)
-    }
-    found = {name: count for name, count in found.items() if count}
-    if len(found) > 1:
-        said = ", ".join(f"{name} ({count} rows)" for name, count in found.items())
-        raise DataError(
-            f"{argument('chosen')} must be given, as several columns say what was pressed in "
-            f"trials: {said}. Pass {argument('chosen', next(iter(found)))}, or another of these."
-        )
-    return next(iter(found), None)
+def _with_rewards_beside(source: SourceTable, choice: str) -> SourceTable:
+    """Rewards beside the choice above them, where feedback has rows of its own throughout."""
+    reward = named("reward", source.names).single
+    if reward is None or reward == choice:
+        return source
+    chosen, paid = _filled(source, choice), _filled(source, reward)
+    if not paid.any() or (chosen & paid).any():
+        return source
+    events = np.flatnonzero(chosen | paid)
+    above = events[:-1][chosen[events[:-1]] & paid[events[1:]]]
+    below = events[1:][chosen[events[:-1]] & paid[events[1:]]]
+    place = np.full(len(source), -1)
+    place[above] = below
+    cells = source.table[reward].take(pa.array(place, mask=place < 0))
+    note = f"{reward} taken from the row after each choice"
+    return replace(source.with_columns({reward: cells}), notes=(*source.notes, note))
+
+
+def _of_choices(source: SourceTable, program: Program, choice: str) -> SourceTable:
+    """The rows of choices: no instructions, fixations, nor buttons to go on.
+
+    Kept are kinds of rows in which something is chosen, and rows in which columns of the
+    experimenter's that change from trial to trial say something.
+    """
+    chosen = _filled(source, choice)
+    kinds = [
+        name
+        for name in program.kinds
+        if name in source.names and name != choice and _has_few_words(source, name)
+    ]
+    if kinds:
+        key, n = joint_codes([source.codes(name, "rows") for name in kinds])
+        missing = np.column_stack([~_filled(source, name) for name in kinds])
+        key, n = _codes_with_gaps(key, missing)
+        active = np.bincount(key, weights=chosen, minlength=n)[key] > 0
+        source = source.kept(active, "screens on which nothing is chosen")
+    own = {*program.own, *program.kinds, choice}
+    told = [name for name in source.names if name not in own and _varies(source, name)]
+    if told:
+        something: BoolVector = np.logical_or.reduce([_filled(source, name) for name in told])
+        if something.any():
+            source = source.kept(something, "nothing of the experiment is in them")
+    return source
+
+
+def _codes_with_gaps(key: Any, missing: Any) -> tuple[Any, int]:
+    """Codes of rows told apart by what is missing in them, too; and how many there are."""
+    both = np.column_stack([key, missing])
+    _, found = np.unique(both, axis=0, return_inverse=True)
+    found = found.ravel()
+    return found, int(found.max()) + 1
+
+
+def _has_few_words(source: SourceTable, name: str) -> bool:
+    column = source.table[name]
+    return pa.types.is_string(column.type) and len(pc.unique(column)) <= MAX_KINDS
+
+
+def _varies(source: SourceTable, name: str) -> bool:
+    """Whether a column says several things of somebody: it is of trials, not of people."""
+    who = named("subject", source.names).columns[:1]
+    told = source.codes(name, "rows")
+    if not who:
+        return len(told.labels) > 1
+    code, n = joint_codes([source.codes(who[0], "columns.subject")])
+    filled = _filled(source, name)
+    first = np.full(n, -1)
+    rows = np.flatnonzero(filled)[::-1]
+    first[code[rows]] = told.codes[rows]
+    return bool((told.codes != first[code])[filled].any())
 
 
 def is_practice(word: object) -> bool:
@@ -381,3 +434,32 @@ def is_practice(word: object) -> bool:
     """
     text = plain_name(word)
     return "practi" in text or text in ("prac", "tutorial", "demo", "warmup")
+
+
+def retyped(table: pa.Table) -> pa.Table:
+    """Columns of text that are numbers, now that other rows are left out, as numbers.
+
+    >>> retyped(pa.table({"a": ["1", "2", "NA"], "b": ["x", "2", None], "c": ["01", "2", None]}))[
+    ...     "a"
+    ... ].to_pylist()
+    [1, 2, None]
+    """
+    nothing = pa.array(["", *MISSING_WORDS])
+    for place, name in enumerate(table.column_names):
+        column = table[name]
+        if not pa.types.is_string(column.type) or column.null_count == len(column):
+            continue
+        text = pc.utf8_trim_whitespace(column)
+        text = pc.if_else(pc.is_in(text, nothing), None, text)
+        if text.null_count == len(text):
+            table = table.set_column(place, name, pa.nulls(len(text)).cast(pa.string()))
+            continue
+        if pc.any(pc.match_substring_regex(text, _LEADING_ZERO)).as_py():
+            continue
+        for kind in (pa.int64(), pa.float64()):
+            try:
+                table = table.set_column(place, name, text.cast(kind))
+                break
+            except pa.ArrowInvalid:
+                continue
+    return table

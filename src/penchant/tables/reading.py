@@ -62,14 +62,14 @@ class Reading(FrameExport, JsonDocument):
         What is allowed, but often a mistake.
     raw, rows
         The table as the files hold it, and which row of it each row of `table` comes from.
-    asked
-        What was said of the table when it was read, and which rows were to be kept.
     schema
         What the table is, whole: it reads the table again.
     excluded
         {reason: rows left out}.
     missed
         Decisions that nobody made, where a schema says how these are marked.
+    made
+        Columns of `table` that no file has: options by number, rewards, what was on offer.
     """
 
     data: Any
@@ -86,10 +86,10 @@ class Reading(FrameExport, JsonDocument):
     doubts: tuple[str, ...] = ()
     raw: Raw | None = None
     rows: Sequence[int] | None = None
-    asked: Any = None
     schema: Schema | None = None
     excluded: Mapping[str, int] = field(default_factory=dict)
     missed: int = 0
+    made: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Word the sentences for Python; other front ends find what they name marked in them."""
@@ -300,7 +300,7 @@ class Reading(FrameExport, JsonDocument):
 
     def frame_columns(self) -> Columns:
         """The rows that were used, as the file has them."""
-        columns: Columns = self.table.to_pydict()
+        columns: Columns = self.table.drop_columns([*self.made]).to_pydict()
         return columns
 
     def _amount(self) -> str:

@@ -34,12 +34,15 @@ class FileFormat:
         What divides cells, the decimal point, and the encoding by its Python name.
     header
         Whether the first line names the columns; if not, they are called "1", "2" and so on.
+    units
+        Days of a month or a year, where delays are in several units: {month = 30}.
     """
 
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
     header: bool | None = None
+    units: Any = None
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,15 @@ class RowPolicies:
     gaps
         What gaps in the numbers of trials mean: "order" (nothing), "timeout" (a decision that
         nobody made has no row) or "error".
+    weight_kind
+        What weights are: "frequency" (of 2: the decision was made twice) or "probability".
     """
 
     keep: str | None = None
     missing: str | None = None
     missing_reward: str | None = None
     gaps: str | None = None
+    weight_kind: str | None = None
 
 
 @dataclass(frozen=True)
@@ -80,11 +86,12 @@ class RoleColumns:
     trial
         Order within a block; the order of rows, if left out.
     choice
-        What was chosen, one row per decision. Several columns are several decisions in a row.
+        What was chosen, one row per decision. Several columns are several decisions in a row, or
+        the coordinates of the place that was chosen.
     reward
         What was paid, or {gain, loss} where a loss is written without a sign.
     state
-        Of a two-step task: the state that the first choice led to.
+        Of a two-step task: the state that the first choice led to; of go/no-go: the cue.
     decision, option, chosen
         One row per option: which rows belong together, what a row describes, whether it was taken.
     executed
@@ -95,6 +102,8 @@ class RoleColumns:
         Conditions and covariates, kept with the data.
     weight
         How often a decision counts.
+    offset
+        Of one row per option: the known part of its utility.
     """
 
     subject: Any = None
@@ -111,6 +120,7 @@ class RoleColumns:
     scored: Any = None
     group: Any = None
     weight: Any = None
+    offset: Any = None
 
 
 @dataclass(frozen=True)
@@ -125,11 +135,24 @@ class ChoiceCodes:
         What the options are called.
     missed
         Codes of decisions that nobody made in time.
+    base
+        Number of the first option, where codes are whole numbers that count on, or of the first
+        place, where choices are places.
+    count
+        How many options there are, where more than those that were chosen are numbered.
+    places
+        Coordinates of each option, where choices are places; those that were chosen, if left out.
+    opt_out
+        The code for taking none of the options shown: it has a constant, and no attributes.
     """
 
     labels: Any = None
     names: Any = None
     missed: Any = None
+    base: Any = None
+    count: Any = None
+    places: Any = None
+    opt_out: Any = None
 
 
 @dataclass(frozen=True)
@@ -169,7 +192,7 @@ _SECTIONS: Mapping[str, type] = {
     "available": Availability,
     "shown": ShownRows,
 }
-_PLAIN = ("kind", "task")
+_PLAIN = ("kind", "task", "reference")
 
 
 class Said(TypedDict, total=False):
@@ -185,6 +208,9 @@ class Said(TypedDict, total=False):
     missing: str
     missing_reward: str
     gaps: str
+    weight_kind: str
+    units: Any
+    reference: Any
     subject: Any
     block: Any
     trial: Any
@@ -199,9 +225,14 @@ class Said(TypedDict, total=False):
     scored: Any
     group: Any
     weight: Any
+    offset: Any
     labels: Any
     names: Any
     missed: Any
+    base: Any
+    count: Any
+    places: Any
+    opt_out: Any
     attributes: Any
     flags: Any
     offered: Any
@@ -268,6 +299,8 @@ class Schema:
         one-shot choices among described options.
     task
         A named task, whose documented columns fill in what is not said.
+    reference
+        {attribute: level} that the other levels of an attribute in words are compared with.
     file, rows, columns, choice, available, shown
         Sections of roles, each of which is None until it is said.
     attributes
@@ -290,6 +323,7 @@ class Schema:
 
     kind: Kind | None = None
     task: str | None = None
+    reference: Mapping[str, Any] | None = None
     file: FileFormat = field(default_factory=FileFormat)
     rows: RowPolicies = field(default_factory=RowPolicies)
     columns: RoleColumns = field(default_factory=RoleColumns)
@@ -482,7 +516,7 @@ def _from_sections(given: Mapping[str, Any]) -> Schema:
     unknown = [key for key in given if key not in (*_PLAIN, *_SECTIONS, "attributes")]
     if unknown:
         raise DataError(f"schema must have known sections; got {unknown[0]!r}.{_hint(unknown[0])}")
-    found = {name: given[name] for name in _PLAIN if name in given}
+    found: dict[str, Any] = {name: _frozen(given[name]) for name in _PLAIN if name in given}
     found |= {name: _section(name, given[name]) for name in _SECTIONS if name in given}
     if "attributes" in given:
         if not isinstance(given["attributes"], Mapping):

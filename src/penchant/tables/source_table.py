@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +21,8 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.errors import DataError, closest_match_hint, format_names
 from penchant.files.folder import Raw
-from penchant.tables.cells import amounts
+from penchant.files.table import typed
+from penchant.tables.cells import amounts, is_nothing
 from penchant.tables.frames import Table, column_floats, column_labels, joint_labels, open_frame
 from penchant.tables.labels import NUMBER, Coded, arrow_codes, python_values
 
@@ -64,6 +66,8 @@ class SourceTable:
         {reason: rows left out}.
     notes
         What was done with the table.
+    decimal, units
+        The decimal point of amounts, and days of a month or a year.
     """
 
     raw: Raw
@@ -71,6 +75,8 @@ class SourceTable:
     rows: IntVector
     excluded: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    decimal: str = "."
+    units: Mapping[str, float] | None = None
 
     @classmethod
     def of(cls, raw: Raw) -> SourceTable:
@@ -179,7 +185,8 @@ class SourceTable:
         if not pa.types.is_string(column.type):
             return column_floats(self.frame, name, role)
         coded = self.codes(name, role)
-        read = amounts(python_values(coded.labels), name)
+        cells = python_values(coded.labels)
+        read = amounts(cells, name, decimal=self.decimal, units=self.units)
         if read is None:
             return column_floats(self.frame, name, role)  # says which cell is no number
         values: Vector = np.array(read.values)[coded.codes]
@@ -265,3 +272,41 @@ def code_index(options: Iterable[Any]) -> dict[Any, int]:
                 )
             found[code_key(code)] = place
     return found
+
+
+def frame_table(frame: Any) -> pa.Table:
+    """A data frame as a table of plain columns."""
+    try:
+        opened = nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        raise DataError(
+            "source",
+            "must be a file, a folder or a pandas, polars or pyarrow table",
+            got=type(frame).__name__,
+            fix="Convert it, e.g. with pandas.DataFrame.",
+        ) from error
+    columns = {}
+    for name in opened.columns:
+        try:
+            columns[str(name)] = opened[name].to_arrow()
+        except (TypeError, ValueError, pa.ArrowException):
+            columns[str(name)] = typed([_plain(cell) for cell in opened[name].to_list()])
+    return pa.table(columns)
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, (str, int, bool)):
+        return cell
+    return None if is_nothing(cell) else cell if isinstance(cell, float) else str(cell)
+
+
+def plain_text(table: pa.Table) -> pa.Table:
+    """The table with text of any kind, categories too, as plain text."""
+    for place, name in enumerate(table.column_names):
+        kind = table[name].type
+        inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+        text = pa.types.is_large_string(inner) or pa.types.is_string_view(inner)
+        if text or kind != inner:
+            own = pa.string() if text else inner
+            table = table.set_column(place, name, table[name].cast(own))
+    return table

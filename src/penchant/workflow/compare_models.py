@@ -27,7 +27,7 @@ from penchant.models.offers.attributes import Attributes
 from penchant.models.record import as_episodes, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.output import make_frame
-from penchant.reading.read import Attributed, is_set, rival_sets
+from penchant.reading.formula_sets import Attributed, is_set, rival_sets
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.fit_each import fit_each_choices
