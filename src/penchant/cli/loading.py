@@ -38,7 +38,8 @@ def load_choices(
     """Read the table and make choices of it; with `by_subject`, who is known is told apart."""
     if (file is None) == (data.example is None):
         raise DataError(
-            "FILE must be given, or --example",
+            "path",
+            "must be given, or --example",
             got="neither" if file is None else "both",
             fix="Try penchant fit --example travel-mode.",
         )

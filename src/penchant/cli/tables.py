@@ -313,7 +313,7 @@ def read_typed(raw: Raw, schema: Schema, data: Data, kind: ReadingKind | None) -
         raise SchemaQuestions(words, draft=asked.draft, questions=asked.questions) from None
     if kind is not None and found.kind != kind:
         raise DataError(
-            "--schema" if data.schema else "FILE",
+            "--schema" if data.schema else "path",
             f"must say what the command is for: {TITLES[kind]}",
             got=f"{TITLES[found.kind]} in {data.schema or raw.name}",
         )
@@ -363,7 +363,10 @@ def load_play(
     refuse(data, "with --model", names=NOT_OF_PLAY)
     if file is None:
         raise DataError(
-            "FILE must be given with --model", got="none", fix="penchant simulate makes one to try."
+            "path",
+            "must be given with --model",
+            got="none",
+            fix="penchant simulate makes one to try.",
         )
     check_base(history.base)
     raw = open_raw(file, data)
@@ -392,7 +395,8 @@ def load_offers(file: str | None, data: Data, history: History, name: str) -> Re
     check_base(history.base)
     if (file is None) == (data.example is None):
         raise DataError(
-            "FILE must be given, or --example",
+            "path",
+            "must be given, or --example",
             got="neither" if file is None else "both",
             fix="Try penchant fit --example delays --model hyperbolic.",
         )

@@ -147,7 +147,7 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
     if subject is not None:
         parts = [source.codes(subject, "columns.subject"), *parts]
     key, _ = joint_codes(parts)
-    taken = source.floats(chosen, "columns.chosen")
+    taken = source.taken(chosen, columns.option or None)
     flags = np.nan_to_num(taken, nan=-1.0)
     wrong = np.flatnonzero(~np.isin(flags, (0.0, 1.0, -1.0)))
     if wrong.size:

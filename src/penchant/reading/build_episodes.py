@@ -65,7 +65,8 @@ def build_episodes(source: SourceTable, schema: Schema) -> Built:
         offered = tuple(f"{ON_OFFER} {name}" for name in codes.option_names)
         made |= dict(zip(offered, mask.T, strict=True))
     source = source.with_columns(made)
-    source, told, said = _whose(source, schema)
+    source, told, whose = _whose(source, schema)
+    said = {"chosen": choice[0], "reward": _in_words(columns.reward), **whose}
     told |= {
         **_policies(schema),
         "chosen": CHOSEN,
@@ -75,7 +76,6 @@ def build_episodes(source: SourceTable, schema: Schema) -> Built:
         "available": offered,
     }
     episodes = episodes_from_frame(source.table, **told)
-    said |= {"chosen": choice[0], "reward": _in_words(columns.reward)}
     n_missed = int((options < 0).sum())
     whole = with_labels(schema, codes)
     return Built(
@@ -85,7 +85,7 @@ def build_episodes(source: SourceTable, schema: Schema) -> Built:
         said,
         code_options(codes),
         told,
-        _notes(source, columns.trial, n_missed),
+        _notes(columns.trial, n_missed),
         n_missed=n_missed,
     )
 
@@ -110,7 +110,8 @@ def _at_places(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> 
         there = np.column_stack([source.floats(name, "columns.choice") for name in choice])
         places = np.unique(there[np.isfinite(there).all(axis=1)], axis=0) - base
     paid = rewards(source, columns.reward)
-    source, told, said = _whose(source.with_columns({REWARD: _nullable(paid)}), schema)
+    source, told, whose = _whose(source.with_columns({REWARD: _nullable(paid)}), schema)
+    said = {"chosen": ", ".join(choice), "reward": _in_words(columns.reward), **whose}
     told |= {
         **_policies(schema),
         "chosen": choice,
@@ -120,10 +121,9 @@ def _at_places(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> 
         "available": (),
     }
     episodes = episodes_from_frame(source.table, **told)
-    said |= {"chosen": ", ".join(choice), "reward": _in_words(columns.reward)}
     n_missed = int(sum((one.chosen < 0).sum() for one in episodes))
     return Built(
-        episodes, source, schema, said, {}, told, _notes(source, None, n_missed), n_missed=n_missed
+        episodes, source, schema, said, {}, told, _notes(columns.trial, n_missed), n_missed=n_missed
     )
 
 
@@ -167,16 +167,19 @@ def _whose(
         "block": None if not block else block[0] if len(block) == 1 else block,
         "decision": trial[0] if trial else None,
     }
+    more = {part: getattr(columns, part) for part in ("is_choice", "scored", "executed")}
     said = {
         part: value if isinstance(value, str) else ", ".join(value)
-        for part, value in told.items()
+        for part, value in (told | more).items()
         if value
     }
     return source, told, said
 
 
-def _notes(source: SourceTable, trial: Any, n_missed: int) -> tuple[str, ...]:
-    return (f"{n_missed:,} decisions that nobody made",) if n_missed else ()
+def _notes(trial: Any, n_missed: int) -> tuple[str, ...]:
+    order = "no column numbers the trials; rows are taken to be in order of time"
+    notes = () if trial else (order,)
+    return (*notes, f"{n_missed:,} decisions that nobody made") if n_missed else notes
 
 
 # --- two-step ----------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ MIN_OPTIONS_OF_A_GRID = 16  # from which on tasks often begin with a tile that w
 REWARD_CODES = (99.0, 999.0, 9999.0, 99999.0, -99.0, -999.0, -9999.0)
 MAX_PHASES = 20
 PRESSES = frozenset(("press", "pressed", "key", "keys", "responded", "response", "go", "button"))
+SURE_PRESSES = frozenset(("press", "pressed", "responded", "go"))
 
 
 def check_facts(work: Inference) -> None:
@@ -47,7 +48,7 @@ def _rows_of_phases(work: Inference) -> None:
     for name in work.source.names:
         if name in work.draft.column_names() or name in work.plain.own:
             continue
-        if not is_named("phase", name):
+        if not is_named("phase", name) or not varies_within(work, name):
             continue
         labels = work.source.labels(name, "rows.keep")
         if 1 < len(labels) <= MAX_PHASES:
@@ -79,7 +80,7 @@ def _practice_words(work: Inference) -> None:
     if work.said.rows.keep is not None:
         return
     for name in work.source.names:
-        if not pa.types.is_string(work.source.table[name].type):
+        if not pa.types.is_string(work.source.table[name].type) or not varies_within(work, name):
             continue
         labels = work.source.labels(name, "rows.keep")
         if 1 < len(labels) <= MAX_PHASES and any(map(_is_practice, labels)):
@@ -116,6 +117,18 @@ def _numbers(work: Inference, besides: str) -> list[str]:
     kinds = (pa.types.is_integer, pa.types.is_floating)
     types = {name: work.source.table[name].type for name in work.free if name != besides}
     return [name for name, one in types.items() if any(kind(one) for kind in kinds)]
+
+
+def varies_within(work: Inference, name: str) -> bool:
+    """Whether a column has several values for some person."""
+    keys = column_list(work.draft.columns.subject)
+    own = work.source.codes(name, "columns.block")
+    if not keys:
+        return len(own) > 1
+    code, n = joint_codes([work.source.codes(key, "columns.subject") for key in keys])
+    first = np.zeros(n, dtype=np.int64)
+    first[code[::-1]] = own.codes[::-1]
+    return bool((own.codes != first[code]).any())
 
 
 def _plays(work: Inference) -> Any:
@@ -180,7 +193,9 @@ def _press_or_not(work: Inference) -> None:
     choice = work.draft.columns.choice
     if not isinstance(choice, str) or work.draft.task is not None:
         return
-    if {*words_of(choice)} <= PRESSES and not work.source.present(choice, "choice").all():
+    words, labels = {*words_of(choice)}, work.source.labels(choice, "columns.choice")
+    may_wait = len(labels) < 2 or bool(words & SURE_PRESSES)
+    if words <= PRESSES and may_wait and not work.source.present(choice, "choice").all():
         work.question_taken(
             "columns.choice",
             f"{choice} is empty in some rows. If not to press is an option, fill them, or say "

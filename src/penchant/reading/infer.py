@@ -7,6 +7,7 @@ a reading (see `fact_checks`), and say how a role that is known is coded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,14 +18,14 @@ import pyarrow as pa
 from penchant.errors import DataError
 from penchant.files.folder import FILE
 from penchant.reading.build import kept_rows
-from penchant.reading.fact_checks import check_facts
+from penchant.reading.fact_checks import check_facts, varies_within
 from penchant.reading.infer_codes import infer_codes
 from penchant.reading.tasks import recognised_task, task_named
 from penchant.tables.columns import COORDINATES, plain_name
 from penchant.tables.frames import joint_codes
-from penchant.tables.lexicon import has_last_word, is_named, named
-from penchant.tables.offer_columns import known_offers, offer_columns
-from penchant.tables.option_families import Families, families
+from penchant.tables.lexicon import Match, has_last_word, is_named, named, vocabulary
+from penchant.tables.offer_columns import known_offers, offer_columns, recognised_offers
+from penchant.tables.option_families import families
 from penchant.tables.programs import PlainTable
 from penchant.tables.questionnaires import N_ITEMS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS, KINDS, Question, Schema
@@ -180,11 +181,12 @@ def _settle_documented_offers(work: Inference) -> None:
     if found.losses and named("choice", work.names).columns[:1] == ("choice",):
         return  # gains and losses that were paid, as in the Iowa task
     labels = work.source.labels(str(found.chosen), "columns.choice")
-    if {code_key(label) for label in labels} <= {0.0, 1.0}:
+    if {code_key(label) for label in labels} <= {0.0, 1.0, -1.0}:
         work.settle("kind", "offers")
         work.settle("columns.choice", str(found.chosen))
         work.settle("attributes", _with_losses(found.offers, found.losses))
         work.settle("choice.labels", (0, 1))
+        work.settle("choice.missed", (-1,))
 
 
 def _with_losses(offers: Mapping[str, Any], losses: Mapping[str, Any]) -> dict[str, Any]:
@@ -272,7 +274,7 @@ def _choose_kind(work: Inference) -> None:
     columns = work.draft.columns
     choice, reward = columns.choice, columns.reward
     if choice is None:
-        choice = named("choice", work.free).single or _place_columns(work)
+        choice = _choice_named(work).single or _place_columns(work)
     paid = named("reward", work.free)
     both = _gain_and_loss(work)
     reward = reward or paid.single or both
@@ -329,22 +331,70 @@ def _changes(work: Inference, name: str) -> bool:
     return bool(different.mean() > 0.1)  # noise of a few rows is none
 
 
-def _matching_family(work: Inference, choice: str) -> Families | None:
-    """Families of columns whose options are called as the codes of the choices are."""
+@dataclass(frozen=True)
+class NamedFamily:
+    """Families of columns whose options are called as the codes of the choices are.
+
+    Attributes
+    ----------
+    shown
+        {attribute: its columns}, in the order of the options.
+    labels, names
+        Codes of the options, and what the columns call them.
+    opt_out
+        The code for none of them, where there is one.
+    """
+
+    shown: dict[str, tuple[str, ...]]
+    labels: tuple[Any, ...]
+    names: tuple[str, ...]
+    opt_out: Any = None
+
+
+def _matching_family(work: Inference, choice: str) -> NamedFamily | None:
+    """The families of columns that are told apart by the words of the choices."""
     codes = work.draft.choice
-    said = codes.names or codes.labels or work.source.labels(choice, "columns.choice")
-    other = {str(code) for code in (codes.opt_out, *column_list(codes.missed)) if code is not None}
-    labels = {str(label) for label in said} - other
+    labels = list(codes.names or codes.labels or work.source.labels(choice, "columns.choice"))
+    nothing = {str(code) for code in column_list(codes.missed)}
+    labels = [label for label in labels if str(label) not in nothing]
+    outs = [codes.opt_out] if codes.opt_out is not None else []
+    outs = outs or [label for label in labels if plain_name(label) in vocabulary("optout")]
+    words = {_bare_option(label): label for label in labels if label not in outs}
+    numbered = work.said.kind == "choices"  # a number may say anything where the kind is open
     for one in families([name for name in work.names if name != choice]):
-        words = {*one.options}
-        if (
-            one.whole
-            and labels <= words
-            and len(labels) > 1
-            and not all(w.isdigit() for w in words)
-        ):
-            return one
+        own = {_bare_option(option): option for option in one.options}
+        if not one.whole or len(words) < 2 or not {*words} <= {*own} or len(outs) > 1:
+            continue
+        if all(word.isdigit() for word in own) and not numbered:
+            continue
+        shown = {
+            name: columns
+            for name, columns in one.whole.items()
+            if not any(has_last_word("available", x) for x in (name, *columns))
+        }
+        partial = [name for name in one.columns if name not in one.whole]
+        if shown and not partial and all(_may_describe(work, own) for own in shown.values()):
+            found = tuple(words.get(_bare_option(option), option) for option in one.options)
+            return NamedFamily(shown, found, one.options, outs[0] if outs else None)
     return None
+
+
+def _bare_option(label: Any) -> str:
+    """A label in plain spelling without the word option before it: "Option A" is "a"."""
+    return re.sub(r"^(?:option|alternative|alt)(?=.)", "", plain_name(label))
+
+
+def _may_describe(work: Inference, columns: Sequence[str]) -> bool:
+    """Whether columns hold numbers or amounts, or a few words: an attribute, not a label of each."""
+    if _are_numbers(work.source, columns):
+        return True
+    words = {str(x) for name in columns for x in work.source.labels(name, "attributes")}
+    try:
+        return len(words) <= MAX_FAMILY or all(
+            np.isfinite(work.source.floats(name, "attributes")).any() for name in columns
+        )
+    except DataError:
+        return False
 
 
 def _is_long(work: Inference) -> bool:
@@ -362,7 +412,7 @@ def _decision_columns(work: Inference, option: str, chosen: str) -> tuple[str, .
     """The columns that name decisions: of these each row is an option, and one was taken."""
     source = work.source
     try:
-        flags = source.floats(chosen, "columns.chosen")
+        flags = source.taken(chosen, option)
     except DataError:
         return None
     if not np.isin(flags, (0.0, 1.0)).all():
@@ -392,7 +442,8 @@ def _complete_choices(work: Inference) -> None:
     attributes = work.draft.attributes
     columns = work.draft.columns
     wide = attributes is not None and ATTRIBUTE_COLUMNS not in attributes
-    long = columns.option is not None or columns.chosen is not None or columns.decision is not None
+    long = attributes is not None and ATTRIBUTE_COLUMNS in attributes
+    long |= columns.option is not None or columns.chosen is not None or columns.decision is not None
     if not wide and (long or (attributes is None and _is_long(work))):
         _complete_long(work)
     else:
@@ -443,14 +494,14 @@ def _settle_long_attributes(work: Inference) -> None:
         numeric = _are_numbers(work.source, [name]) or pa.types.is_boolean(
             work.source.table[name].type
         )
-        if not numeric or coded.missing.size or _codes_option(work, coded):
+        if not numeric or (n > 1 and _codes_option(work, coded)):
             doubtful.append(name)
         found.append(name)
     if doubtful or not found:
         work.ask(
             "attributes.columns",
-            f"Which columns are attributes of the options? {', '.join(doubtful[:3])} may be codes, "
-            "labels or incomplete.",
+            f"Which columns are attributes of the options? {', '.join(doubtful[:3])} may be codes "
+            "or labels.",
             ([name for name in found if name not in doubtful], found),
         )
     else:
@@ -473,17 +524,12 @@ def _complete_wide(work: Inference) -> None:
     if isinstance(choice, str):
         family = _matching_family(work, choice)
         if family is not None and work.draft.attributes is None:
-            shown = {
-                name: own
-                for name, own in family.whole.items()
-                if not any(has_last_word("available", one) for one in own)
-                and not has_last_word("available", name)
-            }
-            partial = [name for name in family.columns if name not in family.whole]
-            if shown and not partial and _all_numbers(work, shown):
-                out = work.draft.choice.opt_out
-                work.settle("attributes", shown)
-                work.settle("choice.labels", (*family.options, *([] if out is None else [out])))
+            out = () if family.opt_out is None else (family.opt_out,)
+            work.settle("attributes", family.shown)
+            work.settle("choice.labels", (*family.labels, *out))
+            if tuple(map(str, family.labels)) != family.names:
+                work.settle("choice.names", (*family.names, *out))
+            work.settle("choice.opt_out", family.opt_out)
     if work.draft.attributes is None:
         work.ask(
             "attributes",
@@ -506,14 +552,17 @@ def attribute_guesses(work: Inference) -> list[dict[str, list[str]]]:
     return [{name: list(own) for name, own in one.whole.items()} for one in found]
 
 
-def _all_numbers(work: Inference, shown: dict[str, tuple[str, ...]]) -> bool:
-    return all(_are_numbers(work.source, own) for own in shown.values())
+def _choice_named(work: Inference) -> Match:
+    """Columns called as choices are; of offers, also as the one that was taken or accepted."""
+    offered = work.draft.kind == "offers" or known_offers(work.names) is not None
+    found = named("taken", work.free) if offered else Match()
+    return found if found.sure else named("choice", work.free)
 
 
 def _name_choice(work: Inference) -> None:
     if work.draft.columns.choice is not None:
         return
-    found = named("choice", work.free)
+    found = _choice_named(work)
     if found.single is not None:
         work.settle("columns.choice", found.single)
     elif work.draft.kind == "episodes" and _place_columns(work):
@@ -554,6 +603,10 @@ def _flags(work: Inference) -> list[str]:
 
 
 def _complete_offers(work: Inference) -> None:
+    if work.draft.attributes is None and work.draft.task is None:
+        # What is offered has to be said by names, unless somebody said that these are offers.
+        known = _offers_said(work) if work.said.kind == "offers" else known_offers(work.names)
+        work.settle("attributes", known)
     if work.draft.task is None or work.draft.attributes is not None:
         _name_choice(work)
     elif work.draft.columns.choice is None and work.draft.task in N_ITEMS:
@@ -565,19 +618,24 @@ def _complete_offers(work: Inference) -> None:
         ]
         work.ask("columns.choice", "Which columns hold the answers, item by item?", items)
     if work.draft.attributes is None and work.draft.task is None:
-        known = known_offers(work.names)
-        if known is not None:
-            work.settle("attributes", known)
-        else:
-            work.ask(
-                "attributes",
-                "What describes the options? For amount, delay, probability and so on list a "
-                "column, or a constant, per option.",
-                attribute_guesses(work),
-            )
+        work.ask(
+            "attributes",
+            "What describes the options? For amount, delay, probability and so on list a column, "
+            "or a constant, per option.",
+            attribute_guesses(work),
+        )
     work.settle("columns.block", named("block", work.free).single)
     if isinstance(work.draft.columns.choice, str) and work.draft.task is None:
         infer_codes(work)
+
+
+def _offers_said(work: Inference) -> dict[str, Any] | None:
+    """Attributes of offers by usual names, also of gambles whose chances nobody says: even."""
+    try:
+        described, losses = recognised_offers(work.names)
+    except DataError:
+        return None
+    return None if described is None else _with_losses(described, losses)
 
 
 # --- episodes ------------------------------------------------------------------------------------
@@ -585,7 +643,10 @@ def _complete_offers(work: Inference) -> None:
 
 def _complete_episodes(work: Inference) -> None:
     documented = work.draft.task not in (None, "two-step")
-    if not documented:
+    if work.draft.task == "two-step" and work.draft.columns.choice is None:
+        pair = named("choice", work.free).candidates[:2]
+        work.ask("columns.choice", "Which columns hold the first and the second choice?", [pair])
+    elif not documented:
         _name_choice(work)
     if work.draft.columns.reward is None and not documented:
         paid, both = named("reward", work.free), _gain_and_loss(work)
@@ -634,9 +695,11 @@ def _name_blocks(work: Inference) -> None:
     if work.draft.columns.block is not None:
         return
     block, session = named("block", work.free), named("session", work.free)
-    varied = [name for name in session.columns if _varies_within(work, name)]
+    varied = [name for name in session.columns if varies_within(work, name)]
     if len(block.columns) == 1 and not varied:
         work.settle("columns.block", (block.columns[0],))
+    elif len(block.columns) == len(varied) == 1 and block.sure:
+        work.settle("columns.block", (varied[0], block.columns[0]))
     elif block.columns or varied:
         every = (*varied, *block.columns)
         work.ask(
@@ -646,18 +709,6 @@ def _name_blocks(work: Inference) -> None:
             [list(every), *([name] for name in every), []],
             needed=False,
         )
-
-
-def _varies_within(work: Inference, name: str) -> bool:
-    """Whether a column has several values for some person."""
-    keys = column_list(work.draft.columns.subject)
-    own = work.source.codes(name, "columns.block")
-    if not keys:
-        return len(own) > 1
-    code, n = joint_codes([work.source.codes(key, "columns.subject") for key in keys])
-    first = np.zeros(n, dtype=np.int64)
-    first[code[::-1]] = own.codes[::-1]
-    return bool((own.codes != first[code]).any())
 
 
 # --- what is asked in any case -------------------------------------------------------------------

@@ -10,7 +10,8 @@ import numpy as np
 
 from penchant.tables.choice_coding import listed
 from penchant.tables.columns import plain_name
-from penchant.tables.lexicon import vocabulary
+from penchant.tables.lexicon import vocabulary, words_of
+from penchant.tables.offer_columns import FIRST_WORDS, SECOND_WORDS
 from penchant.tables.option_families import families
 from penchant.tables.schema import ATTRIBUTE_COLUMNS
 from penchant.tables.source_table import code_key, column_list
@@ -45,6 +46,10 @@ def infer_codes(work: Inference) -> None:
     if _settle_counted(work, [label for label in labels if code_key(label) not in nothing]):
         return
     labels = [label for label in labels if code_key(label) not in nothing]
+    ordered = _by_word(work, labels)
+    if ordered is not None:
+        work.settle("choice.labels", ordered)
+        return
     odd = [] if draft.choice.missed is not None else _may_be_missed(labels)
     rest = [label for label in labels if label not in odd]
     reason = _doubt(work, name, rest)
@@ -79,6 +84,27 @@ def infer_codes(work: Inference) -> None:
             )
     else:
         work.settle("choice.labels", tuple(rest))
+
+
+def _by_word(work: Inference, labels: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Codes of two offers in the order of the options, where words or numbers leave no doubt.
+
+    Words say the sooner or surer option and the later or riskier one; 0 and 1, or 1 and 2, are in
+    the order of the options unless the column is called after the first one.
+    """
+    if work.draft.kind != "offers" or work.draft.attributes is None or len(labels) != 2:
+        return None
+    if any(len(cells) != 2 for cells in work.draft.attributes.values()):
+        return None
+    first = [x for x in labels if plain_name(x) in FIRST_WORDS]
+    second = [x for x in labels if plain_name(x) in SECOND_WORDS]
+    if len(first) == len(second) == 1:
+        return (first[0], second[0])
+    called = {plain_name(word) for word in words_of(str(work.draft.columns.choice))}
+    numbers = sorted(x for x in map(_number, labels) if x is not None)
+    if numbers in ([0, 1], [1, 2]) and not called & FIRST_WORDS:
+        return tuple(sorted(labels, key=lambda label: _number(label) or 0.0))
+    return None
 
 
 def _settle_counted(work: Inference, labels: Sequence[Any]) -> bool:

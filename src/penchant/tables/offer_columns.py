@@ -228,7 +228,7 @@ def offer_columns(
     >>> offer_columns(["subj", "gain", "loss", "accept"], {}).offers["outcome"]
     ((0.0, 0.0), ('gain', 'loss'))
     """
-    described, losses = (offers, {}) if offers is not None else _recognised_offers(names)
+    described, losses = (offers, {}) if offers is not None else recognised_offers(names)
     if described is None:
         refuse_one_row_per_subject(
             names, given.get("subject") or named_column(USUAL["subject"], names)
@@ -304,7 +304,7 @@ def is_offers(names: Sequence[str]) -> bool:
     if is_long(names):
         return False
     try:
-        offers, _ = _recognised_offers(names)
+        offers, _ = recognised_offers(names)
     except DataError:  # recognised, but not to the end
         return True
     if offers is None or named_column(USUAL["chosen"], names) is None:
@@ -372,7 +372,7 @@ def known_offers(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
     return _by_parts(told)
 
 
-def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+def recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     """Offers of a known task, of a discounting table, or of gambles against a sure amount."""
     task = _of_known_task(names)
     if task is not None:

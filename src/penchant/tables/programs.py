@@ -178,7 +178,7 @@ def _of_program(source: SourceTable, program: Program, hints: dict[str, Any]) ->
     choice = hints.get("columns.choice") or _choice_column(source, program)
     if choice is not None:
         source = _with_rewards_beside(source, choice)
-        source = _of_choices(source, program, choice)
+        source = _of_choices(source, program, choice, hints.get("columns.subject"))
         if choice in program.own:
             hints["columns.choice"] = choice
     source = replace(source, table=retyped(source.table))
@@ -372,7 +372,9 @@ def _with_rewards_beside(source: SourceTable, choice: str) -> SourceTable:
     return replace(source.with_columns({reward: cells}), notes=(*source.notes, note))
 
 
-def _of_choices(source: SourceTable, program: Program, choice: str) -> SourceTable:
+def _of_choices(
+    source: SourceTable, program: Program, choice: str, subject: str | None
+) -> SourceTable:
     """The rows of choices: no instructions, fixations, nor buttons to go on.
 
     Kept are kinds of rows in which something is chosen, and rows in which columns of the
@@ -391,11 +393,12 @@ def _of_choices(source: SourceTable, program: Program, choice: str) -> SourceTab
         active = np.bincount(key, weights=chosen, minlength=n)[key] > 0
         source = source.kept(active, "screens on which nothing is chosen")
     own = {*program.own, *program.kinds, choice}
-    told = [name for name in source.names if name not in own and _varies(source, name)]
+    told = [name for name in source.names if name not in own and _varies(source, name, subject)]
     if told:
         something: BoolVector = np.logical_or.reduce([_filled(source, name) for name in told])
-        if something.any():
-            source = source.kept(something, "nothing of the experiment is in them")
+        if something.any():  # without an answer, too, it may be a decision that nobody made
+            idle = ~something & _filled(source, choice)
+            source = source.kept(~idle, "nothing of the experiment is in them")
     return source
 
 
@@ -412,9 +415,9 @@ def _has_few_words(source: SourceTable, name: str) -> bool:
     return pa.types.is_string(column.type) and len(pc.unique(column)) <= MAX_KINDS
 
 
-def _varies(source: SourceTable, name: str) -> bool:
+def _varies(source: SourceTable, name: str, subject: str | None) -> bool:
     """Whether a column says several things of somebody: it is of trials, not of people."""
-    who = named("subject", source.names).columns[:1]
+    who = named("subject", source.names).columns[:1] or tuple(filter(None, [subject]))
     told = source.codes(name, "rows")
     if not who:
         return len(told.labels) > 1

@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.errors import DataError, closest_match_hint, format_names
+from penchant.errors import DataError, closest_match_hint, format_list, format_names
 from penchant.files.folder import Raw
 from penchant.files.table import typed
-from penchant.tables.cells import amounts, is_nothing
+from penchant.tables.cells import amount, amounts, is_nothing
 from penchant.tables.frames import Table, column_floats, column_labels, joint_labels, open_frame
 from penchant.tables.labels import NUMBER, Coded, arrow_codes, python_values
 
@@ -188,10 +188,41 @@ class SourceTable:
         cells = python_values(coded.labels)
         read = amounts(cells, name, decimal=self.decimal, units=self.units)
         if read is None:
-            return column_floats(self.frame, name, role)  # says which cell is no number
+            odd = [k for k, cell in enumerate(cells) if amount(cell, self.decimal) is None]
+            rows = np.flatnonzero(np.isin(coded.codes, odd) & self.present(name, role))
+            if len(odd) == len(cells) or not rows.size:
+                return column_floats(self.frame, name, role)  # says which cell is no number
+            said = (f"{coded.at(int(row))!r} at row {row}" for row in rows[:11])
+            raise DataError(
+                f"column {name}",
+                "must hold numbers",
+                got=format_list(said, rows.size),
+                fix="Correct these cells, or leave the rows out.",
+            )
         values: Vector = np.array(read.values)[coded.codes]
         values[coded.missing] = np.nan
         return values
+
+    def taken(self, chosen: str, option: str | None) -> Vector:
+        """Of one row per option: 1 where it was taken, 0 where not, NaN where nothing is said.
+
+        Parameters
+        ----------
+        chosen
+            A column of 0/1, or of the label of the option that was taken, in all of its rows.
+        option
+            The column of labels.
+        """
+        if option is not None and pa.types.is_string(self.table[self.check(chosen, "chosen")].type):
+            mine, known = self.codes(chosen, "columns.chosen"), self.codes(option, "columns.option")
+            keys = [code_key(label) for label in python_values(known.labels)]
+            own = [code_key(label) for label in python_values(mine.labels)]
+            if {*own} - {""} <= {*keys}:
+                place = np.array([keys.index(key) if key in keys else -1 for key in own])
+                flags: Vector = (place[mine.codes] == known.codes).astype(np.float64)
+                flags[mine.missing] = np.nan
+                return flags
+        return self.floats(chosen, "columns.chosen")
 
     def file_labels(self, name: str) -> list[str]:
         """What the name of each row's file says: its stem, or what follows a key such as "sub-"."""

@@ -102,7 +102,10 @@ def unfold_lists(source: SourceTable) -> SourceTable:
     if not lists:
         return source
     sizes = [[len(own[row] or ()) for own in lists.values()] for row in range(len(source))]
-    if named("choice", [*lists]).columns:
+    if (
+        named("choice", [*lists]).columns
+        and not named("choice", [name for name in source.names if name not in lists]).columns
+    ):
         if any(len({*row}) > 1 for row in sizes):
             return source
         return _longer(source, lists, [row[0] for row in sizes])
