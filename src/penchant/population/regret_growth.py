@@ -33,7 +33,7 @@ from penchant.output import (
 
 ORDERS = ("linear", "power", "logarithmic")
 NOT_GROWING = len(ORDERS)  # one past the curves, so that a bincount has a bin for it
-MAX_EXPONENT = 20.0  # steeper powers all look like one jump at the last decision
+MAX_GROWTH_EXPONENT = 20.0  # steeper powers all look like one jump at the last decision
 EXPONENT_GRID_STEP = 0.05  # in s (module docstring); neighbours overlap to 0.9994: misses no peak
 MAX_NEWTON_POLISH_STEPS = 30  # a backstop for bisection; quadratic convergence takes 3 to 5
 MIN_RELATIVE_RESIDUAL = 1e-10  # of the regret: smaller residuals are rounding
@@ -100,10 +100,10 @@ def _fit_straight_line(regrets: Matrix, x: Vector) -> tuple[Vector, Vector]:
 
 
 def _fit_power_law(regrets: Matrix, t: Vector) -> tuple[Vector, Vector]:
-    """Factor and exponent of each row, the exponent between 0 and MAX_EXPONENT."""
+    """Factor and exponent of each row, the exponent between 0 and MAX_GROWTH_EXPONENT."""
     logs = np.log(t / t[-1])
-    steps = np.arange(0.0, np.log(2 * MAX_EXPONENT + 1), EXPONENT_GRID_STEP)
-    grid = np.append((np.exp(steps) - 1) / 2, MAX_EXPONENT)
+    steps = np.arange(0.0, np.log(2 * MAX_GROWTH_EXPONENT + 1), EXPONENT_GRID_STEP)
+    grid = np.append((np.exp(steps) - 1) / 2, MAX_GROWTH_EXPONENT)
     powers = np.exp(np.outer(logs, grid))
     explained = (regrets @ powers) ** 2 / np.einsum("tb,tb->b", powers, powers)
     best = np.argmax(explained, axis=1)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 LKJ_ETA = 2.0  # density |R|^(eta - 1): 1 would be flat, 2 keeps draws away from singular R
 HALF_T_DF = 3.0  # brms' default: tails heavy enough that data with large spreads overrule it
 HALF_T_SCALE = 2.5  # on a log or logit scale e^2.5 = 12: weak, as people seldom differ so much
-MIN_INFORMATION = 1e-4  # relative, of a proposal: a wider one would waste draws
+MIN_RELATIVE_INFORMATION = 1e-4  # relative, of a proposal: a wider one would waste draws
 MAX_LOG_SD_DISTANCE = 100.0  # from the prior's scale: farther away exp and squares overflow
 
 
@@ -259,7 +259,7 @@ def sample_posterior(
     min_information = np.full(len(mode), 0.1)
     min_information[: len(fit.names)] = 1e-6 / np.abs(mode[: len(fit.names)]).max(initial=1.0) ** 2
     shortfall = np.maximum(min_information - np.diag(information), 0.0)
-    factor = cholesky_of_inverses((information + np.diag(shortfall))[None], MIN_INFORMATION)[0]
+    factor = cholesky_of_inverses((information + np.diag(shortfall))[None], MIN_RELATIVE_INFORMATION)[0]
     z = rng.standard_normal((n, len(mode)))
     z /= np.sqrt(rng.chisquare(PROPOSAL_DF, size=(n, 1)) / PROPOSAL_DF)
     x = mode + z @ factor.T
@@ -360,7 +360,7 @@ def _draw_by_nuts(
             "method 'nuts' must have the package nutpie; got none installed. Install "
             "penchant[bayes], or use method='importance'."
         ) from error
-    factor = cholesky_of_inverses(information[None], MIN_INFORMATION)[0]
+    factor = cholesky_of_inverses(information[None], MIN_RELATIVE_INFORMATION)[0]
     size = len(mode)
 
     def make_logp() -> Any:
