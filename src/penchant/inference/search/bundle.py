@@ -157,7 +157,7 @@ class BundleState:
             (
                 BUNDLE.proximal_increase,
                 BUNDLE.proximal_decrease,
-                BUNDLE.over_predicted,
+                BUNDLE.underestimate_ratio,
                 BUNDLE.sufficient_increase,
                 BUNDLE.value_rounding,
             ),
