@@ -143,8 +143,10 @@ def fit(
         only = (method, constraints, covariance, start, max_steps)
         if only != ("ml", None, "model", None, None):
             raise DataError(
-                "method, constraints, covariance, start and max_steps must be left out with "
-                "episodes; got one. They are for Choices."
+                "method, constraints, covariance, start and max_steps",
+                "must be left out with episodes",
+                got="one",
+                fix="They are for Choices.",
             )
         if model is None:
             raise needs_model(given)
@@ -162,20 +164,26 @@ def fit(
         )
     if engine is not None:
         raise DataError(
-            f"engine must be left out for data in memory; got {type(engine).__name__}. "
-            "It is for a scan."
+            "engine",
+            "must be left out for data in memory",
+            got=type(engine).__name__,
+            fix="It is for a scan.",
         )
     # Tables and file names are what users try first: they get a remedy of their own.
     if isinstance(data, (str, os.PathLike)) or hasattr(data, "columns"):
         also = "" if model is None else ", model"
         raise DataError(
-            f"data must be choices or episodes, not a table or a file; got {type(data).__name__}. "
-            f"Read it first: pn.fit(pn.read(data){also})."
+            "data",
+            "must be choices or episodes, not a table or a file",
+            got=type(data).__name__,
+            fix=f"Read it first: pn.fit(pn.read(data){also}).",
         )
     if model is not None:
         raise DataError(
-            f"data must be episodes where a model is given; got {type(data).__name__}. "
-            "Make them with Episode(chosen, rewards), or leave the model out."
+            "data",
+            "must be episodes where a model is given",
+            got=type(data).__name__,
+            fix="Make them with Episode(chosen, rewards), or leave the model out.",
         )
     return fit_choices(
         data,  # `fit_choices` words the error for any other type
@@ -193,14 +201,13 @@ def fit(
 def _load_scan(data: SubjectScan, model: Model | None, engine: Any) -> Any:
     """Load the episodes or offers of a scan, which a fit of one parameter set needs together."""
     if model is None:
-        raise DataError(
-            f"model must be given with a scan of {data.kind}; got none. Pass UCL(...) or "
-            "QLearning(...)."
-        )
+        raise needs_model_of_scan(data.kind)
     if engine is not None:
         raise DataError(
-            "engine must be left out for one set of parameters of a model, which is fitted in "
-            f"memory; got {type(engine).__name__}. It is for fit_each, and for choices."
+            "engine",
+            "must be left out for one set of parameters of a model, which is fitted in memory",
+            got=type(engine).__name__,
+            fix="It is for fit_each, and for choices.",
         )
     return data.load("one set of parameters of a model")
 
@@ -212,13 +219,17 @@ def prior_for_choices(prior: Prior | MapPrior | None) -> ParameterPrior | None:
         return prior.on_variables()
     if isinstance(prior, MapPrior):
         raise DataError(
-            f"{prior_argument()} must be a GaussianPrior or ScaledPrior for choices; got MapPrior. "
-            "Maps belong to models of places."
+            prior_argument(),
+            "must be a GaussianPrior or ScaledPrior for choices",
+            got="MapPrior",
+            fix="Maps belong to models of places.",
         )
     if isinstance(prior, DensityPrior):
         raise DataError(
-            f"{prior_argument()} must be a GaussianPrior or ScaledPrior for choices; got "
-            "NaturalPrior. Natural parameters belong to models of episodes."
+            prior_argument(),
+            "must be a GaussianPrior or ScaledPrior for choices",
+            got="NaturalPrior",
+            fix="Natural parameters belong to models of episodes.",
         )
     return prior
 
@@ -250,10 +261,7 @@ def fit_model(
     check_prior(model, parameter_prior)
     profiles = Profiles(model, (tuple(episodes),), parameter_prior)
     if not profiles.n_decisions[0]:
-        raise DataError(
-            "episodes must hold at least one decision that is scored; got none. Check "
-            f"{argument('is_choice')} and {argument('scored')}."
-        )
+        raise no_scored_decision()
     (estimate,) = fit_profiles(profiles, [subject])
     if strict:
         raise_if_wrong(estimate)
@@ -264,10 +272,7 @@ def _fit_with_map(
     episodes: tuple[Any, ...], model: Model, prior: MapPrior, strict: bool, subject: Label
 ) -> Estimate:
     if not any(len(episode.scored_options) for episode in episodes):
-        raise DataError(
-            "episodes must hold at least one decision that is scored; got none. Check "
-            f"{argument('is_choice')} and {argument('scored')}."
-        )
+        raise no_scored_decision()
     estimate, fits = fit_map_by_evidence(episodes, model, prior, subject)
     assert isinstance(estimate.source, ModelSource)
     # Maps of all widths are kept, because the belief map averages over them by their evidence.
@@ -275,6 +280,26 @@ def _fit_with_map(
     if strict:
         raise_if_wrong(estimate)
     return estimate
+
+
+def no_scored_decision() -> DataError:
+    """Build the error of data without a decision to learn from."""
+    return DataError(
+        "episodes",
+        "must hold at least one decision that is scored",
+        got="none",
+        fix=f"Check {argument('is_choice')} and {argument('scored')}.",
+    )
+
+
+def needs_model_of_scan(kind: str) -> DataError:
+    """Build the error of a scan of play or offers without a model."""
+    return DataError(
+        "model",
+        f"must be given with a scan of {kind}",
+        got="none",
+        fix="Pass UCL(...) or QLearning(...).",
+    )
 
 
 def check_prior(model: Model, prior: Prior | MapPrior | None) -> None:

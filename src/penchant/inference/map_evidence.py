@@ -88,8 +88,10 @@ def check_map(model: Any) -> None:
     """Raise an error unless the model has a map."""
     if Declared(model).prior_map is None:
         raise DataError(
-            "model must have a prior_map where parameter_prior is a MapPrior; got none. Use "
-            "UCL(..., prior_map=MapBasis.smooth(locations))."
+            "model",
+            "must have a prior_map where parameter_prior is a MapPrior",
+            got="none",
+            fix="Use UCL(..., prior_map=MapBasis.smooth(locations)).",
         )
 
 

@@ -118,8 +118,10 @@ class ModelSource(EstimateSource):
         """Profile problem of these episodes."""
         if self.data is None:
             raise DataError(
-                "episodes must be at hand for profile intervals and predictions of the data; got "
-                "none, as they are not stored with an estimate. Fit again."
+                "episodes",
+                "must be at hand for profile intervals and predictions of the data",
+                got="none, as they are not stored with an estimate",
+                fix="Fit again.",
             )
         return Profiles(self.model, (self.data,), self.prior)
 
@@ -204,13 +206,20 @@ class ModelSource(EstimateSource):
         model: Any = self.model
         if Declared(model).prior_map is None:
             raise DataError(
-                "belief_map must be asked of a model with a prior_map; got one without. Fit "
-                "UCL(..., prior_map=MapBasis.smooth(locations)) with parameter_prior=MapPrior()."
+                "belief_map",
+                "must be asked of a model with a prior_map",
+                got="one without",
+                fix=(
+                    "Fit UCL(..., prior_map=MapBasis.smooth(locations)) with "
+                    "parameter_prior=MapPrior()."
+                ),
             )
         if not np.isfinite(found.theta).all():
             raise DataError(
-                f"belief_map must have a finite estimate; got one that is {found.status}. Fit with "
-                "parameter_prior=MapPrior()."
+                "belief_map",
+                "must have a finite estimate",
+                got=f"one that is {found.status}",
+                fix="Fit with parameter_prior=MapPrior().",
             )
         fits = self.maps or (MapFit.of(model, found.theta, found.covariance),)
         told = found.status, found.message, found.n_decisions
@@ -287,8 +296,10 @@ class ModelSource(EstimateSource):
             cluster = [e.subject for e in self.profiles().episodes for _ in range(e.n_decisions)]
             if None in cluster:
                 raise DataError(
-                    "cluster must be given where episodes have no subject; got None. "
-                    "Pass one label per decision."
+                    "cluster",
+                    "must be given where episodes have no subject",
+                    got="None",
+                    fix="Pass one label per decision.",
                 )
         sums = sum_by_cluster(scores, cluster)
         return sandwich(found.inverse_information, sums.T @ sums)
@@ -298,8 +309,10 @@ class ModelSource(EstimateSource):
         episodes, errors = self.profiles().episodes, np.sqrt(np.diag(found.inverse_information))
         if not (np.isfinite(found.theta).all() and np.isfinite(errors).all()):
             raise DataError(
-                f"{what} must have a finite estimate with standard errors; got status "
-                f"{found.status!r}. Use a parameter_prior."
+                what,
+                "must have a finite estimate with standard errors",
+                got=f"status {found.status!r}",
+                fix="Use a parameter_prior.",
             )
         room = np.array(
             [np.inf] * self.n_weights
@@ -323,15 +336,21 @@ class ModelSource(EstimateSource):
         one = isinstance(asked, Mapping) and len(asked) == 1
         if not one or next(iter(asked)) not in known:
             raise DataError(
-                "hypothesis must name one parameter of the model and its value, such as "
-                f"{{{next(iter(known))!r}: 1.0}}; got {hypothesis!r}. Its names are "
-                f"{', '.join(dict.fromkeys(n.name for n in every))}."
+                "hypothesis",
+                (
+                    "must name one parameter of the model and its value, such as "
+                    f"{{{next(iter(known))!r}: 1.0}}"
+                ),
+                got=repr(hypothesis),
+                fix=f"Its names are {', '.join(dict.fromkeys(n.name for n in every))}.",
             )
         if self.prior is not None or found.status in ("separated", "not identified"):
             why = "a prior" if self.prior is not None else f"status {found.status!r}"
             raise DataError(
-                f"likelihood_ratio_test() must have a maximum of the likelihood; got {why}. "
-                "Fit without a prior, to more decisions."
+                "likelihood_ratio_test()",
+                "must have a maximum of the likelihood",
+                got=why,
+                fix="Fit without a prior, to more decisions.",
             )
         ((name, value),) = asked.items()
         natural = known[name]
@@ -339,7 +358,10 @@ class ModelSource(EstimateSource):
         strict = natural.is_reciprocal or natural.is_share
         if not (low < value < high if strict else low <= value <= high):
             raise DataError(
-                f"hypothesis must lie in {low:g}..{high:g} for {name}; got {value:g}. Correct it."
+                "hypothesis",
+                f"must lie in {low:g}..{high:g} for {name}",
+                got=f"{value:g}",
+                fix="Correct it.",
             )
         centre = natural.value(*self._weights_and_psi(found))
         path = np.linspace(centre if np.isfinite(centre) else value, value, N_PATH_POINTS)[1:]
@@ -360,7 +382,9 @@ class ModelSource(EstimateSource):
     def predict(self, found: EstimateFields, data: Any, available: Any, average: bool) -> Any:
         """Choice probabilities of every decision scored: (n_decisions, n_options)."""
         if available is not None:
-            raise DataError("available must be left out for a model; got one. Episodes have it.")
+            raise DataError(
+                "available", "must be left out for a model", got="one", fix="Episodes have it."
+            )
         work: Any = predict.OptionPredictor(self.model, *self._working(found))
         if average and isinstance(self.prior, PopulationPrior):
             work = predict.PosteriorAveragePredictor(self.model, self.posterior_sample)
@@ -394,8 +418,10 @@ class ModelSource(EstimateSource):
         n = sum(e.n_decisions for e in episodes)
         if n != found.n_decisions:
             raise DataError(
-                f"episodes must be those of the fit ({found.n_decisions} decisions); "
-                f"got {n}. Attach the data that the estimate was made from."
+                "episodes",
+                f"must be those of the fit ({found.n_decisions} decisions)",
+                got=n,
+                fix="Attach the data that the estimate was made from.",
             )
         return dataclasses.replace(self, data=episodes)
 
@@ -408,8 +434,10 @@ def model_source(estimate: Estimate) -> ModelSource:
     """Source of the estimate of a model, or an error."""
     if not isinstance(estimate.source, ModelSource):
         raise DataError(
-            f"estimate must be of a model, with the model at hand; got {estimate!r}. "
-            "Fit it with fit(episodes, model)."
+            "estimate",
+            "must be of a model, with the model at hand",
+            got=repr(estimate),
+            fix="Fit it with fit(episodes, model).",
         )
     return estimate.source
 

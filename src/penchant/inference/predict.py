@@ -285,8 +285,10 @@ def _log_probabilities(
 ) -> Matrix:
     if not (np.isfinite(theta).all() and np.isfinite(psi).all()):
         raise DataError(
-            "predict must have a finite estimate; got one that is not. Fit with "
-            f"{weak_prior_argument()} to predict."
+            "predict",
+            "must have a finite estimate",
+            got="one that is not",
+            fix=f"Fit with {weak_prior_argument()} to predict.",
         )
     return _ScoredDecisions.of(model, episodes, psi).log_probabilities(theta)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import prior_advice, prior_argument, profile_interval_advice
+from penchant.errors import argument, prior_advice, profile_interval_advice
 from penchant.inference.identifiability import (
     divergence_message,
     few_decisions_note,
@@ -420,7 +420,9 @@ def with_advice(message: str, model: Any, diagnostics: Diagnostics) -> str:
     own = "".join(f"{known[name]} " for name in alone if name is not None and name in known)
     return re.sub(
         rf"Drop a variable(, [^,]*)??, {re.escape(prior_advice())}",
-        f"{own}Else use {prior_argument()}" if own else f"Use {prior_argument()}",
+        f"{own}Else use {argument('a parameter_prior')}"
+        if own
+        else f"Use {argument('a parameter_prior')}",
         message,
     )
 
