@@ -14,14 +14,15 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import Chunks, SubjectScan
 from penchant.errors import DataError, argument, prior_argument
+from penchant.inference.estimates import estimates_at
+from penchant.inference.existence import lacks_finite_maximum
 from penchant.inference.map_evidence import fit_map_by_evidence
 from penchant.inference.model_estimate import ModelSource
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.grid import Grid
+from penchant.inference.search.grid import Grids
 from penchant.inference.search.multistart import best_optima, grid_search
 from penchant.inference.search.newton import newton_batch
 from penchant.inference.search.optima import Optima
-from penchant.inference.status import estimate_at, estimates_at, lacks_finite_maximum
 from penchant.models.model import Model
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import DensityPrior, PopulationPrior, Prior
@@ -322,7 +323,9 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Label]) -> list[Estimate
         return found
     highest = (grids.values.max(axis=1) + profiles.log_copies).tolist()
     return [
-        _at_least_best_cell(profiles.for_subject(k), grids[k], estimate, int(optima.n_steps[k]))
+        _at_least_best_cell(
+            profiles.for_subject(k), grids.take(np.array([k])), estimate, int(optima.n_steps[k])
+        )
         if estimate.log_likelihood < highest[k] - MAX_GRID_DEFICIT
         else estimate
         for k, estimate in enumerate(found)
@@ -330,7 +333,7 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Label]) -> list[Estimate
 
 
 def _at_least_best_cell(
-    profiles: Profiles, grid: Grid, estimate: Estimate, n_steps: int
+    profiles: Profiles, grids: Grids, estimate: Estimate, n_steps: int
 ) -> Estimate:
     """Estimate at the best cell of the grid, if that is higher than the one given.
 
@@ -339,10 +342,10 @@ def _at_least_best_cell(
     At a limit of the model options may be alike but for rounding: weights that grow without end
     take that for a difference, and Newton steps for an ascent.
     """
-    psi = grid.psi[[int(grid.values.argmax())]]
+    psi = grids.psi[grids.values.argmax(axis=1)]
     whose = np.zeros(1, dtype=np.int64)
     # No step is taken from the cell: the gradients that misled the search are the same here.
     newton = newton_batch(profiles, whose, psi, max_steps=0, finish=False)
     newton.n_steps[:] = n_steps
-    other = estimate_at(profiles, grid, newton.optima()[0], estimate.subject)
+    (other,) = estimates_at(profiles, grids, newton.optima(), [estimate.subject])
     return other if other.log_likelihood > estimate.log_likelihood else estimate

@@ -17,6 +17,7 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
+from penchant.inference.estimates import estimate_without_data
 from penchant.inference.fit import (
     History,
     check_prior,
@@ -26,7 +27,6 @@ from penchant.inference.fit import (
     prior_for_choices,
 )
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.status import estimate_without_data
 from penchant.models.model import Declared, Model
 from penchant.models.priors import Prior
 from penchant.models.record import as_described, as_episodes, data_of, needs_model, refuse_word

@@ -37,12 +37,13 @@ from penchant.errors import (
     closest_match_hint,
     linearisation_advice,
 )
+from penchant.inference.estimates import estimates_at
+from penchant.inference.existence import lacks_finite_maximum
 from penchant.inference.fit import fit_model, no_scored_decision
 from penchant.inference.profile.evaluations import best_weights
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.multistart import best_optima, grid_search, newton_from
-from penchant.inference.search.optima import Optimum
-from penchant.inference.status import estimate_at, lacks_finite_maximum
+from penchant.inference.search.optima import Optima
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
 from penchant.models.parameters import Shape
 from penchant.models.record import as_episodes, refuse_no_model
@@ -507,20 +508,20 @@ def relinearize(
     lost = lacks_finite_maximum(profiles, best)
     # Without finite weights there is nothing to linearise about: the exact search decides.
     if lost[0]:
-        return estimate_at(profiles, grids[0], best_optima(profiles, grids, lost)[0])
+        return estimates_at(profiles, grids, best_optima(profiles, grids, lost), [None])[0]
     reached = _relinearize_until_no_gain(profiles, psi, max_steps)
-    optimum = best_optima(profiles, grids, lost, reached.alone())[0]
-    estimate = estimate_at(profiles, grids[0], optimum)
-    if optimum.point.value <= reached.point.value + MIN_DEFICIT:
+    optimum = best_optima(profiles, grids, lost, reached.take([0]))
+    (estimate,) = estimates_at(profiles, grids, optimum, [None])
+    if optimum.points.value[0] <= reached.points.value[0] + MIN_DEFICIT:
         return estimate
     note = (
         f"Re-linearisation from this nominal point ended at a lower peak, with log-likelihood "
-        f"{reached.point.log_likelihood:.4f}; the grid of the exact fit found this one."
+        f"{reached.points.log_likelihood[0]:.4f}; the grid of the exact fit found this one."
     )
     return replace(estimate, notes=(*estimate.notes, note))
 
 
-def _relinearize_until_no_gain(profiles: Profiles, psi: Vector, max_steps: int) -> Optimum:
+def _relinearize_until_no_gain(profiles: Profiles, psi: Vector, max_steps: int) -> Optima:
     low, high = profiles.bounds[:, 0], profiles.bounds[:, 1]
     u = np.clip(profiles.to_unconstrained(psi[None])[0], low, high)
     value, theta = _exact_value_and_weights(profiles, u)

@@ -9,11 +9,11 @@ import numpy as np
 
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
+from penchant.inference.estimates import estimate_without_data
 from penchant.inference.fit import History, fit_model
 from penchant.inference.map_evidence import check_map
 from penchant.inference.precompilation import compile_fits
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.status import estimate_without_data
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import (

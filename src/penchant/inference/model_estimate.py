@@ -7,7 +7,7 @@ Wald intervals by the delta method, profile intervals by `intervals`, calibrated
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -26,7 +26,7 @@ from penchant.inference.profile.evaluations import LinearConstraint
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid, full_grids
 from penchant.inference.search.multistart import newton_from, separated_interval
-from penchant.inference.search.optima import Optimum, parameters_undefined_at_limits, psi_at_limits
+from penchant.inference.search.optima import Optima, parameters_undefined_at_limits, psi_at_limits
 from penchant.models import record
 from penchant.models.model import Declared, Model, model_words, natural_parameters
 from penchant.models.parameters import Parameter, bound_table
@@ -68,7 +68,7 @@ class ModelSource(EstimateSource):
     data
         The episodes; not pickled.
     grid
-        The grid of the search, or what computes it; see `profile`.
+        The grid of the search, if there was one; see `profile`.
     optimum
         The maximum of the profile, with its curvature.
     maps
@@ -77,8 +77,8 @@ class ModelSource(EstimateSource):
 
     model: Model
     data: tuple[Any, ...] | None
-    grid: Grid | Callable[[], Grid]
-    optimum: Optimum
+    grid: Grid | None
+    optimum: Optima
     prior: Prior | None = None
     maps: tuple[MapFit, ...] = ()
 
@@ -102,9 +102,9 @@ class ModelSource(EstimateSource):
     @property
     def searched(self) -> Grid:
         """Grid of psi from which the search started, exact where the maximum may lie."""
-        if not isinstance(self.grid, Grid):
-            object.__setattr__(self, "grid", self.grid())
-        assert isinstance(self.grid, Grid)
+        if self.grid is None:
+            object.__setattr__(self, "grid", full_grids(self.profiles())[0])
+        assert self.grid is not None
         return self.grid
 
     @cached_property
@@ -365,7 +365,7 @@ class ModelSource(EstimateSource):
             )
         centre = natural.value(*self._weights_and_psi(found))
         path = np.linspace(centre if np.isfinite(centre) else value, value, N_PATH_POINTS)[1:]
-        start = self.optimum.point.psi
+        start = self.optimum.points.psi[0]
         profiles = self.profiles()
         held = profile_along(profiles, natural, path, start)[-1]
         copies = float(profiles.log_copies[0])
@@ -377,7 +377,7 @@ class ModelSource(EstimateSource):
         weights, psi = self._weights_and_psi(found)
         if not np.isfinite(weights).all():
             return psi
-        return np.where(np.isnan(psi), self.optimum.point.psi, psi)
+        return np.where(np.isnan(psi), self.optimum.points.psi[0], psi)
 
     def predict(self, found: EstimateFields, data: Any, available: Any, average: bool) -> Any:
         """Choice probabilities of every decision scored: (n_decisions, n_options)."""
@@ -456,8 +456,8 @@ def profile_along(
         else:
             asked = LinearConstraint.of(natural, np.array([value]), profiles.n_weights)
         optimum = newton_from(profiles, start, fixed=fixed, constraint=asked)
-        psi = optimum.point.psi
-        found.append(optimum.point.value)
+        psi = optimum.points.psi[0]
+        found.append(float(optimum.points.value[0]))
     return found
 
 
@@ -543,7 +543,7 @@ def _search_supremum_intervals(found: Sequence[Estimate], natural: Parameter) ->
     positions = separated_interval(
         profiles,
         [_source(e).searched for e in found],
-        np.array([_source(e).optimum.point.psi for e in found]),
+        np.array([_source(e).optimum.points.psi[0] for e in found]),
         np.array([e.log_likelihood for e in found]) - profiles.log_copies,
         natural.index,
     )
@@ -557,7 +557,7 @@ class _ProfiledEstimates:
     which: list[int]
     profiles: Profiles
     grids: list[Grid]
-    optima: list[Optimum]
+    optima: Optima
     rising: Matrix
 
     @classmethod
@@ -570,7 +570,7 @@ class _ProfiledEstimates:
             which,
             _profiles_of(mine),
             [_source(e).searched for e in mine],
-            [_source(e).optimum for e in mine],
+            Optima.joined([_source(e).optimum for e in mine]),
             np.stack([_directions_of_rise(e) for e in mine]),
         )
 

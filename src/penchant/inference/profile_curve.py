@@ -80,7 +80,7 @@ def profile_curve(
     low, high = (float(end) for end in estimate.interval(level, "profile", name)[0])
     values = _curve_values(estimate, natural, centre, (low, high), n_points)
     upward, downward = values[values >= centre], values[values < centre][::-1]
-    start = source.optimum.point.psi
+    start = source.optimum.points.psi[0]
     below = profile_along(source.profiles(), natural, downward, start)[::-1]
     above = profile_along(source.profiles(), natural, upward, start)
     return ProfileCurve(name, values, np.array(below + above), centre, low, high)

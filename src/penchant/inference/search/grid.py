@@ -8,7 +8,7 @@ best or local maxima. The grid begins at both ends of the range: no start value 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -76,12 +76,6 @@ class Grids:
         return Grids(self.psi, *mine, self.dimensions, self.solved[which])
 
     @classmethod
-    def single(cls, grid: Grid) -> Grids:
-        """Batch of one grid."""
-        values = grid.values[None], grid.theta[None]
-        return cls(grid.psi, *values, grid.dimensions, grid.solved[None])
-
-    @classmethod
     def joined(cls, grids: Sequence[Grid]) -> Grids:
         """Stack the grids of several subjects."""
         values, theta, solved = (
@@ -89,26 +83,6 @@ class Grids:
             for name in ("values", "theta", "solved")
         )
         return cls(grids[0].psi, values, theta, grids[0].dimensions, solved)
-
-
-# A grid far below its optimum is rarely needed: an item may be a function that computes it.
-GridSource = Grids | Sequence[Grid | Callable[[], Grid]]
-
-
-def evaluated_grids(grids: GridSource) -> tuple[Grids | None, IntVector]:
-    """Stack the grids that are computed, or None if there are none; and their subjects."""
-    if isinstance(grids, Grids):
-        return grids, np.arange(len(grids))
-    known = {k: grid for k, grid in enumerate(grids) if isinstance(grid, Grid)}
-    return Grids.joined(list(known.values())) if known else None, np.array(list(known), dtype=int)
-
-
-def grids_for(grids: GridSource, which: IntVector) -> Grids:
-    """Grids of some subjects, computed where they are not yet."""
-    if isinstance(grids, Grids):
-        return grids.take(which)
-    some = [grids[k] for k in which.tolist()]
-    return Grids.joined([grid() if callable(grid) else grid for grid in some])
 
 
 def grid_points(model: Model) -> tuple[Matrix, tuple[int, ...]]:

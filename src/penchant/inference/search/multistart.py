@@ -35,7 +35,7 @@ from penchant.inference.search.grid import (
 )
 from penchant.inference.search.newton import BatchNewton, WarmStart, newton_batch
 from penchant.inference.search.nonsmooth import polish_nonsmooth_maxima
-from penchant.inference.search.optima import Optima, Optimum, move_to_limits, values_near_optima
+from penchant.inference.search.optima import Optima, move_to_limits, values_near_optima
 from penchant.inference.small_rates import rate_parameters
 from penchant.models.model import Declared
 
@@ -241,12 +241,12 @@ def newton_from(
     max_steps: int = 40,
     fixed: BoolVector | None = None,
     constraint: LinearConstraint | None = None,
-) -> Optimum:
+) -> Optima:
     """Maximize one profile from psi: see `newton_batch`."""
     subjects = np.zeros(1, dtype=np.int64)
     held = None if fixed is None else fixed[None]
     newton = newton_batch(profiles, subjects, psi[None], None, max_steps, held, constraint)
-    return newton.optima()[0]
+    return newton.optima()
 
 
 def best_optima(
