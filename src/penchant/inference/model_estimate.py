@@ -6,9 +6,8 @@ Wald intervals by the delta method, profile intervals by `intervals`, calibrated
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -21,7 +20,7 @@ from penchant.errors import DataError
 from penchant.inference import predict
 from penchant.inference.calibrated import calibrated_intervals
 from penchant.inference.intervals import natural_values_at, profile_intervals, profile_positions
-from penchant.inference.predict import PosteriorSample, draw_posterior_sample
+from penchant.inference.predict import PosteriorSample, Predictor, draw_posterior_sample
 from penchant.inference.profile.evaluations import LinearConstraint
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid, full_grids
@@ -385,11 +384,13 @@ class ModelSource(EstimateSource):
             raise DataError(
                 "available", "must be left out for a model", got="one", fix="Episodes have it."
             )
-        work: Any = predict.OptionPredictor(self.model, *self._working(found))
+        work = Predictor(predict.probabilities, self.model, self._working(found))
         if average and isinstance(self.prior, PopulationPrior):
-            work = predict.PosteriorAveragePredictor(self.model, self.posterior_sample)
+            sample = (self.posterior_sample,)
+            work = replace(work, function=predict.probabilities_over_posterior, others=sample)
         elif average:
-            work = predict.ProfileAveragePredictor(self.model, self.profile, self.optimum)
+            known = self.profile, self.optimum
+            work = replace(work, function=predict.probabilities_over_profile, others=known)
         if isinstance(data, SubjectScan):
             return data.map_subjects(work, "Predicting")
         return work(self.profiles().episodes if data is None else data)
@@ -403,11 +404,10 @@ class ModelSource(EstimateSource):
 
     def log_likelihoods(self, found: EstimateFields, data: Any) -> Any:
         """Log-probability of each decision scored."""
+        work = Predictor(predict.decision_log_likelihoods, self.model, self._working(found))
         if isinstance(data, SubjectScan):
-            work = predict.ChosenOptionPredictor(self.model, *self._working(found))
             return data.map_subjects(work, "Predicting")
-        episodes = self.profiles().episodes if data is None else record.as_episodes(data)
-        return predict.decision_log_likelihoods(self.model, episodes, *self._working(found))
+        return work(self.profiles().episodes if data is None else data)
 
     def _working(self, found: EstimateFields) -> tuple[Vector, Vector]:
         return self._weights_and_psi(found)[0], self.working_psi(found)
@@ -423,11 +423,11 @@ class ModelSource(EstimateSource):
                 got=n,
                 fix="Attach the data that the estimate was made from.",
             )
-        return dataclasses.replace(self, data=episodes)
+        return replace(self, data=episodes)
 
     def stored(self) -> ModelSource:
         """Source without the episodes."""
-        return dataclasses.replace(self, data=None, grid=self.profile)
+        return replace(self, data=None, grid=self.profile)
 
 
 def model_source(estimate: Estimate) -> ModelSource:

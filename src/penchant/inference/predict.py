@@ -15,7 +15,7 @@ itself. All draws are quasi-random, and always the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -336,54 +336,24 @@ def decision_log_likelihoods(
 
 
 @dataclass(frozen=True)
-class OptionPredictor:
-    """Predict the decisions of some subjects of a scan; picklable."""
+class Predictor:
+    """Predict the decisions of some subjects of a scan; picklable.
 
+    Attributes
+    ----------
+    function
+        Of a model, its episodes and what else it takes: `probabilities`, for one.
+    model, others
+        What is given to it beside the episodes.
+    """
+
+    function: Callable[..., Matrix]
     model: Model
-    theta: Vector
-    psi: Vector
+    others: tuple[Any, ...]
 
     def __call__(self, data: Any) -> Matrix:
-        """Probability of every option at every decision scored."""
-        return probabilities(self.model, as_episodes(data), self.theta, self.psi)
-
-
-@dataclass(frozen=True)
-class ChosenOptionPredictor:
-    """Predict the log-probability of what was chosen alone."""
-
-    model: Model
-    theta: Vector
-    psi: Vector
-
-    def __call__(self, data: Any) -> Vector:
-        """Log-probability of what was chosen."""
-        return decision_log_likelihoods(self.model, as_episodes(data), self.theta, self.psi)
-
-
-@dataclass(frozen=True)
-class ProfileAveragePredictor:
-    """Predict with probabilities averaged over psi."""
-
-    model: Model
-    grid: Grid
-    optimum: Optima
-
-    def __call__(self, data: Any) -> Matrix:
-        """Probability of every option at every decision scored."""
-        return probabilities_over_profile(self.model, as_episodes(data), self.grid, self.optimum)
-
-
-@dataclass(frozen=True)
-class PosteriorAveragePredictor:
-    """Predict with probabilities averaged over the posterior under a population."""
-
-    model: Model
-    sample: PosteriorSample
-
-    def __call__(self, data: Any) -> Matrix:
-        """Probability of every option at every decision scored."""
-        return probabilities_over_posterior(self.model, as_episodes(data), self.sample)
+        """Predictions of every decision scored."""
+        return self.function(self.model, as_episodes(data), *self.others)
 
 
 def probabilities_over_posterior(

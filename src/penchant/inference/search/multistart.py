@@ -502,9 +502,9 @@ class _Starts:
 
     def near(self, subjects: IntVector, u: Matrix, steps: float, which: BoolVector) -> BoolVector:
         """Whether one of the selected optima lies within `steps` of u, along every parameter."""
-        found = np.empty(len(u), dtype=bool)
-        compiled.near_optima(self.optima, which, subjects, u[:, None], steps, self.steps, found)
-        return found
+        away = np.abs(self.optima[subjects] - u[:, None])
+        near: BoolVector = np.all(away <= steps * self.steps, axis=2)
+        return np.asarray((near & which[subjects]).any(axis=1))
 
 
 def _evaluate_plateau_centres(
