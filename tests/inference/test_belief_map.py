@@ -180,7 +180,7 @@ def test_a_map_is_asked_only_of_a_model_that_has_one():
     with pytest.raises(DataError, match=re.escape("belief_map must be asked of a model with a")):
         pn.fit(episode, model(prior_map=None)).belief_map()
     with pytest.raises(
-        DataError, match=re.escape("got MapPrior. Maps belong to models of places.")
+        DataError, match=re.escape("got MapPrior.\nMaps belong to models of places.")
     ):
         sets = pn.Choices.from_arrays(np.ones((3, 2, 1)) * [[0.0], [1.0]], [0, 1, 1])
         pn.fit(sets, parameter_prior=pn.MapPrior())

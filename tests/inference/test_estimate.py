@@ -309,6 +309,6 @@ def test_the_profile_is_there_to_look_at(two_shapes):
     assert grid.values.shape == (33 * 19,)
     assert grid.dimensions == (33, 19)
     assert grid.values.max() <= two_shapes.log_likelihood
-    assert two_shapes.source.optimum.point.value == pytest.approx(
+    assert two_shapes.source.optimum.points.value[0] == pytest.approx(
         two_shapes.log_likelihood, rel=1e-12
     )

@@ -45,7 +45,7 @@ def test_predictions_are_those_of_the_dense_formulas():
 
 def test_the_average_is_weighted_by_the_profile():
     estimate = pn.fit(EPISODE, played.ucl())
-    values = np.append(estimate.profile.values, estimate.source.optimum.point.value)
+    values = np.append(estimate.profile.values, estimate.source.optimum.points.value)
     psi = np.vstack([estimate.profile.psi, estimate.psi])
     theta = np.vstack([estimate.profile.theta, estimate.weights])
     weights = special.softmax(values)
@@ -75,7 +75,7 @@ def test_only_decisions_scored_are_predicted():
 
 def test_separated_data_predict_with_a_prior_only():
     episode = pn.Episode([2] * 20, np.random.default_rng(5).normal(3, 1, 20))
-    with pytest.raises(pn.errors.DataError, match=r"finite estimate.*ScaledPrior"):
+    with pytest.raises(pn.errors.DataError, match=r"finite estimate(?s:.*)ScaledPrior"):
         pn.fit(episode, played.ucl()).predict()
     p = pn.fit(episode, played.ucl(), parameter_prior=pn.ScaledPrior()).predict(average=True)
     assert (p[1:, 2] > 1 / 7).all()

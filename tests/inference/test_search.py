@@ -13,12 +13,12 @@ def test_the_peak_is_stationary_and_no_lower_than_the_grid():
     for model in (played.ucl(), played.ucl(length_scale=None)):
         problem = Problem(model, (played.ucl_episode(seed=2),))
         grids = grid_search(problem.profiles)[0]
-        peak = best_optima(problem.profiles, grids, np.zeros(1, dtype=bool))[0]
+        peak = best_optima(problem.profiles, grids, np.zeros(1, dtype=bool))
         assert peak.converged
         assert not peak.at_bound.any()
-        assert peak.point.value >= grids.values.max()
+        assert peak.points.value[0] >= grids.values.max()
         # a Newton step from there is below 1e-6 of a unconstrained unit
-        assert np.abs(np.linalg.solve(peak.curvature, peak.point.gradient)).max() < 1e-6
+        assert np.abs(np.linalg.solve(peak.curvature[0], peak.points.gradient[0])).max() < 1e-6
 
 
 def test_curvature_equals_second_differences_of_the_profile():
@@ -27,7 +27,7 @@ def test_curvature_equals_second_differences_of_the_profile():
     h = 0.02
 
     def value(*shift):
-        return problem.values(problem.from_unconstrained(peak.u + np.array(shift))[None])[0][0]
+        return problem.values(problem.from_unconstrained(peak.u[0] + np.array(shift))[None])[0][0]
 
     middle = value(0, 0)
     first = (value(h, 0) - 2 * middle + value(-h, 0)) / h**2
@@ -35,12 +35,12 @@ def test_curvature_equals_second_differences_of_the_profile():
     mixed = (value(h, h) - value(h, -h) - value(-h, h) + value(-h, -h)) / (4 * h**2)
     expected = -np.array([[first, mixed], [mixed, second]])
     # truncation h^2 = 4e-4 of fourth derivatives
-    np.testing.assert_allclose(peak.curvature, expected, rtol=5e-3, atol=5e-3)
+    np.testing.assert_allclose(peak.curvature[0], expected, rtol=5e-3, atol=5e-3)
 
 
 def test_climbing_from_anywhere_near_ends_in_the_same_place():
     problem = Problem(played.ucl(), (played.ucl_episode(seed=1),))
-    peaks = [newton_from(problem.profiles, np.array([d])).u[0] for d in (0.004, 0.02, 0.05, 0.3)]
+    peaks = [newton_from(problem.profiles, np.array([d])).u[0, 0] for d in (0.004, 0.02, 0.05, 0.3)]
     np.testing.assert_allclose(peaks, peaks[0], atol=1e-6)
 
 
@@ -50,14 +50,14 @@ def test_a_climb_stays_inside_the_range_and_says_that_it_ends_there():
     peak = newton_from(problem.profiles, np.array([2e-4]))
     assert peak.at_bound.all()
     assert peak.converged
-    assert peak.point.psi[0] == 1e-3
+    assert peak.points.psi[0, 0] == 1e-3
 
 
 def test_a_shape_parameter_held_stays():
     problem = Problem(played.ucl(length_scale=None), (played.ucl_episode(seed=1),))
     peak = newton_from(problem.profiles, np.array([0.4, 0.9]), fixed=np.array([True, False]))
-    assert peak.point.psi[0] == pytest.approx(0.4, rel=1e-14)
-    assert peak.point.psi[1] != pytest.approx(0.9, rel=1e-3)
+    assert peak.points.psi[0, 0] == pytest.approx(0.4, rel=1e-14)
+    assert peak.points.psi[0, 1] != pytest.approx(0.9, rel=1e-3)
 
 
 class TwoPeaks:
@@ -123,7 +123,7 @@ def test_a_peak_inside_the_range_is_not_lost_to_a_lower_one_at_its_end():
     better = newton_from(Problem(model, (episode,)).profiles, np.array([5.8, 0.39]))
     assert better.converged
     assert not better.at_bound.any()
-    assert estimate.log_likelihood >= better.point.value - 1e-9
+    assert estimate.log_likelihood >= better.points.value[0] - 1e-9
     assert not estimate.source.optimum.at_bound.any()
     low, _ = estimate.interval(kind="profile")[0]
     assert low < estimate.parameters[0].estimate / np.exp(1.96)  # of so much noise

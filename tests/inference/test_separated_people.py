@@ -222,9 +222,9 @@ def test_weights_that_are_huge_live_on_no_rounding():
     some = [people[17], people[51], people[3]]
     for person, estimate in zip(some, pn.fit_each(some, model, threads=1), strict=True):
         assert estimate.log_likelihood >= estimate.source.searched.values.max() - 1e-6
-        peak = estimate.source.optimum.point
-        exact = exact_log_likelihood(person, peak.theta, peak.psi)
-        assert peak.value == pytest.approx(exact, abs=1e-6)
+        peak = estimate.source.optimum.points
+        exact = exact_log_likelihood(person, peak.theta[0], peak.psi[0])
+        assert peak.value[0] == pytest.approx(exact, abs=1e-6)
 
 
 def test_weights_that_newton_holds_at_zero_are_let_go_without_solving_each_place(monkeypatch):

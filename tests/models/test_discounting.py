@@ -133,7 +133,7 @@ def test_a_fit_finds_the_interval_however_narrow(model):
         estimate = pn.fit(decisions, model)
         assert estimate.status == "separated"
         assert np.isnan(estimate.psi[0])
-        assert low <= estimate.source.optimum.point.psi[0] <= high
+        assert low <= estimate.source.optimum.points.psi[0, 0] <= high
         assert estimate.interval()[1].tolist() == [low, high]
 
 

@@ -106,7 +106,7 @@ def test_a_consistent_person_is_separated_with_the_rate_between_indifference_poi
     estimate = pn.fit(decisions, HYPERBOLIC)
     assert estimate.status == "separated"
     assert np.isnan(estimate.psi[0])
-    assert low <= estimate.source.optimum.point.psi[0] <= high
+    assert low <= estimate.source.optimum.points.psi[0, 0] <= high
     assert estimate.interval()[1].tolist() == [low, high]
     assert np.isinf(estimate.weights[0])
     assert np.isnan(estimate.standard_errors).all()
@@ -138,7 +138,7 @@ def test_an_interval_narrower_than_the_grid_is_not_missed(seed):
     low, high = HYPERBOLIC.consistent_rates(decisions)
     estimate = pn.fit(decisions, HYPERBOLIC)
     assert estimate.status == "separated"
-    assert low <= estimate.source.optimum.point.psi[0] <= high
+    assert low <= estimate.source.optimum.points.psi[0, 0] <= high
 
 
 @pytest.mark.parametrize("seed", [4, 57, 88])

@@ -107,7 +107,7 @@ def test_a_score_gives_the_regression_and_correlations_that_scipy_gives(estimate
 def test_whole_numbers_that_repeat_are_asked(estimates):
     codes = [1, 2, 3, 4] * 5
     with pytest.raises(
-        pn.errors.DataError, match=r"two ways: codes of groups, or scores. Pass kind='g"
+        pn.errors.DataError, match=r"two ways: codes of groups, or scores.\nPass kind='g"
     ):
         pn.compare_groups(estimates, by=codes)
     assert len(pn.compare_groups(estimates, by=codes, kind="groups").populations) == 4

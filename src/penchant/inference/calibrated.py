@@ -19,7 +19,7 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.inference.intervals import ParameterLine
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.optima import Optimum
+from penchant.inference.search.optima import Optima
 from penchant.models.parameters import Parameter
 from penchant.output import progress
 from penchant.softmax.calibrated import (
@@ -72,7 +72,7 @@ class _SubjectLattice:
     def of(
         cls,
         profiles: Profiles,
-        optimum: Optimum,
+        optimum: Optima,
         naturals: Sequence[Parameter],
         ends: Matrix,
         seed: int,
@@ -86,7 +86,7 @@ class _SubjectLattice:
             _lattice_axis(
                 np.asarray(shape.to_unconstrained(shape.grid())),
                 across.get(q, np.array([-np.inf, np.inf])),
-                float(optimum.u[q]),
+                float(optimum.u[0, q]),
                 int(
                     min(
                         LATTICE.n_across[min(profiles.n_shape, len(LATTICE.n_across)) - 1],
@@ -172,7 +172,7 @@ def _lattice_axis(grid: Vector, ends: Vector, centre: float, n_across: int) -> V
 
 def calibrated_intervals(
     profiles: Profiles,
-    optima: Sequence[Optimum],
+    optima: Optima,
     naturals: Sequence[Parameter],
     level: float,
     ends: tuple[Matrix, Matrix],
@@ -211,16 +211,16 @@ def calibrated_intervals(
 def _calibrated_end(
     person: _SubjectLattice,
     line: ParameterLine,
-    optimum: Optimum,
+    optimum: Optima,
     near: Vector,
     far: Vector,
     side: int,
     level: float,
 ) -> float:
     """Position of an end; infinite where that of the profile interval is, or beyond its limit."""
-    alone, sign = optimum.alone(), 2.0 * side - 1.0
-    centre = float(line.positions_of_optima(alone)[0])
-    unit = line.approximate_errors(alone, np.zeros(1, dtype=np.int64))
+    sign = 2.0 * side - 1.0
+    centre = float(line.positions_of_optima(optimum)[0])
+    unit = line.approximate_errors(optimum, np.zeros(1, dtype=np.int64))
     limit = float(line.search_limits(np.array([centre]), unit, np.array([sign]))[0])
     first = float(near[side])
     if np.isinf(first) and line.is_bounded:

@@ -14,14 +14,15 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import Chunks, SubjectScan
 from penchant.errors import DataError, argument, prior_argument
+from penchant.inference.estimates import estimates_at
+from penchant.inference.existence import lacks_finite_maximum
 from penchant.inference.map_evidence import fit_map_by_evidence
 from penchant.inference.model_estimate import ModelSource
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.grid import Grid
+from penchant.inference.search.grid import Grids
 from penchant.inference.search.multistart import best_optima, grid_search
 from penchant.inference.search.newton import newton_batch
 from penchant.inference.search.optima import Optima
-from penchant.inference.status import estimate_at, estimates_at, lacks_finite_maximum
 from penchant.models.model import Model
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import DensityPrior, PopulationPrior, Prior
@@ -143,8 +144,10 @@ def fit(
         only = (method, constraints, covariance, start, max_steps)
         if only != ("ml", None, "model", None, None):
             raise DataError(
-                "method, constraints, covariance, start and max_steps must be left out with "
-                "episodes; got one. They are for Choices."
+                "method, constraints, covariance, start and max_steps",
+                "must be left out with episodes",
+                got="one",
+                fix="They are for Choices.",
             )
         if model is None:
             raise needs_model(given)
@@ -162,20 +165,26 @@ def fit(
         )
     if engine is not None:
         raise DataError(
-            f"engine must be left out for data in memory; got {type(engine).__name__}. "
-            "It is for a scan."
+            "engine",
+            "must be left out for data in memory",
+            got=type(engine).__name__,
+            fix="It is for a scan.",
         )
     # Tables and file names are what users try first: they get a remedy of their own.
     if isinstance(data, (str, os.PathLike)) or hasattr(data, "columns"):
         also = "" if model is None else ", model"
         raise DataError(
-            f"data must be choices or episodes, not a table or a file; got {type(data).__name__}. "
-            f"Read it first: pn.fit(pn.read(data){also})."
+            "data",
+            "must be choices or episodes, not a table or a file",
+            got=type(data).__name__,
+            fix=f"Read it first: pn.fit(pn.read(data){also}).",
         )
     if model is not None:
         raise DataError(
-            f"data must be episodes where a model is given; got {type(data).__name__}. "
-            "Make them with Episode(chosen, rewards), or leave the model out."
+            "data",
+            "must be episodes where a model is given",
+            got=type(data).__name__,
+            fix="Make them with Episode(chosen, rewards), or leave the model out.",
         )
     return fit_choices(
         data,  # `fit_choices` words the error for any other type
@@ -193,14 +202,13 @@ def fit(
 def _load_scan(data: SubjectScan, model: Model | None, engine: Any) -> Any:
     """Load the episodes or offers of a scan, which a fit of one parameter set needs together."""
     if model is None:
-        raise DataError(
-            f"model must be given with a scan of {data.kind}; got none. Pass UCL(...) or "
-            "QLearning(...)."
-        )
+        raise needs_model_of_scan(data.kind)
     if engine is not None:
         raise DataError(
-            "engine must be left out for one set of parameters of a model, which is fitted in "
-            f"memory; got {type(engine).__name__}. It is for fit_each, and for choices."
+            "engine",
+            "must be left out for one set of parameters of a model, which is fitted in memory",
+            got=type(engine).__name__,
+            fix="It is for fit_each, and for choices.",
         )
     return data.load("one set of parameters of a model")
 
@@ -212,13 +220,17 @@ def prior_for_choices(prior: Prior | MapPrior | None) -> ParameterPrior | None:
         return prior.on_variables()
     if isinstance(prior, MapPrior):
         raise DataError(
-            f"{prior_argument()} must be a GaussianPrior or ScaledPrior for choices; got MapPrior. "
-            "Maps belong to models of places."
+            prior_argument(),
+            "must be a GaussianPrior or ScaledPrior for choices",
+            got="MapPrior",
+            fix="Maps belong to models of places.",
         )
     if isinstance(prior, DensityPrior):
         raise DataError(
-            f"{prior_argument()} must be a GaussianPrior or ScaledPrior for choices; got "
-            "NaturalPrior. Natural parameters belong to models of episodes."
+            prior_argument(),
+            "must be a GaussianPrior or ScaledPrior for choices",
+            got="NaturalPrior",
+            fix="Natural parameters belong to models of episodes.",
         )
     return prior
 
@@ -250,10 +262,7 @@ def fit_model(
     check_prior(model, parameter_prior)
     profiles = Profiles(model, (tuple(episodes),), parameter_prior)
     if not profiles.n_decisions[0]:
-        raise DataError(
-            "episodes must hold at least one decision that is scored; got none. Check "
-            f"{argument('is_choice')} and {argument('scored')}."
-        )
+        raise no_scored_decision()
     (estimate,) = fit_profiles(profiles, [subject])
     if strict:
         raise_if_wrong(estimate)
@@ -264,10 +273,7 @@ def _fit_with_map(
     episodes: tuple[Any, ...], model: Model, prior: MapPrior, strict: bool, subject: Label
 ) -> Estimate:
     if not any(len(episode.scored_options) for episode in episodes):
-        raise DataError(
-            "episodes must hold at least one decision that is scored; got none. Check "
-            f"{argument('is_choice')} and {argument('scored')}."
-        )
+        raise no_scored_decision()
     estimate, fits = fit_map_by_evidence(episodes, model, prior, subject)
     assert isinstance(estimate.source, ModelSource)
     # Maps of all widths are kept, because the belief map averages over them by their evidence.
@@ -275,6 +281,26 @@ def _fit_with_map(
     if strict:
         raise_if_wrong(estimate)
     return estimate
+
+
+def no_scored_decision() -> DataError:
+    """Build the error of data without a decision to learn from."""
+    return DataError(
+        "episodes",
+        "must hold at least one decision that is scored",
+        got="none",
+        fix=f"Check {argument('is_choice')} and {argument('scored')}.",
+    )
+
+
+def needs_model_of_scan(kind: str) -> DataError:
+    """Build the error of a scan of play or offers without a model."""
+    return DataError(
+        "model",
+        f"must be given with a scan of {kind}",
+        got="none",
+        fix="Pass UCL(...) or QLearning(...).",
+    )
 
 
 def check_prior(model: Model, prior: Prior | MapPrior | None) -> None:
@@ -297,7 +323,9 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Label]) -> list[Estimate
         return found
     highest = (grids.values.max(axis=1) + profiles.log_copies).tolist()
     return [
-        _at_least_best_cell(profiles.for_subject(k), grids[k], estimate, int(optima.n_steps[k]))
+        _at_least_best_cell(
+            profiles.for_subject(k), grids.take(np.array([k])), estimate, int(optima.n_steps[k])
+        )
         if estimate.log_likelihood < highest[k] - MAX_GRID_DEFICIT
         else estimate
         for k, estimate in enumerate(found)
@@ -305,7 +333,7 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Label]) -> list[Estimate
 
 
 def _at_least_best_cell(
-    profiles: Profiles, grid: Grid, estimate: Estimate, n_steps: int
+    profiles: Profiles, grids: Grids, estimate: Estimate, n_steps: int
 ) -> Estimate:
     """Estimate at the best cell of the grid, if that is higher than the one given.
 
@@ -314,10 +342,10 @@ def _at_least_best_cell(
     At a limit of the model options may be alike but for rounding: weights that grow without end
     take that for a difference, and Newton steps for an ascent.
     """
-    psi = grid.psi[[int(grid.values.argmax())]]
+    psi = grids.psi[grids.values.argmax(axis=1)]
     whose = np.zeros(1, dtype=np.int64)
     # No step is taken from the cell: the gradients that misled the search are the same here.
     newton = newton_batch(profiles, whose, psi, max_steps=0, finish=False)
     newton.n_steps[:] = n_steps
-    other = estimate_at(profiles, grid, newton.optima()[0], estimate.subject)
+    (other,) = estimates_at(profiles, grids, newton.optima(), [estimate.subject])
     return other if other.log_likelihood > estimate.log_likelihood else estimate

@@ -17,9 +17,16 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
-from penchant.inference.fit import History, check_prior, fit_model, fit_profiles, prior_for_choices
+from penchant.inference.estimates import estimate_without_data
+from penchant.inference.fit import (
+    History,
+    check_prior,
+    fit_model,
+    fit_profiles,
+    needs_model_of_scan,
+    prior_for_choices,
+)
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.status import estimate_without_data
 from penchant.models.model import Declared, Model
 from penchant.models.priors import Prior
 from penchant.models.record import as_described, as_episodes, data_of, needs_model, refuse_word
@@ -142,7 +149,10 @@ def fit_each(
         )
     if engine is not None or output is not None:
         raise DataError(
-            "engine and output must be left out for data in memory; got one. They are for a scan."
+            "engine and output",
+            "must be left out for data in memory",
+            got="one",
+            fix="They are for a scan.",
         )
     if isinstance(data, Choices):
         found = fit_each_choices(
@@ -307,26 +317,32 @@ def portion_fit(
     # Calibration redraws the choices of each subject many times: too slow for a scan of many.
     if intervals == "calibrated":
         raise DataError(
-            "intervals must be 'wald' or 'profile' for a scan; got 'calibrated'. Ask for those of "
-            "single subjects: found.of(subject).interval(kind='calibrated', rng=rng)."
+            "intervals",
+            "must be 'wald' or 'profile' for a scan",
+            got="'calibrated'",
+            fix=(
+                "Ask for those of single subjects: found.of(subject).interval(kind='calibrated', "
+                "rng=rng)."
+            ),
         )
     if model is None and data.kind != "choices":
-        raise DataError(
-            f"model must be given with a scan of {data.kind}; got none. Pass UCL(...) or "
-            "QLearning(...)."
-        )
+        raise needs_model_of_scan(data.kind)
     if model is None:
         return PortionFit(None, parameter_prior, level, intervals, options)
     # Options at their defaults cannot be told from options left out: only others are refused.
     if dict(options) != OF_CHOICES:
         raise DataError(
-            "method, constraints, covariance and max_steps must be left out with a model; got one. "
-            "They are for Choices."
+            "method, constraints, covariance and max_steps",
+            "must be left out with a model",
+            got="one",
+            fix="They are for Choices.",
         )
     if data.kind == "choices" and not Declared(model).attributes:
         raise DataError(
-            "data must be a scan of play or offers where a model is given; got one of choices. "
-            "Name the column of rewards in scan(..., reward=), or leave the model out."
+            "data",
+            "must be a scan of play or offers where a model is given",
+            got="one of choices",
+            fix="Name the column of rewards in scan(..., reward=), or leave the model out.",
         )
     check_prior(model, parameter_prior)
     return PortionFit(model, parameter_prior, level, intervals)

@@ -22,30 +22,22 @@ temperature the likelihood ratio has one degree of freedom more for each shape p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import argument, prior_advice, profile_interval_advice, weak_prior_argument
+from penchant.errors import prior_advice, profile_interval_advice
+from penchant.inference.existence import has_density
 from penchant.inference.intervals import profile_exceeds_target
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.grid import GridSource, evaluated_grids, grids_for
-from penchant.inference.search.optima import Optima, Optimum
+from penchant.inference.search.grid import Grids, full_grids
+from penchant.inference.search.optima import Optima
 from penchant.inference.small_rates import SMALL_RATE, evaluate_proportional_rates
 from penchant.models.parameters import Parameter
 from penchant.models.priors import DensityPrior
-from penchant.softmax import separation as separating
-from penchant.softmax.constraints import null_basis
-from penchant.softmax.decisions import ChoiceDecisions
-from penchant.softmax.separation import (
-    NEGLIGIBLE_DIFFERENCE,
-    UnsolvedProgramError,
-    clean_direction,
-)
 from penchant.softmax.solution import Solution
-from penchant.softmax.solve import identify
 from penchant.tail_probabilities import chi_square_isf, normal_isf
 
 # Eigenvalue of a scaled information matrix below which a direction carries none but rounding.
@@ -83,18 +75,9 @@ def shape_identified_despite_separation(
 def _shape_has_prior_density(profiles: Profiles) -> BoolVector:
     held = np.zeros(profiles.n_shape, dtype=bool)
     if profiles.prior is not None and isinstance(profiles.prior, DensityPrior):
-        named = [n for n in profiles.natural if _has_density(profiles, n)]
+        named = [n for n in profiles.natural if has_density(profiles, n)]
         held[[n.index for n in named if n.is_shape]] = True
     return held
-
-
-def _has_density(profiles: Profiles, natural: Parameter) -> bool:
-    """Whether the prior has a density of a parameter, or of the weight that stands for a ratio."""
-    assert isinstance(profiles.prior, DensityPrior)
-    names = [natural.name]
-    if natural.is_ratio:
-        names.append(profiles.model.weights[natural.index])
-    return any(map(profiles.prior.holds, names))
 
 
 def _information(columns: Matrix, objective: Matrix, possible: BoolVector) -> Matrix:
@@ -144,13 +127,13 @@ def prior_expectations_diverged(profiles: Profiles, optima: Optima) -> BoolVecto
     return found
 
 
-def divergence_message(profiles: Profiles, optimum: Optimum) -> str:
+def divergence_message(profiles: Profiles, optimum: Optima) -> str:
     """Message on an expectation that has diverged, or an empty string."""
     named = _prior_expectations(profiles)
     if not named:
         return ""
-    low, high = _reward_range(profiles, optimum.alone().points.subject)
-    theta = optimum.point.theta[None]
+    low, high = _reward_range(profiles, optimum.points.subject)
+    theta = optimum.points.theta
     for natural in named:
         value = _natural_values(natural, theta)
         if not _is_near_rewards(value, low, high)[0]:
@@ -195,131 +178,6 @@ def _reward_range(profiles: Profiles, subject: IntVector) -> tuple[Vector, Vecto
     return np.array(low), np.array(high)
 
 
-def penalises_weights(profiles: Profiles) -> bool:
-    """Whether the prior penalises any weight."""
-    prior = profiles.prior
-    if prior is None or not isinstance(prior, DensityPrior):
-        return prior is not None
-    return len(flat_prior_constraints(profiles, np.ones(len(profiles.model.weights)))) > 0
-
-
-def has_unpenalised_direction(profiles: Profiles, theta: Vector, largest: Vector) -> bool:
-    """Whether the prior is flat along some direction of the weights, or there is no prior."""
-    if profiles.prior is None or not isinstance(profiles.prior, DensityPrior):
-        return profiles.prior is None
-    unit = np.where(largest > 0, largest, 1.0)
-    return bool(null_basis(flat_prior_constraints(profiles, theta) / unit, len(theta)).shape[1])
-
-
-def flat_prior_constraints(profiles: Profiles, theta: Vector) -> Matrix:
-    """Rows c with c'v = 0 for directions v of the weights along which all densities are flat.
-
-    A ratio stays where its weights grow in proportion.
-    """
-    rows = []
-    d = len(theta)
-    assert isinstance(profiles.prior, DensityPrior)
-    for natural in profiles.natural:
-        if natural.is_shape or not _has_density(profiles, natural):
-            continue
-        row = natural.denominator(theta) * np.eye(d)[natural.index]
-        for other in natural.weights[1:]:
-            row = row - theta[natural.index] * np.eye(d)[other]
-        rows.append(row)
-    return np.array(rows).reshape(-1, d)
-
-
-def unpenalised_separation(
-    profiles: Profiles, choices: Choices, found: Solution, theta: Vector
-) -> Solution | None:
-    """Solution separated along directions on which the prior is flat, or None.
-
-    `found`: the solution without the prior; `theta`: where Newton's method ended. Raises
-    `UnsolvedProgramError` where that could not be decided.
-    """
-    cone = _recession_cone(profiles, flat_prior_constraints(profiles, theta))
-    decisions = ChoiceDecisions(choices, 1)
-    known = identify(decisions)
-    recession = separating.recession(decisions.cone(known.scale, allowed=cone))
-    if recession is None:
-        return None
-    direction = clean_direction(recession.direction, known)
-    nothing = np.full((len(theta), len(theta)), np.nan)
-    return replace(
-        found,
-        theta=np.where(direction != 0, np.copysign(np.inf, direction), theta),
-        covariance=nothing,
-        certainty=nothing,
-        recession=direction,
-        resolved=recession.resolved,
-        near=None,
-        condition=np.inf,
-        certificate="linear program",
-    )
-
-
-def near_unpenalised_separation(
-    profiles: Profiles, choices: Choices, theta: Vector, information: Matrix
-) -> Vector | None:
-    """Unpenalised direction that separates all but negligible differences, or None.
-
-    Along it no density changes, so that the bound on maxima of the likelihood holds here too: where
-    there is such a direction, the information along it is next to 0.
-    """
-    rows = flat_prior_constraints(profiles, theta)
-    decisions = ChoiceDecisions(choices, 1)
-    known = identify(decisions)
-    largest = np.asarray(decisions.likelihood.largest_values_and_differences)[1]
-    if not known.complete:
-        return None
-    free = null_basis(rows / largest, len(theta))
-    if not free.shape[1]:
-        return None
-    along = free.T @ (information / largest / largest[:, None]) @ free
-    most = 2 * len(theta) * float(decisions.small_difference_bound(theta)[0])
-    if np.linalg.eigvalsh(along)[0] > most:
-        return None
-    limit = NEGLIGIBLE_DIFFERENCE * decisions.typical_difference(known.scale)
-    plain = decisions.with_zeros_within(limit)
-    if plain is None:
-        return None
-    try:
-        cone = plain.cone(known.scale, allowed=_recession_cone(profiles, rows))
-        recession = separating.recession(cone)
-    except UnsolvedProgramError:  # only a hint is lost: the maximum is known to exist
-        return None
-    return None if recession is None else clean_direction(recession.direction, known)
-
-
-def _recession_cone(profiles: Profiles, rows: Matrix) -> Matrix:
-    """Cone c'v >= 0 of directions along which densities are flat and signs are kept."""
-    cone = [rows, -rows]
-    if profiles.limits is not None:
-        cone.append(profiles.limits.matrix)
-    return np.vstack(cone)
-
-
-def separated_advice(sentence: str, profiles: Profiles) -> str:
-    """Message with the advice that applies where unpenalised weights have no maximum."""
-    if profiles.prior is None or not isinstance(profiles.prior, DensityPrior):
-        return sentence.replace(f"{argument('method', 'firth')} or ", "").replace(
-            f" or use {argument('method', 'firth')}", ""
-        )
-    free = [
-        natural.name
-        for natural in profiles.natural
-        if not natural.is_shape and not _has_density(profiles, natural)
-    ]
-    if not free:
-        return sentence.replace(
-            f"Use {argument('method', 'firth')} or {weak_prior_argument()}, or r", "R"
-        )
-    density = f"ive {' and '.join(free)} a density too"
-    return sentence.replace(
-        f"Use {argument('method', 'firth')} or {weak_prior_argument()}", f"G{density}"
-    ).replace(f"{prior_advice()} or use {argument('method', 'firth')}", f"g{density}")
-
-
 # Half width, in log-units of the parameter, beyond which its order of magnitude counts as unknown:
 # that of a 95 % interval whose standard error is as large as the parameter itself (seven times).
 MAX_LOG_DISTANCE = float(normal_isf(0.025))
@@ -341,7 +199,7 @@ def _weak_identification_advice() -> str:
 
 
 def weakly_identified(
-    profiles: Profiles, grids: GridSource, optima: Optima, covariances: Matrix, which: IntVector
+    profiles: Profiles, grids: Grids | None, optima: Optima, covariances: Matrix, which: IntVector
 ) -> dict[int, str]:
     """Messages of subjects whose parameters are weakly identified, by row."""
     if profiles.prior is not None:
@@ -453,7 +311,7 @@ class _OpenEndCheck:
 
     profiles: Profiles
     natural: Parameter
-    grids: GridSource
+    grids: Grids | None
     optima: Optima
     covariances: Matrix
     which: IntVector
@@ -483,14 +341,14 @@ class _OpenEndCheck:
     def _ends_open_by_cells(self, centre: Vector) -> BoolVector:
         """Whether grids have cells inside the interval that are far away, on either side."""
         found = np.zeros((len(self.which), 2), dtype=bool)
-        cells, subjects = evaluated_grids(self.grids)
+        cells = self.grids
         if cells is None:
             return found
-        place, limit = np.full(len(self.grids), -1), np.full(len(self.grids), np.inf)
+        place, limit = np.full(len(cells), -1), np.full(len(cells), np.inf)
         place[self.which] = np.arange(len(self.which))
         limit[self.which] = self.optima.points.value[self.which] - DEVIANCE_DROP
-        row, cell = np.nonzero(cells.solved & (cells.values > limit[subjects, None]))
-        at = place[subjects[row]]
+        row, cell = np.nonzero(cells.solved & (cells.values > limit[:, None]))
+        at = place[row]
         with np.errstate(divide="ignore"):
             away = np.log(self._parameter_values(cells.theta[row, cell])) - centre[at]
         found[at[away < -MAX_LOG_DISTANCE], 0] = True
@@ -509,7 +367,8 @@ class _OpenEndCheck:
         if self.natural.is_reciprocal:
             drops[1] = float(chi_square_isf(0.05, 1 + self.profiles.n_shape)) / 2
         n, twice = len(some), np.tile(self.which[some], 2)
-        cells = grids_for(self.grids, self.which[some])
+        grids = full_grids(self.profiles) if self.grids is None else self.grids
+        cells = grids.take(self.which[some])
         found = profile_exceeds_target(
             self.profiles,
             cells.take(np.tile(np.arange(n), 2)),

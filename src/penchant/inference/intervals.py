@@ -21,7 +21,7 @@ from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
 from penchant.inference.profile.profiles import SCREENING, Profiles
 from penchant.inference.search.grid import GRID, Grid, Grids, grid_steps
 from penchant.inference.search.newton import WarmStart, newton_batch
-from penchant.inference.search.optima import Optima, Optimum
+from penchant.inference.search.optima import Optima
 from penchant.inference.small_rates import evaluate_proportional_rates, rate_parameters
 from penchant.models.parameters import Parameter
 from penchant.tail_probabilities import chi_square_isf
@@ -75,7 +75,7 @@ INTERVALS = IntervalOptions()
 def profile_intervals(
     profiles: Profiles,
     grids: Sequence[Grid],
-    optima: Sequence[Optimum],
+    optima: Optima,
     naturals: Sequence[Parameter],
     level: float,
     rising: Matrix | None = None,
@@ -94,7 +94,7 @@ def profile_intervals(
 def profile_positions(
     profiles: Profiles,
     grids: Sequence[Grid],
-    optima: Sequence[Optimum],
+    optima: Optima,
     naturals: Sequence[Parameter],
     level: float,
     rising: Matrix | None = None,
@@ -102,10 +102,10 @@ def profile_positions(
     """Intervals as positions along the parameters: the lower end, then the upper one."""
     drop = float(chi_square_isf(1 - level, 1)) / 2
     ends = np.empty((len(optima), len(naturals), 2))
-    everyone, cells = Optima.joined(optima), Grids.joined(grids)
+    cells = Grids.joined(grids)
     for a, natural in enumerate(naturals):
         line = ParameterLine(profiles, natural)
-        centre = line.positions_of_optima(everyone)
+        centre = line.positions_of_optima(optima)
         sought = np.isfinite(centre)
         ends[~sought, a] = line.unbounded_interval
         for side, sign in enumerate((-1.0, 1.0)):
@@ -115,7 +115,7 @@ def profile_positions(
             subjects = subjects[~endless]
             if len(subjects):
                 each = np.ones(len(subjects))
-                mine = cells.take(subjects), everyone.take(subjects)
+                mine = cells.take(subjects), optima.take(subjects)
                 tasks = _EndSearch.from_estimates(
                     line, *mine, subjects, centre[subjects], sign * each, drop * each
                 )

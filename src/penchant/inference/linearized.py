@@ -37,12 +37,13 @@ from penchant.errors import (
     closest_match_hint,
     linearisation_advice,
 )
-from penchant.inference.fit import fit_model
+from penchant.inference.estimates import estimates_at
+from penchant.inference.existence import lacks_finite_maximum
+from penchant.inference.fit import fit_model, no_scored_decision
 from penchant.inference.profile.evaluations import best_weights
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.multistart import best_optima, grid_search, newton_from
-from penchant.inference.search.optima import Optimum
-from penchant.inference.status import estimate_at, lacks_finite_maximum
+from penchant.inference.search.optima import Optima
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
 from penchant.models.parameters import Shape
 from penchant.models.record import as_episodes, refuse_no_model
@@ -131,8 +132,10 @@ def nominal_point(model: Model, nominal: Nominal) -> tuple[Vector, Vector]:
     missing = [name for name in shape if name not in nominal]
     if missing:
         raise DataError(
-            f"nominal must hold {', '.join(shape)}; "
-            f"got none for {', '.join(missing)}. Give all shape parameters."
+            "nominal",
+            f"must hold {', '.join(shape)}",
+            got=f"none for {', '.join(missing)}",
+            fix="Give all shape parameters.",
         )
     for name, value in nominal.items():
         _check_nominal_value(model, name, value, [*shape, *others])
@@ -144,24 +147,30 @@ def nominal_point(model: Model, nominal: Nominal) -> tuple[Vector, Vector]:
 def _check_nominal_value(model: Model, name: str, value: float, known: list[str]) -> None:
     if name not in known:
         raise DataError(
-            f"nominal must hold shape parameters, and ratios of weights to the first: "
-            f"{', '.join(known) or 'none'}; got "
-            f"{name!r}.{closest_match_hint(name, known) or ' Leave it out.'}"
+            "nominal",
+            (
+                "must hold shape parameters, and ratios of weights to the first: "
+                f"{', '.join(known) or 'none'}"
+            ),
+            got=repr(name),
+            fix=closest_match_hint(name, known) or "Leave it out.",
         )
     if not np.isfinite(value):
-        raise DataError(f"nominal {name} must be finite; got {value}. Correct it.")
+        raise DataError(f"nominal {name}", "must be finite", got=value, fix="Correct it.")
     for shape in model.shape:
         if shape.name == name and not _is_in_domain(shape, float(value)):
             rule = "be > 0" if shape.scale == "log" else f"lie in {shape.low:g}..{shape.high:g}"
-            raise DataError(f"nominal {name} must {rule}; got {value:g}. Correct it.")
+            raise DataError(f"nominal {name}", f"must {rule}", got=f"{value:g}", fix="Correct it.")
 
 
 def _nominal_point_of_reward_prior(model: Model, nominal: RewardPrior) -> tuple[Vector, Vector]:
     point = Declared(model).nominal_point
     if point is None:
         raise DataError(
-            "nominal must be a mapping for this model; got a RewardPrior. "
-            "Give {name: value} of its shape parameters."
+            "nominal",
+            "must be a mapping for this model",
+            got="a RewardPrior",
+            fix="Give {name: value} of its shape parameters.",
         )
     return point(nominal)
 
@@ -169,11 +178,15 @@ def _nominal_point_of_reward_prior(model: Model, nominal: RewardPrior) -> tuple[
 def check_coordinate(model: Model, coordinate: str) -> None:
     """Raise an error unless it is one of the two forms, and one of this model."""
     if coordinate not in ("delta", "sigma0"):
-        raise DataError(f"coordinate must be 'delta' or 'sigma0'; got {coordinate!r}. Choose one.")
+        raise DataError(
+            "coordinate", "must be 'delta' or 'sigma0'", got=repr(coordinate), fix="Choose one."
+        )
     if coordinate == "sigma0" and Declared(model).nominal_point is None:
         raise DataError(
-            "coordinate must be left out for models other than UCL; got 'sigma0'. "
-            "Their shape parameters map back as they are."
+            "coordinate",
+            "must be left out for models other than UCL",
+            got="'sigma0'",
+            fix="Their shape parameters map back as they are.",
         )
 
 
@@ -269,10 +282,7 @@ def fit_linearized_each(
         by_subject.setdefault(episode.subject, []).append(episode)
     with_scored = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
     if not with_scored:
-        raise DataError(
-            "episodes must hold at least one decision that is scored; got none. Check "
-            f"{argument('is_choice')} and {argument('scored')}."
-        )
+        raise no_scored_decision()
     workers = available_threads() if threads is None else threads
     with progress("Fitting subjects", len(with_scored)) as advance:
 
@@ -308,10 +318,7 @@ def _fit_about_nominal(
     check_coordinate(model, coordinate)
     profiles = Profiles(model, (episodes,))
     if not profiles.n_decisions[0]:
-        raise DataError(
-            "episodes must hold at least one decision that is scored; got none. Check "
-            f"{argument('is_choice')} and {argument('scored')}."
-        )
+        raise no_scored_decision()
     psi, ratios = nominal_point(model, nominal)
     back = BackMap(model, psi, ratios, coordinate)
     choices = linearized_choices(profiles, psi, ratios).with_natural(
@@ -501,20 +508,20 @@ def relinearize(
     lost = lacks_finite_maximum(profiles, best)
     # Without finite weights there is nothing to linearise about: the exact search decides.
     if lost[0]:
-        return estimate_at(profiles, grids[0], best_optima(profiles, grids, lost)[0])
+        return estimates_at(profiles, grids, best_optima(profiles, grids, lost), [None])[0]
     reached = _relinearize_until_no_gain(profiles, psi, max_steps)
-    optimum = best_optima(profiles, grids, lost, reached.alone())[0]
-    estimate = estimate_at(profiles, grids[0], optimum)
-    if optimum.point.value <= reached.point.value + MIN_DEFICIT:
+    optimum = best_optima(profiles, grids, lost, reached.take([0]))
+    (estimate,) = estimates_at(profiles, grids, optimum, [None])
+    if optimum.points.value[0] <= reached.points.value[0] + MIN_DEFICIT:
         return estimate
     note = (
         f"Re-linearisation from this nominal point ended at a lower peak, with log-likelihood "
-        f"{reached.point.log_likelihood:.4f}; the grid of the exact fit found this one."
+        f"{reached.points.log_likelihood[0]:.4f}; the grid of the exact fit found this one."
     )
     return replace(estimate, notes=(*estimate.notes, note))
 
 
-def _relinearize_until_no_gain(profiles: Profiles, psi: Vector, max_steps: int) -> Optimum:
+def _relinearize_until_no_gain(profiles: Profiles, psi: Vector, max_steps: int) -> Optima:
     low, high = profiles.bounds[:, 0], profiles.bounds[:, 1]
     u = np.clip(profiles.to_unconstrained(psi[None])[0], low, high)
     value, theta = _exact_value_and_weights(profiles, u)

@@ -9,11 +9,11 @@ import numpy as np
 
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
+from penchant.inference.estimates import estimate_without_data
 from penchant.inference.fit import History, fit_model
 from penchant.inference.map_evidence import check_map
 from penchant.inference.precompilation import compile_fits
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.status import estimate_without_data
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import (
@@ -172,15 +172,19 @@ class Live(Result):
             others = (reward, executed, before, after, available)
             if is_choice is not True or any(other is not None for other in others):
                 raise DataError(
-                    "chosen, scored and offers alone must be given for a model of offers; got "
-                    f"others with {type(self.model).__name__}. Leave them out."
+                    "chosen, scored and offers alone",
+                    "must be given for a model of offers",
+                    got=f"others with {type(self.model).__name__}",
+                    fix="Leave them out.",
                 )
             self._observe_offer(chosen, offers, scored)
             return
         if offers is not None:
             raise DataError(
-                "offers must be left out for a model that learns from rewards; got some with "
-                f"{type(self.model).__name__}. Give the reward."
+                "offers",
+                "must be left out for a model that learns from rewards",
+                got=f"some with {type(self.model).__name__}",
+                fix="Give the reward.",
             )
         present = self._present
         assert isinstance(present, Episode)
@@ -197,8 +201,11 @@ class Live(Result):
         self._check_declared_columns(longer)
         if reward is not None and longer.executed[-1] != NOTHING and np.isnan(longer.rewards[-1]):
             raise DataError(
-                f"reward must be a number; got {reward!r} at decision {present.n_events}. "
-                "Pass None for the last reward of a play where it is not known."
+                "reward",
+                "must be a number",
+                got=repr(reward),
+                where=f"at decision {present.n_events}",
+                fix="Pass None for the last reward of a play where it is not known.",
             )
         # All checks come before the assignment, so that a refused decision leaves nothing behind.
         n_options = Declared(self.model).n_options or np.iinfo(np.int64).max
@@ -210,16 +217,20 @@ class Live(Result):
         if offers is None:
             names = ", ".join(f"{name!r}: ..." for name in Declared(self.model).attributes)
             raise DataError(
-                f"offers must be given for {type(self.model).__name__}; got none. Pass "
-                f"offers={{{names}}}."
+                "offers",
+                f"must be given for {type(self.model).__name__}",
+                got="none",
+                fix=f"Pass offers={{{names}}}.",
             )
         described = {n: [v] for n, v in offers.items()} if isinstance(offers, Mapping) else offers
         one = Offers([chosen], described, scored=[scored])
         missing = [name for name in Declared(self.model).attributes if name not in one.offers]
         if missing:
             raise DataError(
-                f"offers must hold {', '.join(missing)} for this model; got "
-                f"{', '.join(one.offers)}. Add it."
+                "offers",
+                f"must hold {', '.join(missing)} for this model",
+                got=", ".join(one.offers),
+                fix="Add it.",
             )
         assert self._present is None or isinstance(self._present, Offers)
         self._present = one if self._present is None else self._present.joined(one)
@@ -233,8 +244,10 @@ class Live(Result):
             missing = [name for name in names if name not in given]
             if missing:
                 raise DataError(
-                    f"{role} must hold {', '.join(missing)} for this model; got "
-                    f"{', '.join(given) or 'nothing'}. Pass {role}={{{missing[0]!r}: ...}}."
+                    role,
+                    f"must hold {', '.join(missing)} for this model",
+                    got=", ".join(given) or "nothing",
+                    fix=f"Pass {role}={{{missing[0]!r}: ...}}.",
                 )
 
     def estimate(self) -> Estimate:

@@ -10,7 +10,7 @@ alone biases the level. Evidence is Laplace's approximation (MacKay 1992).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, cast
 
@@ -19,13 +19,12 @@ from scipy.optimize import brentq
 
 from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError
+from penchant.inference.estimates import estimates_at
 from penchant.inference.predict import decision_log_likelihoods
 from penchant.inference.profile.profiles import FINITE_VALUES, VALUES, Profiles
-from penchant.inference.search.grid import Grid, full_grids
 from penchant.inference.search.multistart import grid_search
 from penchant.inference.search.newton import BatchNewton, WarmStart, newton_batch
-from penchant.inference.search.optima import Optimum
-from penchant.inference.status import estimate_at
+from penchant.inference.search.optima import Optima
 from penchant.models.model import Declared
 from penchant.models.record import rewards_of
 from penchant.models.spatial.belief_map import MapFit
@@ -88,8 +87,10 @@ def check_map(model: Any) -> None:
     """Raise an error unless the model has a map."""
     if Declared(model).prior_map is None:
         raise DataError(
-            "model must have a prior_map where parameter_prior is a MapPrior; got none. Use "
-            "UCL(..., prior_map=MapBasis.smooth(locations))."
+            "model",
+            "must have a prior_map where parameter_prior is a MapPrior",
+            got="none",
+            fix="Use UCL(..., prior_map=MapBasis.smooth(locations)).",
         )
 
 
@@ -143,15 +144,16 @@ def _fit_widths(
     middle = float(prior.sd) if prior.sd != "evidence" else spread
     profiles, newton = _maximize_at_width(episodes, model, prior, middle, nu, None)
     for _ in range(MAX_NU_ROUNDS):
-        optimum = newton.optima()[0]
-        seen = 1.0 / float(optimum.point.theta[0]) if optimum.point.theta[0] > 0 else nu
+        optimum = newton.optima()
+        slope = float(optimum.points.theta[0, 0])
+        seen = 1.0 / slope if slope > 0 else nu
         width = middle if is_known else _update_width(model, optimum, middle, nu, spread)
         if all(1 / NU_TOL <= ratio <= NU_TOL for ratio in (seen / nu, width / middle)):
             break
         nu, middle = seen, width
         profiles, newton = _maximize_at_width(episodes, model, prior, middle, nu, optimum)
     newton.finish()
-    optimum = newton.optima()[0]
+    optimum = newton.optima()
     prior_spread = 0.0 if is_known else spread
     found = [_fit_at_width(profiles, optimum, middle, nu, prior_spread, subject)]
     if is_known:
@@ -160,7 +162,7 @@ def _fit_widths(
     def fit_of_width(width: float) -> tuple[Estimate, MapFit]:
         other, newton = _maximize_at_width(episodes, model, prior, width, nu, optimum)
         newton.finish()
-        return _fit_at_width(other, newton.optima()[0], width, nu, prior_spread, subject)
+        return _fit_at_width(other, newton.optima(), width, nu, prior_spread, subject)
 
     while True:
         evidence = [fit.log_evidence for _, fit in found]
@@ -186,13 +188,14 @@ def _extrapolate_evidence(evidence: list[float]) -> float:
 
 
 def _fit_at_width(
-    profiles: Profiles, optimum: Optimum, width: float, nu: float, spread: float, subject: Label
+    profiles: Profiles, optimum: Optima, width: float, nu: float, spread: float, subject: Label
 ) -> tuple[Estimate, MapFit]:
     """Estimate at the optimum of one width, and its map with its evidence.
 
     The evidence includes the prior of the width where the spread of the rewards is given.
     """
-    estimate = estimate_at(profiles, _grid_on_demand(profiles), optimum, subject)
+    # Its grid lies far below the optimum and is rarely needed: it is computed on demand.
+    (estimate,) = estimates_at(profiles, None, optimum, [subject])
     weights = profiles.prior
     assert isinstance(weights, GaussianPrior)
     evidence = _log_evidence(estimate, weights)
@@ -202,14 +205,14 @@ def _fit_at_width(
     return estimate, MapFit.of(model, estimate.theta, estimate.covariance, width, evidence, nu)
 
 
-def _update_width(model: UCL, optimum: Optimum, width: float, nu: float, spread: float) -> float:
+def _update_width(model: UCL, optimum: Optima, width: float, nu: float, spread: float) -> float:
     """Width with more evidence: MacKay's update by the effective number of coefficients."""
-    theta = optimum.point.theta
+    theta = optimum.points.theta[0]
     if theta[0] <= 0:
         return width
     where = model.map_weights
     coefficients = theta[where] * nu
-    posterior_variance = np.diag(np.linalg.inv(optimum.point.information))[where] * nu**2
+    posterior_variance = np.diag(np.linalg.inv(optimum.points.information[0]))[where] * nu**2
     scored = float((1.0 - np.minimum(posterior_variance / width**2, 1.0)).sum())
     squares = float((coefficients**2).sum()) / spread**2
 
@@ -229,23 +232,19 @@ def _update_width(model: UCL, optimum: Optimum, width: float, nu: float, spread:
     return spread * float(np.exp(brentq(slope, low, high)))
 
 
-def _grid_on_demand(profiles: Profiles) -> Callable[[], Grid]:
-    return lambda: full_grids(profiles)[0]
-
-
 def _maximize_at_width(
     episodes: Sequence[Any],
     model: UCL,
     prior: MapPrior,
     width: float,
     nu: float,
-    near: Optimum | None,
+    near: Optima | None,
 ) -> tuple[Profiles, BatchNewton]:
     """Newton's method to the optimum for one width, from a coarse grid or another optimum.
 
     The Hessian is left to the caller: it is not needed of every width.
     """
-    psi = _start_psi(episodes, model) if near is None else near.point.psi[None]
+    psi = _start_psi(episodes, model) if near is None else near.points.psi
     bare = Profiles(model, (tuple(episodes),), ScaledPrior(prior.others))
     x, _ = bare.variables(np.zeros(1, dtype=np.int64), psi[len(psi) // 2][None], False)
     weights = _weights_prior(x, model, prior, width / nu)

@@ -6,9 +6,8 @@ Wald intervals by the delta method, profile intervals by `intervals`, calibrated
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -21,12 +20,12 @@ from penchant.errors import DataError
 from penchant.inference import predict
 from penchant.inference.calibrated import calibrated_intervals
 from penchant.inference.intervals import natural_values_at, profile_intervals, profile_positions
-from penchant.inference.predict import PosteriorSample, draw_posterior_sample
+from penchant.inference.predict import PosteriorSample, Predictor, draw_posterior_sample
 from penchant.inference.profile.evaluations import LinearConstraint
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid, full_grids
 from penchant.inference.search.multistart import newton_from, separated_interval
-from penchant.inference.search.optima import Optimum, parameters_undefined_at_limits, psi_at_limits
+from penchant.inference.search.optima import Optima, parameters_undefined_at_limits, psi_at_limits
 from penchant.models import record
 from penchant.models.model import Declared, Model, model_words, natural_parameters
 from penchant.models.parameters import Parameter, bound_table
@@ -68,7 +67,7 @@ class ModelSource(EstimateSource):
     data
         The episodes; not pickled.
     grid
-        The grid of the search, or what computes it; see `profile`.
+        The grid of the search, if there was one; see `profile`.
     optimum
         The maximum of the profile, with its curvature.
     maps
@@ -77,8 +76,8 @@ class ModelSource(EstimateSource):
 
     model: Model
     data: tuple[Any, ...] | None
-    grid: Grid | Callable[[], Grid]
-    optimum: Optimum
+    grid: Grid | None
+    optimum: Optima
     prior: Prior | None = None
     maps: tuple[MapFit, ...] = ()
 
@@ -102,9 +101,9 @@ class ModelSource(EstimateSource):
     @property
     def searched(self) -> Grid:
         """Grid of psi from which the search started, exact where the maximum may lie."""
-        if not isinstance(self.grid, Grid):
-            object.__setattr__(self, "grid", self.grid())
-        assert isinstance(self.grid, Grid)
+        if self.grid is None:
+            object.__setattr__(self, "grid", full_grids(self.profiles())[0])
+        assert self.grid is not None
         return self.grid
 
     @cached_property
@@ -118,8 +117,10 @@ class ModelSource(EstimateSource):
         """Profile problem of these episodes."""
         if self.data is None:
             raise DataError(
-                "episodes must be at hand for profile intervals and predictions of the data; got "
-                "none, as they are not stored with an estimate. Fit again."
+                "episodes",
+                "must be at hand for profile intervals and predictions of the data",
+                got="none, as they are not stored with an estimate",
+                fix="Fit again.",
             )
         return Profiles(self.model, (self.data,), self.prior)
 
@@ -204,13 +205,20 @@ class ModelSource(EstimateSource):
         model: Any = self.model
         if Declared(model).prior_map is None:
             raise DataError(
-                "belief_map must be asked of a model with a prior_map; got one without. Fit "
-                "UCL(..., prior_map=MapBasis.smooth(locations)) with parameter_prior=MapPrior()."
+                "belief_map",
+                "must be asked of a model with a prior_map",
+                got="one without",
+                fix=(
+                    "Fit UCL(..., prior_map=MapBasis.smooth(locations)) with "
+                    "parameter_prior=MapPrior()."
+                ),
             )
         if not np.isfinite(found.theta).all():
             raise DataError(
-                f"belief_map must have a finite estimate; got one that is {found.status}. Fit with "
-                "parameter_prior=MapPrior()."
+                "belief_map",
+                "must have a finite estimate",
+                got=f"one that is {found.status}",
+                fix="Fit with parameter_prior=MapPrior().",
             )
         fits = self.maps or (MapFit.of(model, found.theta, found.covariance),)
         told = found.status, found.message, found.n_decisions
@@ -287,8 +295,10 @@ class ModelSource(EstimateSource):
             cluster = [e.subject for e in self.profiles().episodes for _ in range(e.n_decisions)]
             if None in cluster:
                 raise DataError(
-                    "cluster must be given where episodes have no subject; got None. "
-                    "Pass one label per decision."
+                    "cluster",
+                    "must be given where episodes have no subject",
+                    got="None",
+                    fix="Pass one label per decision.",
                 )
         sums = sum_by_cluster(scores, cluster)
         return sandwich(found.inverse_information, sums.T @ sums)
@@ -298,8 +308,10 @@ class ModelSource(EstimateSource):
         episodes, errors = self.profiles().episodes, np.sqrt(np.diag(found.inverse_information))
         if not (np.isfinite(found.theta).all() and np.isfinite(errors).all()):
             raise DataError(
-                f"{what} must have a finite estimate with standard errors; got status "
-                f"{found.status!r}. Use a parameter_prior."
+                what,
+                "must have a finite estimate with standard errors",
+                got=f"status {found.status!r}",
+                fix="Use a parameter_prior.",
             )
         room = np.array(
             [np.inf] * self.n_weights
@@ -323,15 +335,21 @@ class ModelSource(EstimateSource):
         one = isinstance(asked, Mapping) and len(asked) == 1
         if not one or next(iter(asked)) not in known:
             raise DataError(
-                "hypothesis must name one parameter of the model and its value, such as "
-                f"{{{next(iter(known))!r}: 1.0}}; got {hypothesis!r}. Its names are "
-                f"{', '.join(dict.fromkeys(n.name for n in every))}."
+                "hypothesis",
+                (
+                    "must name one parameter of the model and its value, such as "
+                    f"{{{next(iter(known))!r}: 1.0}}"
+                ),
+                got=repr(hypothesis),
+                fix=f"Its names are {', '.join(dict.fromkeys(n.name for n in every))}.",
             )
         if self.prior is not None or found.status in ("separated", "not identified"):
             why = "a prior" if self.prior is not None else f"status {found.status!r}"
             raise DataError(
-                f"likelihood_ratio_test() must have a maximum of the likelihood; got {why}. "
-                "Fit without a prior, to more decisions."
+                "likelihood_ratio_test()",
+                "must have a maximum of the likelihood",
+                got=why,
+                fix="Fit without a prior, to more decisions.",
             )
         ((name, value),) = asked.items()
         natural = known[name]
@@ -339,11 +357,14 @@ class ModelSource(EstimateSource):
         strict = natural.is_reciprocal or natural.is_share
         if not (low < value < high if strict else low <= value <= high):
             raise DataError(
-                f"hypothesis must lie in {low:g}..{high:g} for {name}; got {value:g}. Correct it."
+                "hypothesis",
+                f"must lie in {low:g}..{high:g} for {name}",
+                got=f"{value:g}",
+                fix="Correct it.",
             )
         centre = natural.value(*self._weights_and_psi(found))
         path = np.linspace(centre if np.isfinite(centre) else value, value, N_PATH_POINTS)[1:]
-        start = self.optimum.point.psi
+        start = self.optimum.points.psi[0]
         profiles = self.profiles()
         held = profile_along(profiles, natural, path, start)[-1]
         copies = float(profiles.log_copies[0])
@@ -355,17 +376,21 @@ class ModelSource(EstimateSource):
         weights, psi = self._weights_and_psi(found)
         if not np.isfinite(weights).all():
             return psi
-        return np.where(np.isnan(psi), self.optimum.point.psi, psi)
+        return np.where(np.isnan(psi), self.optimum.points.psi[0], psi)
 
     def predict(self, found: EstimateFields, data: Any, available: Any, average: bool) -> Any:
         """Choice probabilities of every decision scored: (n_decisions, n_options)."""
         if available is not None:
-            raise DataError("available must be left out for a model; got one. Episodes have it.")
-        work: Any = predict.OptionPredictor(self.model, *self._working(found))
+            raise DataError(
+                "available", "must be left out for a model", got="one", fix="Episodes have it."
+            )
+        work = Predictor(predict.probabilities, self.model, self._working(found))
         if average and isinstance(self.prior, PopulationPrior):
-            work = predict.PosteriorAveragePredictor(self.model, self.posterior_sample)
+            sample = (self.posterior_sample,)
+            work = replace(work, function=predict.probabilities_over_posterior, others=sample)
         elif average:
-            work = predict.ProfileAveragePredictor(self.model, self.profile, self.optimum)
+            known = self.profile, self.optimum
+            work = replace(work, function=predict.probabilities_over_profile, others=known)
         if isinstance(data, SubjectScan):
             return data.map_subjects(work, "Predicting")
         return work(self.profiles().episodes if data is None else data)
@@ -379,11 +404,10 @@ class ModelSource(EstimateSource):
 
     def log_likelihoods(self, found: EstimateFields, data: Any) -> Any:
         """Log-probability of each decision scored."""
+        work = Predictor(predict.decision_log_likelihoods, self.model, self._working(found))
         if isinstance(data, SubjectScan):
-            work = predict.ChosenOptionPredictor(self.model, *self._working(found))
             return data.map_subjects(work, "Predicting")
-        episodes = self.profiles().episodes if data is None else record.as_episodes(data)
-        return predict.decision_log_likelihoods(self.model, episodes, *self._working(found))
+        return work(self.profiles().episodes if data is None else data)
 
     def _working(self, found: EstimateFields) -> tuple[Vector, Vector]:
         return self._weights_and_psi(found)[0], self.working_psi(found)
@@ -394,22 +418,26 @@ class ModelSource(EstimateSource):
         n = sum(e.n_decisions for e in episodes)
         if n != found.n_decisions:
             raise DataError(
-                f"episodes must be those of the fit ({found.n_decisions} decisions); "
-                f"got {n}. Attach the data that the estimate was made from."
+                "episodes",
+                f"must be those of the fit ({found.n_decisions} decisions)",
+                got=n,
+                fix="Attach the data that the estimate was made from.",
             )
-        return dataclasses.replace(self, data=episodes)
+        return replace(self, data=episodes)
 
     def stored(self) -> ModelSource:
         """Source without the episodes."""
-        return dataclasses.replace(self, data=None, grid=self.profile)
+        return replace(self, data=None, grid=self.profile)
 
 
 def model_source(estimate: Estimate) -> ModelSource:
     """Source of the estimate of a model, or an error."""
     if not isinstance(estimate.source, ModelSource):
         raise DataError(
-            f"estimate must be of a model, with the model at hand; got {estimate!r}. "
-            "Fit it with fit(episodes, model)."
+            "estimate",
+            "must be of a model, with the model at hand",
+            got=repr(estimate),
+            fix="Fit it with fit(episodes, model).",
         )
     return estimate.source
 
@@ -428,8 +456,8 @@ def profile_along(
         else:
             asked = LinearConstraint.of(natural, np.array([value]), profiles.n_weights)
         optimum = newton_from(profiles, start, fixed=fixed, constraint=asked)
-        psi = optimum.point.psi
-        found.append(optimum.point.value)
+        psi = optimum.points.psi[0]
+        found.append(float(optimum.points.value[0]))
     return found
 
 
@@ -515,7 +543,7 @@ def _search_supremum_intervals(found: Sequence[Estimate], natural: Parameter) ->
     positions = separated_interval(
         profiles,
         [_source(e).searched for e in found],
-        np.array([_source(e).optimum.point.psi for e in found]),
+        np.array([_source(e).optimum.points.psi[0] for e in found]),
         np.array([e.log_likelihood for e in found]) - profiles.log_copies,
         natural.index,
     )
@@ -529,7 +557,7 @@ class _ProfiledEstimates:
     which: list[int]
     profiles: Profiles
     grids: list[Grid]
-    optima: list[Optimum]
+    optima: Optima
     rising: Matrix
 
     @classmethod
@@ -542,7 +570,7 @@ class _ProfiledEstimates:
             which,
             _profiles_of(mine),
             [_source(e).searched for e in mine],
-            [_source(e).optimum for e in mine],
+            Optima.joined([_source(e).optimum for e in mine]),
             np.stack([_directions_of_rise(e) for e in mine]),
         )
 

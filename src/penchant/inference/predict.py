@@ -15,7 +15,7 @@ itself. All draws are quasi-random, and always the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,7 +30,7 @@ from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import DecisionIndex
 from penchant.inference.profile.profiles import VALUES, Profiles
 from penchant.inference.search.grid import Grid
-from penchant.inference.search.optima import Optimum
+from penchant.inference.search.optima import Optima
 from penchant.models.model import Model
 from penchant.models.priors import OnLinks
 from penchant.models.record import as_episodes
@@ -120,7 +120,7 @@ class PosteriorSample(NamedTuple):
 
 
 def draw_posterior_sample(
-    profiles: Profiles, known: OnLinks, grid: Grid, optimum: Optimum
+    profiles: Profiles, known: OnLinks, grid: Grid, optimum: Optima
 ) -> PosteriorSample:
     """Importance sample of the posterior of the only subject of `profiles`, under a population."""
     coordinates, q = known.coordinates, known.coordinates.n_shape
@@ -145,18 +145,18 @@ def draw_posterior_sample(
 
 
 def _propose_shape_points(
-    known: OnLinks, grid: Grid, optimum: Optimum
+    known: OnLinks, grid: Grid, optimum: Optima
 ) -> tuple[Matrix, Vector, Matrix]:
     """Points of the shape parameters on their links, log-densities, and weights to start from."""
     q = known.coordinates.n_shape
     if not q:
-        return np.empty((1, 0)), np.zeros(1), optimum.point.theta[None]
+        return np.empty((1, 0)), np.zeros(1), optimum.points.theta
     low, high = _cell_corners(known, grid)
     volume = (high - low).prod(axis=1)
     finite = np.isfinite(grid.values)
     mass = volume * np.exp(np.where(finite, grid.values, -np.inf) - grid.values[finite].max())
     mass /= mass.sum()
-    centre = known.coordinates.from_parts(optimum.point.theta[None], optimum.point.psi[None])[0, :q]
+    centre = known.coordinates.from_parts(optimum.points.theta, optimum.points.psi)[0, :q]
     about = _Normal(centre, _proposal_factor(known, grid, optimum))
     far = _Normal(known.mean[:q], np.linalg.cholesky(np.linalg.inv(known.precision)[:q, :q]))
     sample = sobol_points(q + 1, N_SHAPE_POINTS.get(q, N_SHAPE_POINTS_MANY))
@@ -220,17 +220,17 @@ def _cell_corners(known: OnLinks, grid: Grid) -> tuple[Matrix, Matrix]:
     return low, high
 
 
-def _proposal_factor(known: OnLinks, grid: Grid, optimum: Optimum) -> Matrix:
+def _proposal_factor(known: OnLinks, grid: Grid, optimum: Optima) -> Matrix:
     coordinates, q = known.coordinates, known.coordinates.n_shape
     shape, order = coordinates.shape, coordinates.shape_order()
-    h = coordinates.from_parts(optimum.point.theta[None], optimum.point.psi[None])[:, :q]
+    h = coordinates.from_parts(optimum.points.theta, optimum.points.psi)[:, :q]
     _, slope = coordinates.psi(h)
     jacobian = np.array(
-        [float(s.jacobian(p)) for s, p in zip(shape, optimum.point.psi, strict=True)]
+        [float(s.jacobian(p)) for s, p in zip(shape, optimum.points.psi[0], strict=True)]
     )
     # Curvatures are in unconstrained units, proposals in those of the link: convert.
     own = (slope[0] / jacobian)[order]
-    precision = optimum.curvature[np.ix_(order, order)] * np.outer(own, own)
+    precision = optimum.curvature[0][np.ix_(order, order)] * np.outer(own, own)
     precision = np.where(np.isfinite(precision), precision, 0.0)
     values, vectors = np.linalg.eigh((precision + precision.T) / 2)
     least = 1.0 / np.diag(np.linalg.inv(known.precision))[:q].max()
@@ -285,8 +285,10 @@ def _log_probabilities(
 ) -> Matrix:
     if not (np.isfinite(theta).all() and np.isfinite(psi).all()):
         raise DataError(
-            "predict must have a finite estimate; got one that is not. Fit with "
-            f"{weak_prior_argument()} to predict."
+            "predict",
+            "must have a finite estimate",
+            got="one that is not",
+            fix=f"Fit with {weak_prior_argument()} to predict.",
         )
     return _ScoredDecisions.of(model, episodes, psi).log_probabilities(theta)
 
@@ -334,54 +336,24 @@ def decision_log_likelihoods(
 
 
 @dataclass(frozen=True)
-class OptionPredictor:
-    """Predict the decisions of some subjects of a scan; picklable."""
+class Predictor:
+    """Predict the decisions of some subjects of a scan; picklable.
 
+    Attributes
+    ----------
+    function
+        Of a model, its episodes and what else it takes: `probabilities`, for one.
+    model, others
+        What is given to it beside the episodes.
+    """
+
+    function: Callable[..., Matrix]
     model: Model
-    theta: Vector
-    psi: Vector
+    others: tuple[Any, ...]
 
     def __call__(self, data: Any) -> Matrix:
-        """Probability of every option at every decision scored."""
-        return probabilities(self.model, as_episodes(data), self.theta, self.psi)
-
-
-@dataclass(frozen=True)
-class ChosenOptionPredictor:
-    """Predict the log-probability of what was chosen alone."""
-
-    model: Model
-    theta: Vector
-    psi: Vector
-
-    def __call__(self, data: Any) -> Vector:
-        """Log-probability of what was chosen."""
-        return decision_log_likelihoods(self.model, as_episodes(data), self.theta, self.psi)
-
-
-@dataclass(frozen=True)
-class ProfileAveragePredictor:
-    """Predict with probabilities averaged over psi."""
-
-    model: Model
-    grid: Grid
-    optimum: Optimum
-
-    def __call__(self, data: Any) -> Matrix:
-        """Probability of every option at every decision scored."""
-        return probabilities_over_profile(self.model, as_episodes(data), self.grid, self.optimum)
-
-
-@dataclass(frozen=True)
-class PosteriorAveragePredictor:
-    """Predict with probabilities averaged over the posterior under a population."""
-
-    model: Model
-    sample: PosteriorSample
-
-    def __call__(self, data: Any) -> Matrix:
-        """Probability of every option at every decision scored."""
-        return probabilities_over_posterior(self.model, as_episodes(data), self.sample)
+        """Predictions of every decision scored."""
+        return self.function(self.model, as_episodes(data), *self.others)
 
 
 def probabilities_over_posterior(
@@ -399,12 +371,12 @@ def probabilities_over_posterior(
 
 
 def probabilities_over_profile(
-    model: Model, episodes: Sequence[History], grid: Grid, optimum: Optimum
+    model: Model, episodes: Sequence[History], grid: Grid, optimum: Optima
 ) -> Matrix:
     """Probabilities averaged over the grid and the optimum, each weighted by its profile."""
-    psi = np.vstack([grid.psi, optimum.point.psi])
-    theta = np.vstack([grid.theta, optimum.point.theta])
-    values = np.append(grid.values, optimum.point.value)
+    psi = np.vstack([grid.psi, optimum.points.psi])
+    theta = np.vstack([grid.theta, optimum.points.theta])
+    values = np.append(grid.values, optimum.points.value)
     weights = np.exp(values - values.max())
     weights = np.where(weights > 1e-6, weights, 0.0)
     weights /= weights.sum()

@@ -69,16 +69,18 @@ def profile_curve(
     source = model_source(estimate)
     natural = _natural_named(estimate, name)
     if n_points < 3:
-        raise DataError(f"n_points must be at least 3; got {n_points}. 41 is usual.")
+        raise DataError("n_points", "must be at least 3", got=n_points, fix="41 is usual.")
     centre = natural.value(estimate.weights, estimate.psi)
     defined = estimate.status not in ("separated", "not identified") and np.isfinite(centre)
     if not defined or estimate.episodes is None:
         why = f"status {estimate.status!r}" if not defined else "an estimate without its episodes"
-        raise DataError(f"estimate must have a profile of {name}; got {why}. Fit other data.")
+        raise DataError(
+            "estimate", f"must have a profile of {name}", got=why, fix="Fit other data."
+        )
     low, high = (float(end) for end in estimate.interval(level, "profile", name)[0])
     values = _curve_values(estimate, natural, centre, (low, high), n_points)
     upward, downward = values[values >= centre], values[values < centre][::-1]
-    start = source.optimum.point.psi
+    start = source.optimum.points.psi[0]
     below = profile_along(source.profiles(), natural, downward, start)[::-1]
     above = profile_along(source.profiles(), natural, upward, start)
     return ProfileCurve(name, values, np.array(below + above), centre, low, high)
@@ -88,8 +90,10 @@ def _natural_named(estimate: Estimate, name: str) -> Parameter:
     known = {natural.name: natural for natural in natural_parameters(estimate.model)}
     if name not in known:
         raise DataError(
-            f"name must be one of {', '.join(known)}; got {name!r}."
-            f"{closest_match_hint(name, known) or ' Choose one.'}"
+            "name",
+            f"must be one of {', '.join(known)}",
+            got=repr(name),
+            fix=closest_match_hint(name, known) or "Choose one.",
         )
     return known[name]
 

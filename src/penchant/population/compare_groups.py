@@ -75,11 +75,13 @@ def read_covariates(estimates: Any, covariates: Any, people: Any) -> Covariates:
         given = {name: name for name in covariates}
     else:
         raise DataError(
-            "covariates must be names of columns, or {name: values}; got "
-            f"{type(covariates).__name__}. Write covariates=['age', 'sex']."
+            "covariates",
+            "must be names of columns, or {name: values}",
+            got=type(covariates).__name__,
+            fix="Write covariates=['age', 'sex'].",
         )
     if not given:
-        raise DataError("covariates must name at least one; got none. Leave it out.")
+        raise DataError("covariates", "must name at least one", got="none", fix="Leave it out.")
     columns = []
     for name, by in given.items():
         try:
@@ -96,8 +98,10 @@ def _dummy_code_covariate(name: str, labels: Sequence[Label]) -> list[Vector]:
     levels = sorted({str(one) for one in labels})
     if len(levels) < 2:
         raise DataError(
-            f"covariates must differ between subjects; got {labels[0]} for all in {name!r}. "
-            "Leave it out."
+            "covariates",
+            "must differ between subjects",
+            got=f"{labels[0]} for all in {name!r}",
+            fix="Leave it out.",
         )
     if all(isinstance(one, int | float | np.number) for one in labels):
         values = np.array(labels, dtype=np.float64)
@@ -275,8 +279,10 @@ def compare_groups(
     if covariates is not None:
         if by is None:
             raise DataError(
-                "covariates must be left out without `by`; got some. Pass the estimates of all "
-                "subjects, and by='group'."
+                "covariates",
+                "must be left out without `by`",
+                got="some",
+                fix="Pass the estimates of all subjects, and by='group'.",
             )
         held = read_covariates(groups, covariates, people)
     if by is not None:
@@ -292,13 +298,17 @@ def compare_groups(
         }
     if not isinstance(groups, Mapping):
         raise DataError(
-            f"groups must be {{label: estimates}}; got {type(groups).__name__}. Say what tells "
-            "subjects apart, such as by='group'."
+            "groups",
+            "must be {label: estimates}",
+            got=type(groups).__name__,
+            fix="Say what tells subjects apart, such as by='group'.",
         )
     if degrees_of_freedom not in ("own", "subjects"):
         raise DataError(
-            f"degrees_of_freedom must be 'own' or 'subjects'; got {degrees_of_freedom!r}. "
-            "Choose one."
+            "degrees_of_freedom",
+            "must be 'own' or 'subjects'",
+            got=repr(degrees_of_freedom),
+            fix="Choose one.",
         )
     pooled = {label: _as_population_estimate(found, scale) for label, found in groups.items()}
     populations = {label: population for label, (population, _) in pooled.items()}
@@ -347,7 +357,10 @@ def _usable_subject_indices(everyone: SubjectEstimates) -> list[int]:
 def _check_scale(scale: str) -> None:
     if scale not in ("log", "natural", "theta"):
         raise DataError(
-            f"scale must be 'log', 'natural' or 'theta'; got {scale!r}. Leave it out for 'log'."
+            "scale",
+            "must be 'log', 'natural' or 'theta'",
+            got=repr(scale),
+            fix="Leave it out for 'log'.",
         )
 
 
@@ -375,9 +388,10 @@ def _correlate_parameters_with_score(
     scores = np.array([float(labels[i]) for i in places])
     if len(usable) < 3 or np.ptp(scores) == 0:
         raise DataError(
-            f"by must be a score that differs, of 3 subjects or more with a finite estimate; got "
-            f"{len(usable)} with {len(set(scores.tolist()))} values. A weak prior gives everybody "
-            "an estimate."
+            "by",
+            "must be a score that differs, of 3 subjects or more with a finite estimate",
+            got=f"{len(usable)} with {len(set(scores.tolist()))} values",
+            fix="A weak prior gives everybody an estimate.",
         )
     same = Covariates((), np.empty((len(labels), 0))) if covariates is None else covariates
     found = score_relations(usable, scores, same.columns[places], same.names, level)
@@ -408,13 +422,15 @@ def _as_population_estimate(
 
 def _check_same_parameters(populations: Mapping[Any, PopulationEstimate]) -> None:
     if len(populations) < 2:
-        raise DataError(f"groups must be at least two; got {len(populations)}. Name both.")
+        raise DataError("groups", "must be at least two", got=len(populations), fix="Name both.")
     for what in ("names", "scale"):
         kinds = {getattr(population, what) for population in populations.values()}
         if len(kinds) > 1:
             raise DataError(
-                f"groups must have the same {what}; got {' and '.join(map(str, sorted(kinds)))}. "
-                "Parameters of different models cannot be compared."
+                "groups",
+                f"must have the same {what}",
+                got=" and ".join(map(str, sorted(kinds))),
+                fix="Parameters of different models cannot be compared.",
             )
 
 
@@ -426,7 +442,9 @@ def _checked_pairs(
     for pair in pairs:
         if len(pair) != 2 or any(label not in populations for label in pair):
             raise DataError(
-                f"pairs must be of two groups among {', '.join(map(str, populations))}; "
-                f"got {pair!r}. Correct it."
+                "pairs",
+                f"must be of two groups among {', '.join(map(str, populations))}",
+                got=repr(pair),
+                fix="Correct it.",
             )
     return [(first, second) for first, second in pairs]

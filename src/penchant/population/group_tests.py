@@ -41,11 +41,14 @@ def adjusted_p_values(p_values: Any, method: Adjustment = "holm") -> Vector:
     given = np.array(p_values, dtype=np.float64)
     if method not in ADJUSTMENTS:
         raise DataError(
-            f"adjust must be one of {', '.join(ADJUSTMENTS)}; got {method!r}. Choose one."
+            "adjust",
+            f"must be one of {', '.join(ADJUSTMENTS)}",
+            got=repr(method),
+            fix="Choose one.",
         )
     if ((given < 0) | (given > 1)).any():
         wrong = given[(given < 0) | (given > 1)][0]
-        raise DataError(f"p_values must lie between 0 and 1; got {wrong}. Correct it.")
+        raise DataError("p_values", "must lie between 0 and 1", got=wrong, fix="Correct it.")
     known = np.isfinite(given)
     given[known] = np.minimum(_adjust_p_values(given[known], method), 1.0)
     return given

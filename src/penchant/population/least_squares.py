@@ -90,6 +90,8 @@ def check_regressors(x: Matrix, names: Sequence[str]) -> None:
     n, k = x.shape
     if n <= k or np.linalg.matrix_rank(x) < k:
         raise DataError(
-            f"covariates must be told apart from the groups by more subjects than columns; got {n} "
-            f"subjects, and {k} columns of groups and {format_names(names)}. Leave one out."
+            "covariates",
+            "must be told apart from the groups by more subjects than columns",
+            got=f"{n} subjects, and {k} columns of groups and {format_names(names)}",
+            fix="Leave one out.",
         )

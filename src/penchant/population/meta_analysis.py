@@ -337,17 +337,22 @@ class PopulationEstimate(Result):
         values, errors = np.asarray(estimate, float), np.asarray(standard_errors, float)
         if values.ndim != 1 or values.shape != errors.shape or not (errors > 0).all():
             raise DataError(
-                "estimate and standard_errors must be vectors of the same length, the latter "
-                f"positive; got {estimate!r} and {standard_errors!r}. Correct them."
+                "estimate and standard_errors",
+                "must be vectors of the same length, the latter positive",
+                got=f"{estimate!r} and {standard_errors!r}",
+                fix="Correct them.",
             )
         if n_subjects < 1:
-            raise DataError(f"n_subjects must be at least 1; got {n_subjects}. Correct it.")
+            raise DataError("n_subjects", "must be at least 1", got=n_subjects, fix="Correct it.")
         covariance = np.full((len(values), len(values)), np.nan)
         np.fill_diagonal(covariance, errors**2)
         own = tuple(f"theta{a + 1}" for a in range(len(values))) if names is None else tuple(names)
         if len(own) != len(values):
             raise DataError(
-                f"names must be one per estimate ({len(values)}); got {len(own)}. Match them."
+                "names",
+                f"must be one per estimate ({len(values)})",
+                got=len(own),
+                fix="Match them.",
             )
         df = float(n_subjects - 1)
         return cls(
@@ -373,8 +378,10 @@ class PopulationEstimate(Result):
         check_level(level)
         if self.heterogeneity is None or self.heterogeneity.tau2 is None:
             raise DataError(
-                f"prediction_interval must have the variance between subjects; got rule "
-                f"{self.rule!r} with {self.n_subjects} subjects. Use rule='random-effects'."
+                "prediction_interval",
+                "must have the variance between subjects",
+                got=f"rule {self.rule!r} with {self.n_subjects} subjects",
+                fix="Use rule='random-effects'.",
             )
         if self.n_subjects < 3:
             return np.full((len(self.names), 2), np.nan)

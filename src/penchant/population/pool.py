@@ -63,13 +63,17 @@ def _pool_by_joint_fit(given: Any, model: Model | None, scale: Scale) -> Populat
     fits = list(given) if hasattr(given, "__iter__") else [given]
     if not fits or not all(isinstance(f, Estimate) and f.episodes for f in fits):
         raise DataError(
-            "estimates must be of episodes, and hold them, for rule 'joint'; got others. "
-            "Use pool(data, model=model, rule='joint')."
+            "estimates",
+            "must be of episodes, and hold them, for rule 'joint'",
+            got="others",
+            fix="Use pool(data, model=model, rule='joint').",
         )
     if any(f.model != fits[0].model for f in fits[1:]):
         raise DataError(
-            "estimates must be of the same model for rule 'joint'; got several. "
-            "Use pool(episodes, model=model, rule='joint')."
+            "estimates",
+            "must be of the same model for rule 'joint'",
+            got="several",
+            fix="Use pool(episodes, model=model, rule='joint').",
         )
     episodes = [episode for f in fits for episode in f.episodes]
     return _fit_one_for_all_subjects(episodes, fits[0].model, scale=scale)
@@ -192,8 +196,10 @@ def pool(
     """
     if rule not in (*RULES, "joint"):
         raise DataError(
-            f"rule must be one of {', '.join((*RULES, 'joint'))}; got {rule!r}."
-            f"{closest_match_hint(str(rule), (*RULES, 'joint')) or ' Choose one.'}"
+            "rule",
+            f"must be one of {', '.join((*RULES, 'joint'))}",
+            got=repr(rule),
+            fix=closest_match_hint(str(rule), (*RULES, "joint")) or "Choose one.",
         )
     places = None if categories is None else _indices_by_category(categories, len(estimates))
     if rule == "joint":
@@ -219,7 +225,10 @@ def _indices_by_category(categories: Sequence[Label], n_subjects: int) -> dict[A
     """Positions of the subjects of each category."""
     if len(categories) != n_subjects:
         raise DataError(
-            f"categories must be one per subject ({n_subjects}); got {len(categories)}. Match them."
+            "categories",
+            f"must be one per subject ({n_subjects})",
+            got=len(categories),
+            fix="Match them.",
         )
     places: dict[Any, list[int]] = {}
     for i, category in enumerate(categories):
@@ -232,8 +241,10 @@ def _pool_by_rule(everyone: SubjectEstimates, rule: Rule) -> PopulationEstimate:
     """Apply a rule to the subjects that can be used."""
     if everyone.covariances is None and rule != "mean-sample":
         raise DataError(
-            f"covariances must be given for rule {rule!r}; got none. "
-            "Pass one matrix per subject, or use rule='mean-sample'."
+            "covariances",
+            f"must be given for rule {rule!r}",
+            got="none",
+            fix="Pass one matrix per subject, or use rule='mean-sample'.",
         )
     used = everyone.usable()
     n, d = used.estimates.shape
@@ -360,9 +371,10 @@ def back_map(
     psi, ratios = nominal_point(model, nominal)
     if population.scale != "theta" or len(population.names) != len(psi) + len(ratios):
         raise DataError(
-            f"population must hold the {len(psi) + len(ratios)} parameters theta of the linearised "
-            f"model; got {', '.join(population.names)} on scale {population.scale!r}. "
-            "Pool linearised estimates with scale='theta'."
+            "population",
+            f"must hold the {len(psi) + len(ratios)} parameters theta of the linearised model",
+            got=f"{', '.join(population.names)} on scale {population.scale!r}",
+            fix="Pool linearised estimates with scale='theta'.",
         )
     back = BackMap(model, psi, ratios, coordinate)
     names = tuple(natural.name for natural in natural_parameters(model))

@@ -246,8 +246,10 @@ class GrowthOrder(Result):
             if curve.order == wanted:
                 return curve
         raise DataError(
-            f"order must be one that was fitted; got {wanted!r}. "
-            f"{self.message or 'Choose linear, power or logarithmic.'}"
+            "order",
+            "must be one that was fitted",
+            got=repr(wanted),
+            fix=self.message or "Choose linear, power or logarithmic.",
         )
 
     @property
@@ -352,7 +354,10 @@ class GrowthOrders(Sequence[GrowthOrder], Result):
         """The growth order of one subject, by label."""
         if subject not in self.subjects:
             raise DataError(
-                f"subject must be one of the {len(self)} given; got {subject!r}. See `subjects`."
+                "subject",
+                f"must be one of the {len(self)} given",
+                got=repr(subject),
+                fix="See `subjects`.",
             )
         return self.orders[self.subjects.index(subject)]
 
@@ -423,9 +428,11 @@ def growth_orders(
     Linear against power is close to arbitrary; both are low.
     """
     if n_bootstrap and rng is None:
-        raise DataError("rng must be given with a bootstrap; got None. Pass default_rng(seed).")
+        raise DataError(
+            "rng", "must be given with a bootstrap", got="None", fix="Pass default_rng(seed)."
+        )
     if n_bootstrap < 0:
-        raise DataError(f"n_bootstrap must be at least 0; got {n_bootstrap}. 200 is usual.")
+        raise DataError("n_bootstrap", "must be at least 0", got=n_bootstrap, fix="200 is usual.")
     labels, rows = _labels_and_regrets(regrets, subjects)
     by_length: dict[int, list[int]] = {}
     for i, row in enumerate(rows):
@@ -451,7 +458,7 @@ def _labels_and_regrets(
         labels = list(range(len(given))) if subjects is None else list(subjects)
     if len(labels) != len(given):
         raise DataError(
-            f"subjects must be one per regret ({len(given)}); got {len(labels)}. Match them."
+            "subjects", f"must be one per regret ({len(given)})", got=len(labels), fix="Match them."
         )
     return labels, [_checked_regret(r, s) for r, s in zip(given, labels, strict=True)]
 
@@ -461,20 +468,25 @@ def _checked_regret(regret: Any, subject: Label) -> Vector:
     try:
         found = np.array(regret, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"regret must be numbers; got {regret!r}. Correct it.") from error
+        raise DataError("regret", "must be numbers", got=repr(regret), fix="Correct it.") from error
     whose = "" if subject is None else f" of subject {subject}"
     if found.ndim != 1:
         raise DataError(
-            f"regret{whose} must be one number per decision; got shape {found.shape}. "
-            "Pass {subject: regret}, or a list with one vector for each."
+            f"regret{whose}",
+            "must be one number per decision",
+            got=f"shape {found.shape}",
+            fix="Pass {subject: regret}, or a list with one vector for each.",
         )
     if len(found) and np.isnan(found[-1]):
         found = found[:-1]
     wrong = np.flatnonzero(~np.isfinite(found))
     if len(wrong):
         raise DataError(
-            f"regret must be finite; got {found[wrong[0]]} at decision {wrong[0]}{whose}. "
-            "Only the last reward may be missing; use kind='expected' otherwise."
+            "regret",
+            "must be finite",
+            got=found[wrong[0]],
+            where=f"at decision {wrong[0]}{whose}",
+            fix="Only the last reward may be missing; use kind='expected' otherwise.",
         )
     return found
 

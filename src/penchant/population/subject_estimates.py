@@ -129,7 +129,7 @@ def subject_estimates(
         Labels for numbers, or in place of those that the fits have.
     """
     if scale not in ("theta", "natural"):
-        raise DataError(f"scale must be 'theta' or 'natural'; got {scale!r}. Choose one.")
+        raise DataError("scale", "must be 'theta' or 'natural'", got=repr(scale), fix="Choose one.")
     if isinstance(estimates, SubjectEstimates):
         return estimates
     whole = names is subjects is covariances is None and scale == "theta"
@@ -145,13 +145,17 @@ def subject_estimates(
     if fits is None:
         return _subject_estimates_from_arrays(estimates, covariances, names, subjects)
     if covariances is not None:
-        raise DataError("covariances must be left out with fits; got some. They have their own.")
+        raise DataError(
+            "covariances", "must be left out with fits", got="some", fix="They have their own."
+        )
     made = [names_values_and_covariance(fit, scale) for fit in fits]
     kinds = {found[0] for found in made}
     if len(kinds) > 1:
         raise DataError(
-            f"estimates must have the same parameters; got {format_list(map(str, sorted(kinds)))}. "
-            "Pool one model at a time."
+            "estimates",
+            "must have the same parameters",
+            got=format_list(map(str, sorted(kinds))),
+            fix="Pool one model at a time.",
         )
     labels = _labels_of_fits(estimates, fits) if subjects is None else tuple(subjects)
     status = tuple(str(fit.status) for fit in fits)
@@ -241,8 +245,10 @@ def _subject_estimates_from_arrays(
         values = values[:, None]
     if values.ndim != 2 or not values.shape[1]:
         raise DataError(
-            f"estimates must be (n_subjects, n_parameters); got shape {values.shape}. "
-            "One row per subject."
+            "estimates",
+            "must be (n_subjects, n_parameters)",
+            got=f"shape {values.shape}",
+            fix="One row per subject.",
         )
     n, d = values.shape
     own = tuple(f"theta{a + 1}" for a in range(d)) if names is None else tuple(names)
@@ -257,8 +263,10 @@ def _as_matrix(given: Any, name: str) -> Matrix:
         return np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"{name} must be fits or numbers; got {type(given).__name__}. "
-            "Pass what fit_each returns, or an array with one row per subject."
+            name,
+            "must be fits or numbers",
+            got=type(given).__name__,
+            fix="Pass what fit_each returns, or an array with one row per subject.",
         ) from error
 
 
@@ -268,14 +276,20 @@ def _as_covariance_matrices(given: Any, n: int, d: int) -> Matrix:
         spread = spread[:, None, None]
     if spread.shape != (n, d, d):
         raise DataError(
-            f"covariances must have shape {(n, d, d)}; got {spread.shape}. One matrix per subject."
+            "covariances",
+            f"must have shape {(n, d, d)}",
+            got=spread.shape,
+            fix="One matrix per subject.",
         )
     size = np.sqrt(np.abs(spread.diagonal(0, 1, 2)))
     gap = np.abs(spread - spread.transpose(0, 2, 1))
     skewed = np.flatnonzero((gap > 1e-8 * size[:, :, None] * size[:, None, :]).any(axis=(1, 2)))
     if len(skewed):
         raise DataError(
-            f"covariances must be symmetric; got one that is not at row {skewed[0]}. Correct it."
+            "covariances",
+            "must be symmetric",
+            got=f"one that is not at row {skewed[0]}",
+            fix="Correct it.",
         )
     return spread
 
@@ -283,14 +297,18 @@ def _as_covariance_matrices(given: Any, n: int, d: int) -> Matrix:
 def _check_labels(labels: tuple[Label, ...], names: tuple[str, ...], values: Matrix) -> None:
     if len(labels) != len(values) or len(names) != values.shape[1]:
         raise DataError(
-            f"subjects and names must match the estimates {values.shape}; got {len(labels)} "
-            f"subjects and {len(names)} names. Match them."
+            "subjects and names",
+            f"must match the estimates {values.shape}",
+            got=f"{len(labels)} subjects and {len(names)} names",
+            fix="Match them.",
         )
     twice = [str(s) for i, s in enumerate(labels) if s in labels[:i]]
     if twice:
         raise DataError(
-            f"subjects must be there once each; got {format_list(twice)} again. "
-            "Fit all episodes of a subject together."
+            "subjects",
+            "must be there once each",
+            got=f"{format_list(twice)} again",
+            fix="Fit all episodes of a subject together.",
         )
 
 
@@ -317,8 +335,10 @@ def group_labels_of_subjects(estimates: Any, by: Any, people: Any) -> list[Any]:
     ]
     if lost:
         raise DataError(
-            f"by must say something of every subject; got nothing of {format_names(lost)}. Add "
-            "them, or leave them out of the estimates."
+            "by",
+            "must say something of every subject",
+            got=f"nothing of {format_names(lost)}",
+            fix="Add them, or leave them out of the estimates.",
         )
     return found
 
@@ -329,8 +349,10 @@ def _subject_labels(estimates: Any) -> tuple[Any, ...]:
     if isinstance(estimates, Sequence) and all(hasattr(one, "subject") for one in estimates):
         return tuple(one.subject for one in estimates)
     raise DataError(
-        "groups must be estimates of subjects where `by` is given; got "
-        f"{type(estimates).__name__}. Pass what fit_each returns."
+        "groups",
+        "must be estimates of subjects where `by` is given",
+        got=type(estimates).__name__,
+        fix="Pass what fit_each returns.",
     )
 
 
@@ -344,8 +366,10 @@ def _values_by_subject(
         own = getattr(estimates, "people", None)
         if own is None:
             raise DataError(
-                f"people must be given where `by` names a column; got none, and by={by!r}. Pass a "
-                "table with a column of subjects, or fit what pn.read returns."
+                "people",
+                "must be given where `by` names a column",
+                got=f"none, and by={by!r}",
+                fix="Pass a table with a column of subjects, or fit what pn.read returns.",
             )
         found: Mapping[Any, Any] = own(by)
         return found
@@ -360,8 +384,10 @@ def _values_by_subject(
     if not isinstance(by, Sequence) or len(by) != len(subjects):
         got = f"{len(by)} labels" if hasattr(by, "__len__") else type(by).__name__
         raise DataError(
-            f"by must be a column, {{subject: label}}, a table, or {len(subjects)} labels; got "
-            f"{got}. Correct it."
+            "by",
+            f"must be a column, {{subject: label}}, a table, or {len(subjects)} labels",
+            got=got,
+            fix="Correct it.",
         )
     return dict(zip(subjects, by, strict=True))
 
@@ -372,21 +398,26 @@ def _values_of_column(table: Any, name: str | None) -> dict[Any, Any]:
     who = named_column(USUAL["subject"], frame.columns)
     if who is None:
         raise DataError(
-            "people must have a column of subjects; got columns "
-            f"{format_names(frame.columns)}. Call it subject."
+            "people",
+            "must have a column of subjects",
+            got=f"columns {format_names(frame.columns)}",
+            fix="Call it subject.",
         )
     others = [column for column in frame.columns if column != who]
     if name is None and len(others) != 1:
         raise DataError(
-            f"by must name a column where a table has several; got {format_names(others)}. Write "
-            f"by={others[0] if others else 'group'!r}, people=table."
+            "by",
+            "must name a column where a table has several",
+            got=format_names(others),
+            fix=f"Write by={others[0] if others else 'group'!r}, people=table.",
         )
     wanted = others[0] if name is None else name
     if wanted not in frame.columns:
         raise DataError(
-            f"by must be a column of people; got {wanted!r}, but they are "
-            f"{format_names(frame.columns)}."
-            f"{closest_match_hint(wanted, frame.columns) or ' Correct it.'}"
+            "by",
+            "must be a column of people",
+            got=f"{wanted!r}, but they are {format_names(frame.columns)}",
+            fix=closest_match_hint(wanted, frame.columns) or "Correct it.",
         )
     people, labels = (column_labels(frame, column, column) for column in (who, wanted))
     found: dict[Any, Any] = {}
@@ -394,8 +425,10 @@ def _values_of_column(table: Any, name: str | None) -> dict[Any, Any]:
         whose, label = people.at(row), labels.at(row)
         if found.setdefault(whose, label) != label:
             raise DataError(
-                f"by must be the same in all rows of a subject; got {found[whose]!r} and {label!r} "
-                f"in {wanted} for {whose!r}. Name one that does not vary within subjects."
+                "by",
+                "must be the same in all rows of a subject",
+                got=f"{found[whose]!r} and {label!r} in {wanted} for {whose!r}",
+                fix="Name one that does not vary within subjects.",
             )
     return found
 
@@ -403,14 +436,16 @@ def _values_of_column(table: Any, name: str | None) -> dict[Any, Any]:
 def is_score(labels: Sequence[Label], kind: ByKind | None) -> TypeGuard[Sequence[float]]:
     """Whether labels are numbers to regress on; asked where they may be codes of groups."""
     if kind not in (None, "groups", "scores"):
-        raise DataError(f"kind must be 'groups' or 'scores'; got {kind!r}. Choose one.")
+        raise DataError("kind", "must be 'groups' or 'scores'", got=repr(kind), fix="Choose one.")
     numbers = all(
         isinstance(label, (int, float, np.number)) and not isinstance(label, bool)
         for label in labels
     )
     if kind == "scores" and not numbers:
         odd = next(label for label in labels if not isinstance(label, (int, float, np.number)))
-        raise DataError(f"by must hold numbers, as scores; got {odd!r}. Leave out kind='scores'.")
+        raise DataError(
+            "by", "must hold numbers, as scores", got=repr(odd), fix="Leave out kind='scores'."
+        )
     if kind is not None or not numbers:
         return kind == "scores"
     different = set(np.asarray(labels, dtype=np.float64).tolist())
@@ -419,8 +454,12 @@ def is_score(labels: Sequence[Label], kind: ByKind | None) -> TypeGuard[Sequence
     whole = all(number == int(number) for number in different)
     if whole and len(different) <= MAX_GROUP_CODES and len(different) < len(labels):
         raise DataError(
-            f"kind must be given, as by holds {len(different)} whole numbers, which can be read in "
-            "two ways: codes of groups, or scores. Pass kind='groups' or kind='scores'."
+            "kind",
+            (
+                f"must be given, as by holds {len(different)} whole numbers, which can be read in "
+                "two ways: codes of groups, or scores"
+            ),
+            fix="Pass kind='groups' or kind='scores'.",
         )
     return True
 

@@ -20,9 +20,9 @@ from penchant._typing import Vector
 from penchant.argument_checks import check_level, whole_number
 from penchant.errors import DataError, argument, closest_match_hint
 from penchant.files.output import read_document, write_json
+from penchant.inference.estimates import estimate_without_data
 from penchant.inference.fit import fit
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.status import estimate_without_data
 from penchant.json_records import to_json
 from penchant.models.model import Model
 from penchant.models.offers.offers import Offers

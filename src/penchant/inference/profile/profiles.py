@@ -347,8 +347,10 @@ class Profiles:
         names = self.model.weights
         if not names:
             raise DataError(
-                f"model must have at least one weight; got none of {type(self.model).__name__}. "
-                "A choice that is not a softmax of weighted variables cannot be fitted here."
+                "model",
+                "must have at least one weight",
+                got=f"none of {type(self.model).__name__}",
+                fix="A choice that is not a softmax of weighted variables cannot be fitted here.",
             )
         return names
 
@@ -569,8 +571,13 @@ class Profiles:
         d = self.n_weights
         if array.ndim != 3 or len(array) != episode.n_events or array.shape[2] != d:
             raise DataError(
-                "explanatory of a model must return shape (n_events, n_options, n_weights) = "
-                f"({episode.n_events}, n_options, {d}); got {array.shape}. Correct the model."
+                "explanatory of a model",
+                (
+                    f"must return shape (n_events, n_options, n_weights) = ({episode.n_events}, "
+                    f"n_options, {d})"
+                ),
+                got=array.shape,
+                fix="Correct the model.",
             )
         episode.check_options(array.shape[1])
         return array

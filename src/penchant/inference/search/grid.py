@@ -8,7 +8,7 @@ best or local maxima. The grid begins at both ends of the range: no start value 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -76,12 +76,6 @@ class Grids:
         return Grids(self.psi, *mine, self.dimensions, self.solved[which])
 
     @classmethod
-    def single(cls, grid: Grid) -> Grids:
-        """Batch of one grid."""
-        values = grid.values[None], grid.theta[None]
-        return cls(grid.psi, *values, grid.dimensions, grid.solved[None])
-
-    @classmethod
     def joined(cls, grids: Sequence[Grid]) -> Grids:
         """Stack the grids of several subjects."""
         values, theta, solved = (
@@ -89,26 +83,6 @@ class Grids:
             for name in ("values", "theta", "solved")
         )
         return cls(grids[0].psi, values, theta, grids[0].dimensions, solved)
-
-
-# A grid far below its optimum is rarely needed: an item may be a function that computes it.
-GridSource = Grids | Sequence[Grid | Callable[[], Grid]]
-
-
-def evaluated_grids(grids: GridSource) -> tuple[Grids | None, IntVector]:
-    """Stack the grids that are computed, or None if there are none; and their subjects."""
-    if isinstance(grids, Grids):
-        return grids, np.arange(len(grids))
-    known = {k: grid for k, grid in enumerate(grids) if isinstance(grid, Grid)}
-    return Grids.joined(list(known.values())) if known else None, np.array(list(known), dtype=int)
-
-
-def grids_for(grids: GridSource, which: IntVector) -> Grids:
-    """Grids of some subjects, computed where they are not yet."""
-    if isinstance(grids, Grids):
-        return grids.take(which)
-    some = [grids[k] for k in which.tolist()]
-    return Grids.joined([grid() if callable(grid) else grid for grid in some])
 
 
 def grid_points(model: Model) -> tuple[Matrix, tuple[int, ...]]:
@@ -125,8 +99,22 @@ def grid_steps(shape: Sequence[Shape]) -> Vector:
     return np.array([float(np.ptp(s.search_range)) / (s.n_grid - 1) for s in shape])
 
 
-def _dimension_array(dimensions: tuple[int, ...]) -> IntVector:
-    return np.array(dimensions, dtype=np.int64)
+def _neighbours(values: Matrix, dimensions: tuple[int, ...]) -> Iterator[tuple[Matrix, Matrix]]:
+    """Yield the values below and above every point along each axis; its own at the ends."""
+    whole = values.reshape(len(values), *dimensions)
+    for axis, n in enumerate(dimensions, start=1):
+        points = np.arange(n)
+        below = whole.take(np.maximum(points - 1, 0), axis)
+        above = whole.take(np.minimum(points + 1, n - 1), axis)
+        yield below.reshape(values.shape), above.reshape(values.shape)
+
+
+def _local_maxima(values: Matrix, dimensions: tuple[int, ...]) -> BoolVector:
+    """Points that no neighbour along an axis exceeds: (n, n_psi)."""
+    found = np.isfinite(values)
+    for below, above in _neighbours(values, dimensions):
+        found &= (values >= below) & (values >= above)
+    return found
 
 
 def best_cells(
@@ -137,17 +125,19 @@ def best_cells(
     Local maxima come first, the highest before others. A ridge across the grid has few of them in
     sharp profiles: the best of all other points fill up.
     """
-    size = len(values), min(n_cells, values.shape[1])
-    cells, maxima = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=bool)
-    compiled.best_cells(values, _dimension_array(dimensions), cells, maxima)
-    return cells, maxima
+    maxima = _local_maxima(values, dimensions)
+    cells = np.lexsort((-values, ~maxima))[:, :n_cells]
+    return cells, np.take_along_axis(maxima, cells, axis=1)
 
 
 def are_flat(values: Matrix, dimensions: tuple[int, ...], cells: IntVector) -> BoolVector:
     """Whether cells (n, n_cells) are level with their neighbours: no gradient leads away."""
-    found = np.empty(cells.shape, dtype=bool)
-    compiled.mark_flat(values, _dimension_array(dimensions), cells, GRID.flat_tol, found)
-    return found
+    level = np.ones(values.shape, dtype=bool)
+    with np.errstate(invalid="ignore"):
+        for pair in _neighbours(values, dimensions):
+            for beside in pair:
+                level &= np.abs(beside - values) < GRID.flat_tol
+    return np.take_along_axis(level, cells, axis=1)
 
 
 def vertices(
@@ -162,8 +152,16 @@ def vertices(
     row, cell
         Subject and cell, (n,). Axes are treated one by one; a vertex is at most half a step away.
     """
-    shift = np.empty((len(cell), len(dimensions)))
-    compiled.parabola_vertices(values, _dimension_array(dimensions), row, cell, shift)
+    shift, own = np.zeros((len(cell), len(dimensions))), values[row, cell]
+    for axis, place in enumerate(np.unravel_index(cell, dimensions)):
+        inside = (place > 0) & (place < dimensions[axis] - 1)
+        stride = np.where(inside, math.prod(dimensions[axis + 1 :]), 0)
+        below, above = values[row, cell - stride], values[row, cell + stride]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bend = 2.0 * own - below - above
+            found = 0.5 * (above - below) / bend
+        known = inside & np.isfinite(found) & (bend > 0)
+        shift[:, axis] = np.where(known, np.clip(found, -0.5, 0.5), 0.0)
     return shift
 
 
@@ -200,9 +198,11 @@ class CoarseGrid:
 
     def mark_neighbours(self, marked: BoolVector) -> BoolVector:
         """Mark points of the whole grid at and beside those marked (n, n_coarse): (n, n_psi)."""
-        near = np.zeros((len(marked), math.prod(self.dimensions)), dtype=bool)
-        compiled.mark_neighbours(marked, self._neighbour_table, near)
-        return near
+        # Neighbours outside the grid are number -1: a last column, which is dropped.
+        near = np.zeros((len(marked), math.prod(self.dimensions) + 1), dtype=bool)
+        row, cell = np.nonzero(marked)
+        near[row[:, None], self._neighbour_table[cell]] = True
+        return near[:, :-1]
 
     @property
     def _neighbour_table(self) -> IntVector:
@@ -215,12 +215,13 @@ class CoarseGrid:
 
     def interpolated(self, values: Matrix) -> Matrix:
         """Values (n, n_coarse, ...) at all points of the whole grid, by linear interpolation."""
-        found, behind = np.ascontiguousarray(values), math.prod(values.shape[2:])
+        found, behind = values, math.prod(values.shape[2:])
         for known, n in reversed(list(zip(self.axes, self.dimensions, strict=True))):
             low = np.searchsorted(known, np.arange(n), side="right") - 1
+            high = low + (known[low] < np.arange(n))
             given = found.reshape(-1, len(known), behind)
-            found = np.empty((len(given), n, behind))
-            compiled.interpolate_midpoints(given, low, low + (known[low] < np.arange(n)), found)
+            with np.errstate(invalid="ignore"):  # between suprema at opposite infinities is none
+                found = 0.5 * (given[:, low] + given[:, high])
             behind *= n
         return found.reshape(len(values), -1, *values.shape[2:])
 
@@ -337,15 +338,23 @@ def _refine_grids(
 def _cells_to_refine(grids: Grids, bent: float) -> BoolVector:
     """Points between which and their neighbours the maximum may lie.
 
-    Not those inside the range around which a smooth profile bends by less than `bent`: what lies
-    between is found by Newton's method.
+    They are among the best, or local maxima not far below; not those inside the range around which
+    a smooth profile bends by less than `bent`: what lies between is found by Newton's method.
     """
-    found = np.empty(grids.solved.shape, dtype=bool)
-    given = grids.values, grids.solved, _dimension_array(grids.dimensions)
-    compiled.mark_cells_to_refine(
-        *given, (GRID.refine_within, GRID.local_maxima_within, bent), found
-    )
-    return found
+    values = grids.values
+    best = values.max(axis=1, keepdims=True)
+    resolved = np.pad(np.ones([n - 2 for n in grids.dimensions], dtype=bool), 1).ravel()
+    with np.errstate(invalid="ignore"):
+        below = best - values
+        # At an end of an axis there is no second difference to judge by. Neighbours that were not
+        # solved are interpolated: the profile bent little on a coarser grid.
+        resolved = np.tile(resolved, (len(values), 1))
+        for low, high in _neighbours(values, grids.dimensions):
+            resolved &= np.abs(low + high - 2.0 * values) < bent
+        # On a plateau small second differences do not exclude a narrow maximum between cells.
+        resolved &= best - values.min(axis=1, keepdims=True) >= GRID.refine_within
+    high_maxima = (below < GRID.local_maxima_within) & _local_maxima(values, grids.dimensions)
+    return np.asarray(grids.solved & ((below < GRID.refine_within) | high_maxima) & ~resolved)
 
 
 def _is_compiled(profiles: Profiles) -> bool:

@@ -35,7 +35,7 @@ from penchant.inference.search.grid import (
 )
 from penchant.inference.search.newton import BatchNewton, WarmStart, newton_batch
 from penchant.inference.search.nonsmooth import polish_nonsmooth_maxima
-from penchant.inference.search.optima import Optima, Optimum, move_to_limits, values_near_optima
+from penchant.inference.search.optima import Optima, move_to_limits, values_near_optima
 from penchant.inference.small_rates import rate_parameters
 from penchant.models.model import Declared
 
@@ -241,12 +241,12 @@ def newton_from(
     max_steps: int = 40,
     fixed: BoolVector | None = None,
     constraint: LinearConstraint | None = None,
-) -> Optimum:
+) -> Optima:
     """Maximize one profile from psi: see `newton_batch`."""
     subjects = np.zeros(1, dtype=np.int64)
     held = None if fixed is None else fixed[None]
     newton = newton_batch(profiles, subjects, psi[None], None, max_steps, held, constraint)
-    return newton.optima()[0]
+    return newton.optima()
 
 
 def best_optima(
@@ -502,9 +502,9 @@ class _Starts:
 
     def near(self, subjects: IntVector, u: Matrix, steps: float, which: BoolVector) -> BoolVector:
         """Whether one of the selected optima lies within `steps` of u, along every parameter."""
-        found = np.empty(len(u), dtype=bool)
-        compiled.near_optima(self.optima, which, subjects, u[:, None], steps, self.steps, found)
-        return found
+        away = np.abs(self.optima[subjects] - u[:, None])
+        near: BoolVector = np.all(away <= steps * self.steps, axis=2)
+        return np.asarray((near & which[subjects]).any(axis=1))
 
 
 def _evaluate_plateau_centres(

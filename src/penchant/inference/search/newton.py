@@ -19,7 +19,6 @@ from penchant.inference.profile.profiles import CERTIFIED, ITERATE, Profiles
 from penchant.inference.search.bundle import bundle_search
 from penchant.inference.search.optima import (
     Optima,
-    Optimum,
     fixed_weight_or_inverses,
     free_inverse,
     inverse_workspace,
@@ -83,9 +82,9 @@ class WarmStart:
     curvature: Matrix
 
     @classmethod
-    def of(cls, optimum: Optimum) -> WarmStart:
+    def of(cls, optimum: Optima) -> WarmStart:
         """Start from the optimum of similar data."""
-        return cls(optimum.point.theta[None], optimum.curvature[None])
+        return cls(optimum.points.theta, optimum.curvature)
 
 
 class BatchNewton:

@@ -1,15 +1,15 @@
 """Local maxima of profiles, and their neighbourhood: limits of the model and expected curvature.
 
-`Optima` holds the maxima of many subjects; `Optimum` is a view of one row. A maximum beside an end
-of psi's range that stands for a limit of the model is moved there (`move_to_limits`). The expected
-curvature is the Schur complement of the joint expected information of weights and psi.
+A maximum beside an end of psi's range that stands for a limit of the model is moved there
+(`move_to_limits`). The expected curvature is the Schur complement of the joint expected information
+of weights and psi.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -71,25 +71,23 @@ class Optima:
         return found
 
     @classmethod
-    def joined(cls, optima: Sequence[Optimum]) -> Optima:
-        """Concatenate single optima, as a copy."""
-        if len({id(optimum.optima) for optimum in optima}) == 1:
-            return optima[0].optima.take([optimum.row for optimum in optima])
-        parts = [optimum.alone() for optimum in optima]
+    def joined(cls, parts: Sequence[Optima]) -> Optima:
+        """Concatenate rows."""
         rest = (np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)[1:])
         return cls(Evaluations.joined([part.points for part in parts]), *rest)
 
     def __len__(self) -> int:
         return len(self.u)
 
-    def __getitem__(self, k: int) -> Optimum:
-        return Optimum(self, k)
+    def __getitem__(self, k: int) -> Optima:
+        """One row, as a batch of one that shares its numbers."""
+        return self.take(slice(k, k + 1))
 
-    def __iter__(self) -> Iterator[Optimum]:
-        return (Optimum(self, k) for k in range(len(self)))
+    def __iter__(self) -> Iterator[Optima]:
+        return (self[k] for k in range(len(self)))
 
     def take(self, rows: Any) -> Optima:
-        """Select rows, as a copy."""
+        """Select rows, as a copy if they are given by an array."""
         points = self.points.take(rows)
         return Optima(points, *(getattr(self, f.name)[rows] for f in fields(self)[1:]))
 
@@ -112,75 +110,6 @@ class Optima:
         higher = mine[value[mine] > self.points.value[rows[mine]]]
         if len(higher):
             self.put(rows[higher], others.take(which[higher]))
-
-
-class Point(NamedTuple):
-    """Inner solution at one psi."""
-
-    psi: Vector
-    theta: Vector
-    value: float
-    log_likelihood: float
-    gradient: Vector
-    information: Matrix
-
-
-@dataclass(frozen=True)
-class Optimum:
-    """A view of one row of `Optima`."""
-
-    optima: Optima
-    row: int
-
-    @property
-    def point(self) -> Point:
-        """The inner solution there."""
-        points, k = self.optima.points, self.row
-        return Point(
-            points.psi[k],
-            points.theta[k],
-            float(points.value[k]),
-            float(points.log_likelihood[k]),
-            points.gradient[k],
-            points.information[k],
-        )
-
-    @property
-    def u(self) -> Vector:
-        """psi in unconstrained units."""
-        return np.asarray(self.optima.u[self.row])
-
-    @property
-    def curvature(self) -> Matrix:
-        """Minus the Hessian of the profile in unconstrained units."""
-        return np.asarray(self.optima.curvature[self.row])
-
-    @property
-    def at_bound(self) -> BoolVector:
-        """Shape parameters at the end of their range."""
-        return np.asarray(self.optima.at_bound[self.row])
-
-    @property
-    def n_steps(self) -> int:
-        """Steps taken."""
-        return int(self.optima.n_steps[self.row])
-
-    @property
-    def converged(self) -> bool:
-        """Whether it is a maximum."""
-        return bool(self.optima.converged[self.row])
-
-    @property
-    def kinked(self) -> bool:
-        """Whether the profile has a kink there."""
-        return bool(self.optima.kinked[self.row])
-
-    def alone(self) -> Optima:
-        """Batch of this optimum alone, as a copy."""
-        return self.optima.take([self.row])
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"optima": self.alone(), "row": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,16 +199,16 @@ def _no_neighbour_is_higher(
 
 
 def bounds_reached(
-    shape: Sequence[Shape], optimum: Optimum
+    shape: Sequence[Shape], optimum: Optima
 ) -> Iterator[tuple[Shape, bool, Limit | None]]:
     """Yield shape parameters at an end of their range: which end, and the limit it stands for."""
     for q, one in enumerate(shape):
-        if optimum.at_bound[q]:
-            upper = bool(optimum.u[q] > np.mean(one.search_range))
+        if optimum.at_bound[0, q]:
+            upper = bool(optimum.u[0, q] > np.mean(one.search_range))
             yield one, upper, one.limit(upper)
 
 
-def psi_at_limits(shape: Sequence[Shape], optimum: Optimum, psi: Vector) -> Vector:
+def psi_at_limits(shape: Sequence[Shape], optimum: Optima, psi: Vector) -> Vector:
     """psi with the limits themselves, 0 or infinity, where their ends were reached."""
     found = psi.copy()
     for one, _, limit in bounds_reached(shape, optimum):
@@ -289,18 +218,18 @@ def psi_at_limits(shape: Sequence[Shape], optimum: Optimum, psi: Vector) -> Vect
     return found
 
 
-def parameters_undefined_at_limits(shape: Sequence[Shape], optimum: Optimum) -> frozenset[str]:
+def parameters_undefined_at_limits(shape: Sequence[Shape], optimum: Optima) -> frozenset[str]:
     """Natural parameters that have no value of their own at the limits reached."""
     reached = (limit for _, _, limit in bounds_reached(shape, optimum) if limit is not None)
     return frozenset(name for limit in reached for name in limit.lost)
 
 
-def bounds_message(profiles: Profiles, optimum: Optimum, held: Sequence[str]) -> str:
+def bounds_message(profiles: Profiles, optimum: Optima, held: Sequence[str]) -> str:
     """Message of an estimate at a bound or a limit, and what it means there."""
     reached = list(bounds_reached(profiles.shape, optimum))
-    point = optimum.point
+    psi, theta = optimum.points.psi[0], optimum.points.theta[0]
     limits = [
-        limit.describe(s.name, float(point.psi[profiles.shape.index(s)]), point.theta)
+        limit.describe(s.name, float(psi[profiles.shape.index(s)]), theta)
         for s, _, limit in reached
         if limit is not None
     ]

@@ -71,8 +71,10 @@ class WithinConditions:
         known = [str(one) for one in self.labels]
         if str(label) not in known:
             raise DataError(
-                f"{self.name} must be one of {', '.join(known)}; got {label!r}."
-                f"{closest_match_hint(str(label), known) or ' Correct it.'}"
+                self.name,
+                f"must be one of {', '.join(known)}",
+                got=repr(label),
+                fix=closest_match_hint(str(label), known) or "Correct it.",
             )
         return known.index(str(label))
 
@@ -90,8 +92,10 @@ def stack_conditions(
     labels = tuple(sorted(dict.fromkeys(per_episode), key=str))
     if not 2 <= len(labels) <= MAX_CONDITIONS:
         raise DataError(
-            f"within must tell 2 to {MAX_CONDITIONS} conditions apart; got {len(labels)}: "
-            f"{format_list(map(str, labels))}. Give {{'{name}': labels}}, a label per episode."
+            "within",
+            f"must tell 2 to {MAX_CONDITIONS} conditions apart",
+            got=f"{len(labels)}: {format_list(map(str, labels))}",
+            fix=f"Give {{'{name}': labels}}, a label per episode.",
         )
     chosen = _varying_mask(varying, base.names)
     coordinates, maps = _stack_coordinates(base, name, labels, chosen)
@@ -108,13 +112,17 @@ def stack_conditions(
     if (seen < 2).any():
         rare = str(labels[int(np.argmin(seen))])
         raise DataError(
-            f"within must have at least two subjects in every condition; got {seen.min()} in "
-            f"{rare}. Leave it out."
+            "within",
+            "must have at least two subjects in every condition",
+            got=f"{seen.min()} in {rare}",
+            fix="Leave it out.",
         )
     if not ((unit >= 0).sum(axis=1) > 1).any():
         raise DataError(
-            f"within must be conditions that subjects have in common; got one {name} for each "
-            "subject. Use covariates for differences between people."
+            "within",
+            "must be conditions that subjects have in common",
+            got=f"one {name} for each subject",
+            fix="Use covariates for differences between people.",
         )
     profiles = Profiles(model, tuple(tuple(mine) for mine in observed.values()))
     players = EpisodeLikelihoods(profiles, tuple(observed), coordinates=base, threads=threads)
@@ -127,26 +135,35 @@ def _condition_labels(episodes: Sequence[History], within: Any) -> tuple[str, li
     if isinstance(within, Mapping):
         if len(within) != 1:
             raise DataError(
-                f"within must be one name with its labels; got {len(within)}. Join them to one."
+                "within",
+                "must be one name with its labels",
+                got=len(within),
+                fix="Join them to one.",
             )
         ((name, given),) = within.items()
         labels = list(given)
         if len(labels) != len(episodes):
             raise DataError(
-                f"within must have a label per episode ({len(episodes)}); got {len(labels)}. "
-                "Match them."
+                "within",
+                f"must have a label per episode ({len(episodes)})",
+                got=len(labels),
+                fix="Match them.",
             )
         return str(name), labels
     if not isinstance(within, str):
         raise DataError(
-            f"within must be a name, or a name with labels; got {within!r}. Write 'block', or "
-            "{'drug': labels}."
+            "within",
+            "must be a name, or a name with labels",
+            got=repr(within),
+            fix="Write 'block', or {'drug': labels}.",
         )
     labels = [getattr(e, within, None) if hasattr(e, within) else e.block for e in episodes]
     if any(label is None for label in labels):
         raise DataError(
-            f"within must be known of every episode; got {within!r}, but an episode has no block. "
-            f"Give Episode(..., block=...), or {{'{within}': labels}}."
+            "within",
+            "must be known of every episode",
+            got=f"{within!r}, but an episode has no block",
+            fix=f"Give Episode(..., block=...), or {{'{within}': labels}}.",
         )
     return within, labels
 
@@ -158,8 +175,10 @@ def _varying_mask(varying: Sequence[str] | None, names: Sequence[str]) -> list[b
     for name in asked:
         if name not in names:
             raise DataError(
-                f"varying must name parameters; got {name!r}, but they are {', '.join(names)}."
-                f"{closest_match_hint(str(name), names) or ' Correct it.'}"
+                "varying",
+                "must name parameters",
+                got=f"{name!r}, but they are {', '.join(names)}",
+                fix=closest_match_hint(str(name), names) or "Correct it.",
             )
     return [name in asked for name in names]
 
@@ -226,8 +245,10 @@ class Contrast(Result):
     def __getitem__(self, name: str) -> dict[str, float]:
         if name not in self.names:
             raise DataError(
-                f"parameter must be one of {', '.join(self.names)}; got {name!r}."
-                f"{closest_match_hint(name, self.names) or ' Correct it.'}"
+                "parameter",
+                f"must be one of {', '.join(self.names)}",
+                got=repr(name),
+                fix=closest_match_hint(name, self.names) or "Correct it.",
             )
         a = self.names.index(name)
         fields = ("difference", "standard_error", "low", "high", "t", *P_VALUES)
@@ -287,8 +308,10 @@ def level_contrast(fit: PopulationFit, factor: str, words: str, level: float) ->
     parts = [part.strip() for part in str(words).split(" - ")]
     if len(parts) != 2:
         raise DataError(
-            f"contrast must be two levels with ' - ' between them; got {words!r}. Write 'patient - "
-            "control'."
+            "contrast",
+            "must be two levels with ' - ' between them",
+            got=repr(words),
+            fix="Write 'patient - control'.",
         )
     source = fit.source
     assert source is not None  # `PopulationFit.contrast` has refused fits without their data
@@ -303,9 +326,10 @@ def level_contrast(fit: PopulationFit, factor: str, words: str, level: float) ->
             known = [v.name for v in source.design.variables.values() if v.levels]
             known += [within.name] if within is not None else []
             raise DataError(
-                f"factor must be one among the covariates; got {factor!r}, but they are "
-                f"{', '.join(known) or 'none'}."
-                f"{closest_match_hint(str(factor), known) or ' Correct it.'}"
+                "factor",
+                "must be one among the covariates",
+                got=f"{factor!r}, but they are {', '.join(known) or 'none'}",
+                fix=closest_match_hint(str(factor), known) or "Correct it.",
             )
         base = source.likelihoods.coordinates
         levels = {str(one): one for one in variable.levels}
@@ -397,9 +421,13 @@ def compare_population_fits(
     same = one.subjects.labels == other.subjects.labels and one.n_decisions == other.n_decisions
     if not same:
         raise DataError(
-            f"other must be fitted to the same decisions; got {other.n_subjects} subjects with "
-            f"{other.n_decisions} decisions against {one.n_subjects} with {one.n_decisions}. Fit "
-            "both to the same data."
+            "other",
+            "must be fitted to the same decisions",
+            got=(
+                f"{other.n_subjects} subjects with {other.n_decisions} decisions against "
+                f"{one.n_subjects} with {one.n_decisions}"
+            ),
+            fix="Fit both to the same data.",
         )
     values = one.maximum_log_likelihood, other.maximum_log_likelihood
     sizes = one.n_parameters, other.n_parameters

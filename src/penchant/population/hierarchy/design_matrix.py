@@ -70,8 +70,10 @@ class CovariateColumns:
         if given not in self.levels:
             known = ", ".join(map(str, self.levels))
             raise DataError(
-                f"{self.name} must be one of {known}; got {given!r}."
-                f"{closest_match_hint(str(given), map(str, self.levels)) or ' Correct it.'}"
+                self.name,
+                f"must be one of {known}",
+                got=repr(given),
+                fix=closest_match_hint(str(given), map(str, self.levels)) or "Correct it.",
             )
         return float(self.levels.index(given))
 
@@ -141,8 +143,10 @@ class Design:
             if name not in self.variables:
                 known = ", ".join(self.variables) or "none"
                 raise DataError(
-                    f"{name} must be a covariate of the population; got {name!r}, but they are "
-                    f"{known}.{closest_match_hint(name, self.variables) or ' Correct it.'}"
+                    name,
+                    "must be a covariate of the population",
+                    got=f"{name!r}, but they are {known}",
+                    fix=closest_match_hint(name, self.variables) or "Correct it.",
                 )
         coded = {
             name: v.code_values(np.array([v.code_value(given[name])]))
@@ -161,8 +165,10 @@ class Design:
         if name == "group" and factors:
             return factors[0]
         raise DataError(
-            f"spread must be by a factor among the covariates; got 'by {name}', but they are "
-            f"{', '.join(v.name for v in factors) or 'none'}. Name one in covariates."
+            "spread",
+            "must be by a factor among the covariates",
+            got=f"'by {name}', but they are {', '.join(v.name for v in factors) or 'none'}",
+            fix="Name one in covariates.",
         )
 
 
@@ -176,8 +182,10 @@ def read_design(
     """The design that `fit_population` is asked for."""
     if covariates and formula:
         raise DataError(
-            "covariates must be left out where a formula is given; got both. Write them into the "
-            "formula."
+            "covariates",
+            "must be left out where a formula is given",
+            got="both",
+            fix="Write them into the formula.",
         )
     if isinstance(covariates, str):
         covariates = [covariates]
@@ -185,8 +193,10 @@ def read_design(
         return Design(tuple(parameters), {}, tuple(() for _ in parameters))
     if people is None:
         raise DataError(
-            f"{argument('people')} must be given with covariates, a table with a row per subject; "
-            f"got none. Pass {argument('people', Code('table'))}."
+            "people",
+            "must be given with covariates, a table with a row per subject",
+            got="none",
+            fix=f"Pass {argument('people', Code('table'))}.",
         )
     table, rows = _people_table(people, subjects)
     if covariates:
@@ -212,8 +222,10 @@ def _people_table(people: Any, subjects: Sequence[Label]) -> tuple[Any, IntVecto
     column = next((name for name in names if str(name).lower() in known), None)
     if column is None:
         raise DataError(
-            "people must have a column called subject; got "
-            f"{format_list(map(str, names))}. Rename the column of labels."
+            "people",
+            "must have a column called subject",
+            got=format_list(map(str, names)),
+            fix="Rename the column of labels.",
         )
     labels = table[column].to_list()
     row_of: dict[str, int] = {}
@@ -221,22 +233,28 @@ def _people_table(people: Any, subjects: Sequence[Label]) -> tuple[Any, IntVecto
         key = _normalized_label(label)
         if key in row_of:
             raise DataError(
-                f"people must have one row per subject; got {label} in rows {row_of[key]} and "
-                f"{row}. Keep one."
+                "people",
+                "must have one row per subject",
+                got=f"{label} in rows {row_of[key]} and {row}",
+                fix="Keep one.",
             )
         row_of[key] = row
     missing = [str(s) for s in subjects if _normalized_label(s) not in row_of]
     if missing:
         raise DataError(
-            f"people must have a row for every subject; got none for {format_list(missing)}. Add "
-            "them, or leave their decisions out."
+            "people",
+            "must have a row for every subject",
+            got=f"none for {format_list(missing)}",
+            fix="Add them, or leave their decisions out.",
         )
     mine = {_normalized_label(s) for s in subjects}
     more = [str(label) for label in labels if _normalized_label(label) not in mine]
     if more:
         raise DataError(
-            f"people must hold only subjects with decisions; got {format_list(more)} without any. "
-            "Leave them out."
+            "people",
+            "must hold only subjects with decisions",
+            got=f"{format_list(more)} without any",
+            fix="Leave them out.",
         )
     return table, np.array([row_of[_normalized_label(s)] for s in subjects], dtype=np.int64)
 
@@ -256,8 +274,10 @@ def _read_variable(
     names = [str(column) for column in table.columns]
     if name not in names:
         raise DataError(
-            f"{what} must name columns of people; got {name!r}, but they are "
-            f"{', '.join(names)}.{closest_match_hint(name, names) or ' Correct it.'}"
+            what,
+            "must name columns of people",
+            got=f"{name!r}, but they are {', '.join(names)}",
+            fix=closest_match_hint(name, names) or "Correct it.",
         )
     raw = table[name].to_list()
     values = [raw[row] for row in rows]
@@ -268,12 +288,17 @@ def _read_variable(
     ]
     if without:
         raise DataError(
-            f"{name} must be known for every subject; got none for {format_list(without)}. Fill it "
-            "in, or leave their decisions out."
+            f"covariate {name}",
+            "must be known for every subject",
+            got=f"none for {format_list(without)}",
+            fix="Fill it in, or leave their decisions out.",
         )
     if len({_normalized_label(v) for v in values}) == 1:
         raise DataError(
-            f"{name} must differ between subjects; got {values[0]} for all. Leave it out."
+            f"covariate {name}",
+            "must differ between subjects",
+            got=f"{values[0]} for all",
+            fix="Leave it out.",
         )
     number = all(
         isinstance(v, int | float | np.number) and not isinstance(v, bool | np.bool_)
@@ -288,8 +313,10 @@ def _read_variable(
     singletons = [str(level) for level, count in counts.items() if count == 1]
     if singletons:
         raise DataError(
-            f"{name} must have at least two subjects of every level; got one of "
-            f"{format_list(singletons)}. Join it with another level, or leave it out."
+            f"covariate {name}",
+            "must have at least two subjects of every level",
+            got=f"one of {format_list(singletons)}",
+            fix="Join it with another level, or leave it out.",
         )
     return CovariateColumns(
         name, levels, np.array([levels.index(v) for v in values], dtype=np.float64)
@@ -302,45 +329,59 @@ def _formula_terms(
     """Terms of a formula per parameter, beside the parameter's own mean."""
     if not isinstance(formula, Mapping):
         raise DataError(
-            f"formula must be a dictionary from parameters to formulas; got {formula!r}. Write "
-            "{'learning_rate': '~ group * age'}."
+            "formula",
+            "must be a dictionary from parameters to formulas",
+            got=repr(formula),
+            fix="Write {'learning_rate': '~ group * age'}.",
         )
     try:
         from formulaic import Formula
         from formulaic.errors import FormulaSyntaxError
     except ImportError as error:
         raise DataError(
-            "formula must have the package formulaic; got none installed. Install "
-            "penchant[formula], or name covariates."
+            "formula",
+            "must have the package formulaic",
+            got="none installed",
+            fix="Install penchant[formula], or name covariates.",
         ) from error
     found = {}
     for parameter, text in formula.items():
         if parameter not in parameters:
             raise DataError(
-                f"formula must name parameters; got {parameter!r}, but they are "
-                f"{', '.join(parameters)}."
-                f"{closest_match_hint(parameter, parameters) or ' Correct it.'}"
+                "formula",
+                "must name parameters",
+                got=f"{parameter!r}, but they are {', '.join(parameters)}",
+                fix=closest_match_hint(parameter, parameters) or "Correct it.",
             )
         left, _, right = (part.strip() for part in str(text).rpartition("~"))
         if left:
             raise DataError(
-                f"formula of {parameter} must begin with '~'; got {text!r}. Leave out {left!r}."
+                f"formula of {parameter}",
+                "must begin with '~'",
+                got=repr(text),
+                fix=f"Leave out {left!r}.",
             )
         try:
             terms = [tuple(f.expr for f in term.factors) for term in Formula(right)]
         except (FormulaSyntaxError, SyntaxError, TypeError, ValueError) as error:
             raise DataError(
-                f"formula of {parameter} must be one like '~ group * age'; got {text!r}. "
-                "Correct it."
+                f"formula of {parameter}",
+                "must be one like '~ group * age'",
+                got=repr(text),
+                fix="Correct it.",
             ) from error
         if ("1",) not in terms:
             raise DataError(
-                f"formula of {parameter} must keep the mean of an average person; got {text!r} "
-                "without it. Leave out '0 +' or '- 1'."
+                f"formula of {parameter}",
+                "must keep the mean of an average person",
+                got=f"{text!r} without it",
+                fix="Leave out '0 +' or '- 1'.",
             )
         own = tuple(term for term in terms if term != ("1",))
         if not own and right != "1":
-            raise DataError(f"formula of {parameter} must name covariates; got {text!r}. Name one.")
+            raise DataError(
+                f"formula of {parameter}", "must name covariates", got=repr(text), fix="Name one."
+            )
         found[parameter] = own
     return found
 
@@ -358,12 +399,16 @@ def _check_rank(design: Design, n: int) -> None:
         if size and np.linalg.matrix_rank(scaled, tol=1e-9) < size:  # 1e-9: above rounding
             listed = ", ".join(names[first + 1 : first + size])
             raise DataError(
-                f"covariates of {parameter} must not tell each other; got {listed}, one of which "
-                "the others determine. Leave one out."
+                f"covariates of {parameter}",
+                "must not tell each other",
+                got=f"{listed}, one of which the others determine",
+                fix="Leave one out.",
             )
         if n <= size:
             raise DataError(
-                f"covariates of {parameter} must be fewer than subjects; got {size} columns of "
-                f"{n} subjects. Leave some out."
+                f"covariates of {parameter}",
+                "must be fewer than subjects",
+                got=f"{size} columns of {n} subjects",
+                fix="Leave some out.",
             )
         first += size

@@ -534,8 +534,10 @@ def fit_population(
     n = len(likelihoods.subjects)
     if n < FIT.min_subjects:
         raise DataError(
-            f"data must hold at least {FIT.min_subjects} subjects for a population; got {n}. Fit "
-            "them one by one with fit_each."
+            "data",
+            f"must hold at least {FIT.min_subjects} subjects for a population",
+            got=n,
+            fix="Fit them one by one with fit_each.",
         )
     names = likelihoods.coordinates.names
     differing = _random_effect_indices(random, names)
@@ -553,8 +555,10 @@ def fit_population(
         fewest = int(np.bincount(group).min())
         if fewest < FIT.min_subjects:
             raise DataError(
-                f"spread must have at least {FIT.min_subjects} subjects in every group; got "
-                f"{fewest} in {labels[int(np.bincount(group).argmin())]}. Use spread='full'."
+                "spread",
+                f"must have at least {FIT.min_subjects} subjects in every group",
+                got=f"{fewest} in {labels[int(np.bincount(group).argmin())]}",
+                fix="Use spread='full'.",
             )
     way = estimator or ("reml" if n < FIT.reml_subjects else "ml")
     with_prior = spread_prior is not None
@@ -625,46 +629,65 @@ def build_likelihoods(
     if isinstance(data, Choices):
         if model is not None:
             raise DataError(
-                "model must be left out with Choices; got one. Their variables are the model."
+                "model",
+                "must be left out with Choices",
+                got="one",
+                fix="Their variables are the model.",
             )
         if within is not None or varying is not None:
             raise DataError(
-                "within must be left out with Choices; got it. Multiply variables with the "
-                "condition, Choices.with_interaction."
+                "within",
+                "must be left out with Choices",
+                got="it",
+                fix="Multiply variables with the condition, Choices.with_interaction.",
             )
         if data.subject is None:
             raise DataError(
-                f"{argument('subject')} must be given for a population, as it says who decided; "
-                "got Choices without subjects. Give one label per decision."
+                "subject",
+                "must be given for a population, as it says who decided",
+                got="Choices without subjects",
+                fix="Give one label per decision.",
             )
         if not data.observed:
-            raise DataError("data must hold choices made; got sets yet to be decided. Fit others.")
+            raise DataError(
+                "data", "must hold choices made", got="sets yet to be decided", fix="Fit others."
+            )
         coordinates = Coordinates.of_variables(data.names, links)
         return ChoiceLikelihoods(data, coordinates=coordinates, threads=threads), None
     episodes = as_episodes(data)
     if model is None:
         raise DataError(
-            "model must be given with episodes; got none. Pass UCL(...) or QLearning(...)."
+            "model",
+            "must be given with episodes",
+            got="none",
+            fix="Pass UCL(...) or QLearning(...).",
         )
     coordinates = Coordinates.of_model(model, links)
     by_subject: dict[Any, list[Any]] = {}
     for episode in episodes:
         if episode.subject is None:
             raise DataError(
-                "data must say who decided; got an episode without a subject. Give "
-                "Episode(..., subject=...)."
+                "data",
+                "must say who decided",
+                got="an episode without a subject",
+                fix="Give Episode(..., subject=...).",
             )
         by_subject.setdefault(episode.subject, []).append(episode)
     silent = [str(s) for s, mine in by_subject.items() if not any(e.n_decisions for e in mine)]
     if silent:
         raise DataError(
-            f"data must hold a decision of every subject; got none of {format_list(silent)}. Leave "
-            "them out."
+            "data",
+            "must hold a decision of every subject",
+            got=f"none of {format_list(silent)}",
+            fix="Leave them out.",
         )
     if within is None:
         if varying is not None:
             raise DataError(
-                "varying must come with within; got it alone. Say what the conditions are."
+                "varying",
+                "must come with within",
+                got="it alone",
+                fix="Say what the conditions are.",
             )
         groups = tuple(tuple(mine) for mine in by_subject.values())
         profiles = Profiles(model, groups)
@@ -684,8 +707,10 @@ def _random_effect_indices(random: Sequence[str] | None, names: Sequence[str]) -
     for name in asked:
         if name not in names:
             raise DataError(
-                f"random must name parameters; got {name!r}, but they are {', '.join(names)}."
-                f"{closest_match_hint(str(name), names) or ' Correct it.'}"
+                "random",
+                "must name parameters",
+                got=f"{name!r}, but they are {', '.join(names)}",
+                fix=closest_match_hint(str(name), names) or "Correct it.",
             )
     return [a for a, name in enumerate(names) if name in asked]
 
@@ -695,19 +720,28 @@ def _check_arguments(
 ) -> None:
     if not (spread in (None, "full", "diagonal") or str(spread).startswith("by ")):
         raise DataError(
-            f"{argument('spread')} must be 'full', 'diagonal' or 'by group'; got {spread!r}. "
-            "Choose one."
+            "spread",
+            "must be 'full', 'diagonal' or 'by group'",
+            got=repr(spread),
+            fix="Choose one.",
         )
     if estimator not in (None, "ml", "reml"):
-        raise DataError(f"estimator must be 'ml' or 'reml'; got {estimator!r}. Choose one.")
+        raise DataError(
+            "estimator", "must be 'ml' or 'reml'", got=repr(estimator), fix="Choose one."
+        )
     if covariance not in ("model", "robust"):
-        raise DataError(f"covariance must be 'model' or 'robust'; got {covariance!r}. Choose one.")
+        raise DataError(
+            "covariance", "must be 'model' or 'robust'", got=repr(covariance), fix="Choose one."
+        )
     if spread_prior not in (None, "gamma"):
         raise DataError(
-            f"spread_prior must be 'gamma' or left out; got {spread_prior!r}. Choose one."
+            "spread_prior", "must be 'gamma' or left out", got=repr(spread_prior), fix="Choose one."
         )
     whole = isinstance(nodes, int | np.integer) and not isinstance(nodes, bool)
     if nodes is not None and not (whole and 3 <= nodes <= 99):
         raise DataError(
-            f"nodes must be a whole number from 3 to 99; got {nodes!r}. Leave it out for the usual."
+            "nodes",
+            "must be a whole number from 3 to 99",
+            got=repr(nodes),
+            fix="Leave it out for the usual.",
         )

@@ -89,7 +89,7 @@ class PopulationMixture(Result):
     def __getitem__(self, name: str) -> PopulationFit:
         if name not in self.fits:
             known = ", ".join(self.names)
-            raise DataError(f"name must be one of {known}; got {name!r}. Correct it.")
+            raise DataError("name", f"must be one of {known}", got=repr(name), fix="Correct it.")
         return self.fits[name]
 
     def frame_columns(self) -> Columns:
@@ -188,13 +188,17 @@ def fit_mixture(
     """
     if not isinstance(models, Mapping) or not models:
         raise DataError(
-            f"models must be one or more by name; got {type(models).__name__}. Pass "
-            '{"learner": QLearning(2), "habit": RandomChoice(2)}.'
+            "models",
+            "must be one or more by name",
+            got=type(models).__name__,
+            fix='Pass {"learner": QLearning(2), "habit": RandomChoice(2)}.',
         )
     for model in models.values():
         refuse_no_model(model)
     if spread not in ("full", "diagonal"):
-        raise DataError(f"spread must be 'full' or 'diagonal'; got {spread!r}. Choose one.")
+        raise DataError(
+            "spread", "must be 'full' or 'diagonal'", got=repr(spread), fix="Choose one."
+        )
     episodes = as_episodes(data)
     workers = available_threads() if threads is None else threads
     components = [
@@ -203,8 +207,10 @@ def fit_mixture(
     n = len(components[0].plan.likelihoods.subjects)
     if n < FIT.min_subjects:
         raise DataError(
-            f"data must hold at least {FIT.min_subjects} subjects for a population; got {n}. Fit "
-            "them one by one with fit_each."
+            "data",
+            f"must hold at least {FIT.min_subjects} subjects for a population",
+            got=n,
+            fix="Fit them one by one with fit_each.",
         )
     shares = np.full(len(components), 1 / len(components))
     responsibilities = np.full((n, len(components)), 1 / len(components))

@@ -353,8 +353,10 @@ class PopulationFit(FrameExport):
         for name in (one, other):
             if name not in random:
                 raise DataError(
-                    f"correlation_interval must name parameters with spread; got {name!r}, but "
-                    f"they are {', '.join(random)}. Name two of these."
+                    "correlation_interval",
+                    "must name parameters with spread",
+                    got=f"{name!r}, but they are {', '.join(random)}",
+                    fix="Name two of these.",
                 )
         a, b = random.index(one), random.index(other)
         r = self._matrix_of_first_group(self.correlations)[structure.random[a], structure.random[b]]
@@ -421,7 +423,10 @@ class PopulationFit(FrameExport):
             assert self.source.conditions is not None
             name = self.source.conditions.name
             raise DataError(
-                f"prior_for must say which condition; got none. Give prior_for({name}=...)."
+                "prior_for",
+                "must say which condition",
+                got="none",
+                fix=f"Give prior_for({name}=...).",
             )
         label, base, row = rows[0]
         every = self.source.descriptive_covariances
@@ -502,7 +507,10 @@ class PopulationFit(FrameExport):
 
     def _missing_data_error(self, what: str) -> DataError:
         return DataError(
-            f"{what} must have the decisions; got a population read from a file. Fit it again."
+            what,
+            "must have the decisions",
+            got="a population read from a file",
+            fix="Fit it again.",
         )
 
     def table(self, level: float = 0.95) -> Table:
@@ -682,7 +690,10 @@ class PopulationFit(FrameExport):
         """Read what `to_dict` wrote: all numbers; without the decisions."""
         if not isinstance(document, Mapping) or document.get("format") != FORMAT:
             raise DataError(
-                "document must be one that PopulationFit.to_dict wrote; got another. Give that."
+                "document",
+                "must be one that PopulationFit.to_dict wrote",
+                got="another",
+                fix="Give that.",
             )
         read = from_json(PopulationDocument, document)
         own = {f.name: getattr(read, f.name) for f in fields(cls) if hasattr(read, f.name)}

@@ -200,7 +200,7 @@ class PopulationSample(Result):
     def __getitem__(self, name: str) -> Vector:
         if name not in self.names:
             raise DataError(
-                f"name must be one of {', '.join(self.names)}; got {name!r}. Correct it."
+                "name", f"must be one of {', '.join(self.names)}", got=repr(name), fix="Correct it."
             )
         return np.asarray(self.draws[:, self.names.index(name)])
 
@@ -225,7 +225,10 @@ class PopulationSample(Result):
             import arviz
         except ImportError as error:
             raise DataError(
-                "to_arviz must have the package arviz; got none installed. Install penchant[bayes]."
+                "to_arviz",
+                "must have the package arviz",
+                got="none installed",
+                fix="Install penchant[bayes].",
             ) from error
         return arviz.from_dict(
             posterior={n: self.draws[None, :, a] for a, n in enumerate(self.names)}
@@ -245,7 +248,9 @@ def sample_posterior(
     """Draw from the posterior of a population fit by importance sampling or NUTS."""
     n = whole_number(n, "draws", 100)
     if method not in ("importance", "nuts"):
-        raise DataError(f"method must be 'importance' or 'nuts'; got {method!r}. Choose one.")
+        raise DataError(
+            "method", "must be 'importance' or 'nuts'", got=repr(method), fix="Choose one."
+        )
     source = fit.source
     assert source is not None  # `PopulationFit.sample` has refused fits without their data
     target = LogPosterior.of(source.descriptive, source.likelihoods)
@@ -357,8 +362,10 @@ def _draw_by_nuts(
         import nutpie
     except ImportError as error:
         raise DataError(
-            "method 'nuts' must have the package nutpie; got none installed. Install "
-            "penchant[bayes], or use method='importance'."
+            "method 'nuts'",
+            "must have the package nutpie",
+            got="none installed",
+            fix="Install penchant[bayes], or use method='importance'.",
         ) from error
     factor = cholesky_of_inverses(information[None], MIN_RELATIVE_INFORMATION)[0]
     size = len(mode)

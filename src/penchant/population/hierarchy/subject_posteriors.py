@@ -156,8 +156,10 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         if str(label) in known:
             return known.index(str(label))
         raise DataError(
-            f"subject must be one of those fitted; got {label!r}, but they are "
-            f"{format_list(known)}. Correct it."
+            "subject",
+            "must be one of those fitted",
+            got=f"{label!r}, but they are {format_list(known)}",
+            fix="Correct it.",
         )
 
     @property
@@ -207,8 +209,10 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         """Everybody fitted alone, by maximum likelihood: `fit_each`."""
         if self.source is None or self.source.conditions is not None:
             raise DataError(
-                "ml must have the decisions, and no conditions; got a population without. Use "
-                "fit_each."
+                "ml",
+                "must have the decisions, and no conditions",
+                got="a population without",
+                fix="Use fit_each.",
             )
         fits: Estimates = fit_each(self.source.data, self.source.model)
         return fits
@@ -224,7 +228,10 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         check_rng(rng)
         if self.source is None:
             raise DataError(
-                "draws must have the decisions; got a population read from a file. Fit it again."
+                "draws",
+                "must have the decisions",
+                got="a population read from a file",
+                fix="Fit it again.",
             )
         h = draw_posteriors(self.source, n, rng)
         values = h @ self._parameter_rows.T
@@ -327,8 +334,10 @@ def predict_choices(source: PopulationSource, data: Any, average: bool) -> Matri
     """Probabilities of every option at every decision, in the order of the data."""
     if source.conditions is not None:
         raise DataError(
-            "predict must be of a population without conditions; got one with "
-            f"{source.conditions.name}. Fit the conditions apart, or take prior_for(...)."
+            "predict",
+            "must be of a population without conditions",
+            got=f"one with {source.conditions.name}",
+            fix="Fit the conditions apart, or take prior_for(...).",
         )
     if source.model is None or isinstance(data, Choices):
         return _predict_choice_table(source, data_of(data), average)
@@ -363,8 +372,10 @@ def _predict_choice_table(source: PopulationSource, data: Any, average: bool) ->
     coordinates = source.likelihoods.coordinates
     if tuple(data.names) != coordinates.names:
         raise DataError(
-            f"data must have the variables {', '.join(coordinates.names)}; got "
-            f"{', '.join(data.names)}. Give the same."
+            "data",
+            f"must have the variables {', '.join(coordinates.names)}",
+            got=", ".join(data.names),
+            fix="Give the same.",
         )
     labels: Sequence[Label] = data.subject_labels or (None,)
     codes = np.zeros(data.n_decisions, dtype=np.int64) if data.subject is None else data.subject

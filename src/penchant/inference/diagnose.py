@@ -1,0 +1,394 @@
+"""Diagnosis of optima: the status of every estimate of a model, and the sentence that explains it.
+
+`diagnose` is the only place where the status of a model's estimate is decided and worded. What it
+rests on is computed elsewhere: whether a maximum of the weights exists (`existence`), whether the
+likelihood rises for ever towards an end of psi (`joint_separation`), which parameters the choices
+leave open (`identifiability`), and which ends of ranges were reached (`search.optima`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.choices import Choices
+from penchant.errors import argument, prior_advice, profile_interval_advice, weak_prior_argument
+from penchant.inference.existence import (
+    ExistenceCertificates,
+    choices_at,
+    has_density,
+    inner_solution,
+    penalises_weights,
+)
+from penchant.inference.identifiability import (
+    divergence_message,
+    prior_expectations_diverged,
+    shape_identified_despite_separation,
+    weakly_identified,
+)
+from penchant.inference.joint_covariance import joint_covariances
+from penchant.inference.joint_separation import (
+    JOINT_SEPARATION,
+    find_joint_separation,
+    separated_solution,
+)
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.grid import Grids
+from penchant.inference.search.optima import Optima, bounds_message, bounds_reached
+from penchant.models.model import Declared, Model
+from penchant.models.priors import DensityPrior
+from penchant.softmax.diagnostics import Diagnostics, Status
+from penchant.softmax.fit import diagnostics_of, status_of
+from penchant.softmax.identification import Identification
+
+# Log-units by which a profile falls at the ends of a 95 % interval: flatter grids exclude no value.
+INTERVAL_DROP = 1.92
+# Log-units that an end on a flat ridge may still gain: with more the search stopped too early.
+MAX_RIDGE_GAIN = 0.01
+# Weights that must be positive count as 0 below this: the solver holds them at 0 but for rounding.
+ZERO_WEIGHT_TOL = 1e-12
+REACHED = "The maximum exists and was reached."
+# Statuses without standard errors: a remark on errors would be wrong.
+WITHOUT_ESTIMATE = ("not identified", "separated", "stopped early")
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Diagnosis of one optimum: what its estimate says of it.
+
+    `theta` and its covariance are those of weights and shape parameters; NaN without an estimate.
+    """
+
+    status: Status
+    message: str
+    theta: Vector
+    covariance: Matrix
+    log_likelihood: float
+    checks: Diagnostics
+
+    @classmethod
+    def without_data(cls, n_parameters: int) -> Diagnosis:
+        """Diagnosis before any decision."""
+        return cls(
+            "not identified",
+            "No decision has been made that could tell anything. Observe some.",
+            np.full(n_parameters, np.nan),
+            np.full((n_parameters, n_parameters), np.nan),
+            0.0,
+            Diagnostics(0, (), (), 1, None, None, np.inf, 0, np.nan, None, ()),
+        )
+
+
+def diagnose(
+    profiles: Profiles, grids: Grids | None, optima: Optima
+) -> tuple[Optima, list[Diagnosis]]:
+    """Diagnose all optima; those beside an end to which the likelihood rises are moved there."""
+    some, towards = _may_lack_maximum(profiles, optima), np.full(len(optima), -1)
+    if len(some):
+        optima, towards = find_joint_separation(profiles, optima, some)
+    evidence = _Evidence.of(profiles, grids, optima, towards)
+    covariances = joint_covariances(profiles, optima, evidence.touched)
+    found = evidence.diagnoses(covariances)
+    reached = np.flatnonzero([diagnosis.status == "converged" for diagnosis in found])
+    for k, message in weakly_identified(profiles, grids, optima, covariances, reached).items():
+        rest = found[k].message.removeprefix(REACHED)
+        found[k] = replace(found[k], status="weakly identified", message=message + rest)
+    return optima, found
+
+
+def _may_lack_maximum(profiles: Profiles, optima: Optima) -> IntVector:
+    """Optima that need not be maxima: some choices are certain, and no prior holds the weights."""
+    if profiles.prior is not None or not profiles.n_shape:
+        return np.empty(0, dtype=np.int64)
+    theta = optima.points.theta
+    apart = (np.abs(theta) * optima.points.largest[:, 1]).max(axis=1, initial=0.0)
+    doubtful = (apart > JOINT_SEPARATION.certain_utility) | ~optima.converged
+    return np.flatnonzero(doubtful & np.isfinite(theta).all(axis=1))
+
+
+class _WeightDiagnosis(NamedTuple):
+    """Diagnosis of the weights at the best psi; `known` are shape parameters with an estimate."""
+
+    status: Status
+    message: str
+    theta: Vector
+    known: BoolVector
+    log_likelihood: float
+    checks: Diagnostics
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """Properties of many optima from which their diagnoses follow.
+
+    Attributes
+    ----------
+    touched
+        Weights that must be positive and are 0.
+    unmoved
+        Shape parameters that change no probability, as the weights that they shape are 0.
+    flat, loose
+        The whole profile is within a 95 % interval; or a shape parameter is, along a ridge.
+    towards
+        Shape parameter to whose end the likelihood rises while weights diverge, or -1.
+    is_plain
+        Whether the maximum exists, away from all bounds: no closer look is needed.
+    """
+
+    profiles: Profiles
+    optima: Optima
+    newton_certificates: ExistenceCertificates
+    touched: BoolVector
+    unmoved: BoolVector
+    flat: BoolVector
+    loose: BoolVector
+    towards: IntVector
+    is_plain: BoolVector
+
+    @classmethod
+    def of(
+        cls, profiles: Profiles, grids: Grids | None, optima: Optima, towards: IntVector
+    ) -> _Evidence:
+        newton_certificates = ExistenceCertificates.of(profiles, optima.points)
+        touched = np.asarray(optima.points.theta[:, profiles.positive] <= ZERO_WEIGHT_TOL)
+        unmoved = np.asarray(optima.points.fisher.diagonal(0, 1, 2) <= 0)
+        unmoved &= np.any(touched, axis=1, keepdims=True)
+        flat = np.zeros(len(optima), dtype=bool) if grids is None else _have_flat_profile(grids)
+        loose = _loose_parameters(profiles, optima)
+        doubtful = touched.any(axis=1) | optima.at_bound.any(axis=1) | flat | loose.any(axis=1)
+        doubtful |= prior_expectations_diverged(profiles, optima) | (towards >= 0)
+        plain = newton_certificates.good & optima.converged & ~optima.kinked & ~doubtful
+        return cls(
+            profiles, optima, newton_certificates, touched, unmoved, flat, loose, towards, plain
+        )
+
+    def diagnoses(self, covariances: Matrix) -> list[Diagnosis]:
+        """Diagnosis of every optimum, with the covariances that go with it."""
+        proven = self.newton_certificates.good & self.optima.converged & (self.towards < 0)
+        doubtful = np.flatnonzero(~self.is_plain & ~proven)
+        weights = [self._reached(k) for k in range(len(self.optima))]
+        for k, choices, slopes in choices_at(
+            self.profiles, self.optima.points, doubtful, self.profiles.n_shape > 0
+        ):
+            weights[k] = _diagnose_weights(
+                self.profiles.for_subject(k),
+                (choices, slopes),
+                self.optima[k],
+                weights[k],
+                self._identified(k),
+                int(self.towards[k]),
+            )
+        return [self._diagnose(k, found, covariances[k]) for k, found in enumerate(weights)]
+
+    def _reached(self, k: int) -> _WeightDiagnosis:
+        """Diagnosis of weights whose maximum exists and was reached."""
+        points, checks = (
+            self.optima.points,
+            self.newton_certificates.diagnostics(k, int(self.optima.n_steps[k])),
+        )
+        reached = float(points.log_likelihood[k])
+        return _WeightDiagnosis(
+            "converged", REACHED, points.theta[k], ~self.unmoved[k], reached, checks
+        )
+
+    def _identified(self, k: int) -> Identification | None:
+        """Identification of one optimum, if certain and no prior or bound holds the weights."""
+        if self.profiles.prior is not None or self.touched[k].any():
+            return None
+        return self.newton_certificates.identified(self.optima.points, k)
+
+    def _diagnose(self, k: int, weights: _WeightDiagnosis, covariance: Matrix) -> Diagnosis:
+        """Diagnosis with the worst status that applies."""
+        status, message, checks = weights.status, weights.message, weights.checks
+        if not self.is_plain[k]:
+            held = self._bounds_reached(k)
+            checks = replace(checks, bounds=held, iterations=int(self.optima.n_steps[k]))
+            status, message = self._status_and_message(k, (status, message), held)
+            if status == "not identified":
+                message = _advice_for_model(message, self.profiles.model, checks)
+            if self.optima.kinked[k] and status not in WITHOUT_ESTIMATE:
+                message = f"{message} {_kink_message()}"
+        psi = np.where(weights.known, self.optima.points.psi[k], np.nan)
+        lost = status in WITHOUT_ESTIMATE
+        return Diagnosis(
+            status,
+            message,
+            np.concatenate([weights.theta, psi]),
+            np.full_like(covariance, np.nan) if lost else covariance,
+            weights.log_likelihood,
+            checks,
+        )
+
+    def _bounds_reached(self, k: int) -> tuple[str, ...]:
+        profiles = self.profiles
+        ends = ("low", "high")
+        found = [
+            f"{shape.name} = {getattr(shape, ends[upper]) if limit is None else limit.value:g}"
+            for shape, upper, limit in bounds_reached(profiles.shape, self.optima[k])
+            if not self.unmoved[k, profiles.shape.index(shape)]
+        ]
+        if self.touched[k].any():
+            assert profiles.limits is not None
+            found += np.array(profiles.limits.labels)[self.touched[k]].tolist()
+        return tuple(found)
+
+    def _is_flat_ridge(self, k: int) -> bool:
+        free = np.where(self.optima.at_bound[k], 0.0, self.optima.points.gradient[k])
+        return bool(np.abs(free) @ np.ptp(self.profiles.bounds, axis=1) < MAX_RIDGE_GAIN)
+
+    def _status_and_message(
+        self, k: int, inner: tuple[Status, str], held: tuple[str, ...]
+    ) -> tuple[Status, str]:
+        # From the gravest: without finite weights psi means nothing; a ridge explains large errors.
+        status, sentence = inner
+        optima = self.optima
+        names = " and ".join(shape.name for shape in self.profiles.shape)
+        if status in ("not identified", "separated"):
+            advice = _advice_on_separation(sentence, self.profiles.for_subject(k))
+            at = ", ".join(
+                f"{s.name} {'near ' if q == self.towards[k] else '= '}{v:.4g}"
+                for q, (s, v) in enumerate(
+                    zip(self.profiles.shape, optima.points.psi[k], strict=True)
+                )
+            )
+            return status, f"{advice} (At {at}.)" if at else advice
+        if status == "stopped early":
+            solved = re.split(" Allow more| To be sure", sentence)[0]
+            return status, (
+                f"{solved} The choices hardly bound the weights: {prior_advice()}; until then this "
+                "is not an estimate."
+            )
+        if not optima.converged[k] and not (self.loose[k].any() and self._is_flat_ridge(k)):
+            return "stopped early", (
+                f"The search over {names} stopped after {optima.n_steps[k]} steps before it "
+                "reached a maximum. Look at `profile`."
+            )
+        if held:
+            return "at a bound", bounds_message(self.profiles, optima[k], held)
+        if self.flat[k]:
+            return "weakly identified", (
+                f"The profile over {names} is flat: it varies by less than {INTERVAL_DROP} "
+                "log-units over the whole range, so that every value is in the 95 % interval. "
+                "Hold it fixed."
+            )
+        if self.loose[k].any():
+            which = " and ".join(
+                s.name for s, far in zip(self.profiles.shape, self.loose[k], strict=True) if far
+            )
+            return "weakly identified", (
+                f"The profile has a ridge: {which} can move across its whole range while the other "
+                f"parameters make up for it. {profile_interval_advice()}, or hold it fixed."
+            )
+        run_off = divergence_message(self.profiles, optima[k])
+        if status == "converged" and run_off:
+            return "weakly identified", run_off
+        return status, sentence
+
+
+def _diagnose_weights(
+    profiles: Profiles,
+    described: tuple[Choices, Matrix | None],
+    optimum: Optima,
+    reached: _WeightDiagnosis,
+    identified: Identification | None,
+    towards: int,
+) -> _WeightDiagnosis:
+    """Diagnose weights that Newton's method alone does not certify.
+
+    described : the decisions at the optimum, and derivatives of their variables
+    reached : diagnosis if the maximum exists
+    towards : shape parameter to whose end the likelihood rises while weights diverge, or -1
+    """
+    choices, slopes = described
+    has_prior = penalises_weights(profiles)
+    solution = inner_solution(profiles, choices, optimum, identified)
+    # With weights so large even differences count that a linear program takes for 0.
+    value = reached.log_likelihood
+    if towards >= 0 and (solution.recession is None or solution.log_likelihood < value):
+        solution = separated_solution(solution, choices, optimum.points.theta[0], value)
+    checks = diagnostics_of(solution, choices, has_prior=has_prior)
+    status, message = status_of(solution, checks, profiles.model.weights, has_prior)
+    if status == "weakly identified":
+        message = _advice_on_separation(message, profiles)
+    found = reached._replace(status=status, message=message, theta=solution.theta, checks=checks)
+    if status != "separated":
+        return found
+    known = shape_identified_despite_separation(profiles, choices, slopes, solution)
+    if towards >= 0:
+        known[towards] = True
+    return found._replace(known=known, log_likelihood=solution.log_likelihood)
+
+
+def _have_flat_profile(grids: Grids) -> BoolVector:
+    """Whether whole grids lie within what a 95 % interval gives away."""
+    highest = np.fmax.reduce(grids.values, axis=1, keepdims=True)
+    # Cells outside the domain do not count; one that has fallen far decides for most subjects.
+    fallen = (grids.values <= highest - INTERVAL_DROP) & (grids.values > -np.inf)
+    return np.asarray(~fallen.any(axis=1) & (np.isfinite(grids.values).sum(axis=1) > 1))
+
+
+def _loose_parameters(profiles: Profiles, optima: Optima) -> BoolVector:
+    """Shape parameters whose standard error, by the curvature, is as long as their range."""
+    if not profiles.n_shape:
+        return np.zeros((len(optima), 0), dtype=bool)
+    values, vectors = np.linalg.eigh(optima.curvature)
+    fine = values > 0
+    lengths = np.where(fine, 1.0 / np.where(fine, values, 1.0), 1e300)
+    variance = np.einsum("kab,kb->ka", vectors**2, lengths)
+    return np.asarray(np.sqrt(variance) > np.ptp(profiles.bounds, axis=1))
+
+
+def _kink_message() -> str:
+    return (
+        "The profile has a kink at its maximum, where a reward equals the value of its option: it "
+        "falls to all sides, but has no curvature there, and standard errors are those of the "
+        f"expected information. {profile_interval_advice()}."
+    )
+
+
+def _advice_for_model(message: str, model: Model, checks: Diagnostics) -> str:
+    """Replace advice for a table of variables by advice for a model.
+
+    A model may know why one of its weights is not identified: it then has `unidentified`, a mapping
+    from weights to sentences that say what to do.
+    """
+    known = Declared(model).unidentified
+    alone = [_single_weight(direction) for direction in checks.null_directions]
+    own = "".join(f"{known[name]} " for name in alone if name is not None and name in known)
+    use = "Else use" if own else "Use"
+    return re.sub(
+        rf"Drop a variable(, [^,]*)??, {re.escape(prior_advice())}",
+        f"{own}{use} {argument('a parameter_prior')}",
+        message,
+    )
+
+
+def _single_weight(direction: Mapping[str, float]) -> str | None:
+    parts = [name for name, value in direction.items() if value != 0]
+    return parts[0] if len(parts) == 1 else None
+
+
+def _advice_on_separation(sentence: str, profiles: Profiles) -> str:
+    """Message with the advice that applies where unpenalised weights have no maximum."""
+    if profiles.prior is None or not isinstance(profiles.prior, DensityPrior):
+        return sentence.replace(f"{argument('method', 'firth')} or ", "").replace(
+            f" or use {argument('method', 'firth')}", ""
+        )
+    free = [
+        natural.name
+        for natural in profiles.natural
+        if not natural.is_shape and not has_density(profiles, natural)
+    ]
+    if not free:
+        return sentence.replace(
+            f"Use {argument('method', 'firth')} or {weak_prior_argument()}, or r", "R"
+        )
+    density = f"ive {' and '.join(free)} a density too"
+    return sentence.replace(
+        f"Use {argument('method', 'firth')} or {weak_prior_argument()}", f"G{density}"
+    ).replace(f"{prior_advice()} or use {argument('method', 'firth')}", f"g{density}")

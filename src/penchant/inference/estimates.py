@@ -1,0 +1,115 @@
+"""Estimates of many subjects, made from the diagnoses of their optima."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import Label
+from penchant.inference.diagnose import Diagnosis, diagnose
+from penchant.inference.identifiability import few_decisions_note
+from penchant.inference.model_estimate import ModelSource
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.grid import Grid, Grids
+from penchant.inference.search.optima import Optima
+from penchant.models.record import doubts_of
+from penchant.output import pooled_notes
+from penchant.softmax.estimate import Estimate
+
+
+def estimates_at(
+    profiles: Profiles, grids: Grids | None, optima: Optima, subjects: Sequence[Label]
+) -> list[Estimate]:
+    """Estimates of all subjects at their optima; without grids profiles are computed on demand."""
+    optima, diagnoses = diagnose(profiles, grids, optima)
+    return [
+        make_estimate(profiles, k, grids, optima[k], diagnosis, subject)
+        for k, (diagnosis, subject) in enumerate(zip(diagnoses, subjects, strict=True))
+    ]
+
+
+def make_estimate(
+    profiles: Profiles,
+    k: int,
+    grids: Grids | None,
+    optimum: Optima,
+    diagnosis: Diagnosis,
+    subject: Label,
+) -> Estimate:
+    """Build the estimate of subject k from its diagnosis."""
+    episodes, n_decisions = profiles.groups[k], int(profiles.n_decisions[k])
+    copies = float(profiles.log_copies[k])
+    whose = {episode.subject for episode in episodes}
+    n_subjects = len(whose)  # episodes without a subject share None, and count as one person
+    if subject is None and n_subjects == 1:
+        (subject,) = whose
+    grid = None if grids is None else grids[k]
+    return _estimate(
+        ModelSource(profiles.model, episodes, grid, optimum, profiles.prior),
+        diagnosis,
+        n_decisions,
+        log_likelihood=diagnosis.log_likelihood + copies,
+        null_log_likelihood=copies - n_decisions * math.log(profiles.n_options),
+        log_posterior=None if profiles.prior is None else float(optimum.points.value[0]) + copies,
+        n_options=_set_sizes(profiles, k),
+        subject=subject,
+        notes=(*pooled_notes(n_subjects), *_notes(profiles, episodes, n_decisions)),
+        n_subjects=n_subjects,
+    )
+
+
+def _set_sizes(profiles: Profiles, k: int) -> tuple[int, int]:
+    """Smallest and largest number of options that subject k could choose from."""
+    if profiles.record.choice_sets is None:
+        return profiles.n_options, profiles.n_options
+    scored = profiles.record.n_copies[slice(*profiles.first_event[k : k + 2])]
+    return profiles.n_options // int(scored.max()), profiles.n_options // int(scored.min())
+
+
+def _estimate(
+    source: ModelSource, diagnosis: Diagnosis, n_decisions: int, **others: Any
+) -> Estimate:
+    model, prior = source.model, source.prior
+    return Estimate(
+        status=diagnosis.status,
+        message=diagnosis.message,
+        names=(*model.weights, *(shape.name for shape in model.shape)),
+        theta=diagnosis.theta,
+        covariance=diagnosis.covariance,
+        inverse_information=diagnosis.covariance,
+        diagnostics=diagnosis.checks,
+        n_decisions=n_decisions,
+        total_weight=float(n_decisions),
+        source=source,
+        method="maximum likelihood" if prior is None else "MAP",
+        prior=None if prior is None else str(prior),
+        **others,
+    )
+
+
+def estimate_without_data(profiles: Profiles, subject: Label = None) -> Estimate:
+    """Estimate before any decision."""
+    optimum = Optima.none(profiles, 1)
+    d, n = profiles.n_weights, profiles.n_shape
+    nothing = np.zeros(0, dtype=bool)
+    grid = Grid(np.zeros((0, n)), np.zeros(0), np.zeros((0, d)), (0,) * n, nothing)
+    source = ModelSource(profiles.model, profiles.episodes, grid, optimum, profiles.prior)
+    return _estimate(
+        source,
+        Diagnosis.without_data(d + n),
+        0,
+        log_likelihood=0.0,
+        null_log_likelihood=0.0,
+        log_posterior=None,
+        n_options=(0, 0),
+        subject=subject,
+    )
+
+
+def _notes(profiles: Profiles, episodes: Sequence[Any], n_decisions: int) -> tuple[str, ...]:
+    of_data = dict.fromkeys(note for e in episodes for note in e.notes)
+    few = few_decisions_note(n_decisions, profiles.n_weights + profiles.n_shape)
+    return (*of_data, *doubts_of(profiles.model, episodes), *few)
