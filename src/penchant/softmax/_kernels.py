@@ -33,7 +33,7 @@ compiled_inner = njit(
 )
 
 # Blocks whose sums are added up before they join the total: the order of additions, and so every
-# bit, is the same for any number of threads. It also bounds the product of `block_moments`.
+# bit, is the same for any number of threads.
 CHUNK_BLOCKS = 512
 
 INDEX_ZERO = np.int64(0)  # typed: numba would compile a callee anew for the literal 0
@@ -124,24 +124,8 @@ def _add_sums_over_lanes(total, parts, i, moments):
         for lane in range(LANES):
             both += total[j * LANES + lane]
         parts[i, j] = both
-    parts[i, 0] -= _log_product(total, len(moments) * LANES)
     for j in range(len(moments)):
         moments[j] += parts[i, j]
-
-
-@compiled_inner
-def _log_product(total, first):
-    """Logarithm of the product of eight numbers >= 1 from `first` on; 0 if none was written."""
-    # sets of more than two options keep no product: log(0) would spoil the sum
-    if total[first] == 0.0:
-        return 0.0
-    product, found = 1.0, 0.0
-    for j in range(first, first + LANES):
-        if product * total[j] == np.inf:  # each is up to 2^512: take logarithms before overflow
-            found += math.log(product)
-            product = 1.0
-        product *= total[j]
-    return found + math.log(product)
 
 
 @compiled_no_alloc

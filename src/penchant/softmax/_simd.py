@@ -62,22 +62,6 @@ _EXP_COEFFICIENTS = [
     2.761380686153829e-07,
     2.5095554677111112e-08,
 ]
-# 2^r for |r| <= 1/2, made like the coefficients above. Powers of 2 save a multiplication per
-# option: splitting the argument into a whole exponent and a rest needs no factor log 2.
-_EXP2_COEFFICIENTS = [
-    1.0,
-    0.6931471805599453,
-    0.24022650695910158,
-    0.055504108664821625,
-    0.009618129107587256,
-    0.001333355814640647,
-    0.00015403530463724353,
-    1.5252733841556773e-05,
-    1.3215432535912375e-06,
-    1.0178057087733941e-07,
-    7.074194297288521e-09,
-    4.4558179083360645e-10,
-]
 # The double sqrt(1/2) as an integer. `log` takes mantissas between sqrt(1/2) and sqrt(2), around 1,
 # where its series converges fastest, rather than between 1 and 2.
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
@@ -198,25 +182,6 @@ class VectorBuilder:
         power = self.builder.shl(self.builder.bitcast(shifted, self.ints), self.splat_ints(52))
         return self.builder.bitcast(self.builder.add(bits, power), self.vector)
 
-    def exp_of_sum(self, x):
-        """exp for |x| <= 708, where x is a rounded sum: cheaper than `exp`, by a one-part log 2.
-
-        x / log 2 = k + r; exp x = 2^k 2^r. The error is about 1 unit in the last place plus the
-        effect of 1/16 of a unit of x, or of a whole one on processors without fused multiply-add.
-        """
-        shifted = self.fma(x, self.splat(_LOG2_E), self.splat(_ROUNDING_SHIFT))
-        k = self.builder.fsub(shifted, self.splat(_ROUNDING_SHIFT))
-        r = self.sub(self.mul(x, self.splat(_LOG2_E)), k)
-        return self.scale_by_power_of_two(self.polynomial(_EXP2_COEFFICIENTS, r), shifted)
-
-    def power_of_two(self, x):
-        """2^x for |x| <= 1022, to about 1 unit in the last place: x = k + r; 2^x = 2^k 2^r."""
-        shifted = self.add(x, self.splat(_ROUNDING_SHIFT))
-        k = self.builder.fsub(shifted, self.splat(_ROUNDING_SHIFT))
-        return self.scale_by_power_of_two(
-            self.polynomial(_EXP2_COEFFICIENTS, self.sub(x, k)), shifted
-        )
-
     def log(self, x):
         """log for normal x > 0: x = 2^k m, log m by the series of atanh((m - 1)/(m + 1))."""
         bits = self.builder.bitcast(x, self.ints)
@@ -237,9 +202,6 @@ class VectorBuilder:
 
     def loop_rows(self, n_rows, body, starts):
         """Emit a loop over rows that carries vectors in registers; returns their last values."""
-        # one row, as in sets of two options, is the commonest case: unrolled, it needs no branch
-        if isinstance(n_rows, ir.Constant) and n_rows.constant == 1:
-            return body(i64(0), starts)
         before = self.builder.block
         head = self.builder.append_basic_block("rows")
         after = self.builder.append_basic_block("rows.end")
@@ -267,36 +229,24 @@ class VectorBuilder:
         return results
 
 
-def _in_place_intrinsic(function):
-    """Intrinsic that replaces values[first : first + 8] by a method of `VectorBuilder` of them."""
+@intrinsic
+def _generated_exponentials(typingctx, values, first):
+    def build(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        emit = VectorBuilder(builder)
+        emit.store(emit.exp(emit.load(data, arguments[1])), data, arguments[1])
+        return context.get_dummy_value()
 
-    def replace(typingctx, values, first):
-        def build(context, builder, signature, arguments):
-            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-            emit = VectorBuilder(builder)
-            numbers = emit.load(data, arguments[1])
-            emit.store(getattr(emit, function)(numbers), data, arguments[1])
-            return context.get_dummy_value()
-
-        return types.void(values, types.int64), build
-
-    return intrinsic(replace)
+    return types.void(values, types.int64), build
 
 
-if GENERATES_CODE:
-    _exponentials_of_eight = _in_place_intrinsic("exp")
-    _logarithms_of_eight = _in_place_intrinsic("log")
-else:
+@inner_njit
+def _plain_exponentials(values, first):
+    for i in range(first, first + LANES):
+        values[i] = math.exp(max(values[i], _MIN_EXP_ARGUMENT))
 
-    @inner_njit
-    def _exponentials_of_eight(values, first):
-        for i in range(first, first + LANES):
-            values[i] = math.exp(max(values[i], _MIN_EXP_ARGUMENT))
 
-    @inner_njit
-    def _logarithms_of_eight(values, first):
-        for i in range(first, first + LANES):
-            values[i] = math.log(values[i])
+_exponentials_of_eight = _generated_exponentials if GENERATES_CODE else _plain_exponentials
 
 
 @inner_njit
@@ -313,16 +263,6 @@ def exp_in_place(values):
     values : (n,), n a multiple of 8, none above 700; below -708 it is 3e-308
     """
     exp_prefix_in_place(values, len(values))
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def log_in_place(values):
-    """Replace positive values, none of them subnormal, by their logarithms.
-
-    values : (n,), n a multiple of 8
-    """
-    for first in range(0, len(values), LANES):
-        _logarithms_of_eight(values, first)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -473,9 +413,7 @@ def block_moments(typingctx, kind, values, position, sizes, theta, side, block, 
     theta : weights, and one number more for the offset column if there is one
     side : (n_blocks, 16): weight of each decision, number of padding rows
     scratch : at least 8 (n_rows + d + 2) numbers for each block
-    total : flat (2 + d + d(d+1)/2, 8): log-likelihood, minus the gradient, information; and a
-        product of at most 512 numbers between 1 and 2, whose logarithm is still to be taken from
-        the log-likelihood, or 0 before there is one
+    total : flat (1 + d + d(d+1)/2, 8): log-likelihood, minus the gradient, information
     """
 
     def build(context, builder, signature, arguments):
@@ -579,8 +517,7 @@ def _row_pointers(builder, table, positions, first):
 MIN_INVERTIBLE_WEIGHT = 1e-290
 # Code for all pairs of variables grows with their square, and so does the time to compile it.
 MAX_UNROLLED_VARIABLES = 12
-# Up to here all sums of a row fit in registers: means and products are taken in one loop, and sets
-# of two options have their own code.
+# Up to here all sums of a row fit in registers: means and products are taken in one loop.
 MAX_FUSED_VARIABLES = 5
 # |utility - chosen option's|: exp(100) overflows in no sum or product, so no maximum is subtracted.
 MAX_UNSHIFTED_UTILITY = 100.0
@@ -651,14 +588,14 @@ EXP_LANES = LANES if REGISTER_LANES == 2 else REGISTER_LANES
 TILE_HEIGHT = _variable_strips(N_REGISTERS)[0][1]
 
 
-def _prefetch_schedule(d, n_columns, of_pairs):
+def _prefetch_schedule(d, n_columns):
     """Cache lines that each loop over rows prefetches per row, and how many were prefetched before.
 
     The loop of the exponentials comes first, that of the means of many variables second. Memory
     cannot deliver a whole row during one loop, so each loop prefetches in proportion to its
-    multiplications. With two options the first loop takes all decisions of a block at once.
+    multiplications.
     """
-    loops = [(len(_EXP2_COEFFICIENTS) + 2, LANES if of_pairs else EXP_LANES)]
+    loops = [(len(_EXP_COEFFICIENTS) + 4, EXP_LANES)]
     if d > MAX_FUSED_VARIABLES:
         loops.append((d, REGISTER_LANES))
     if d <= MAX_UNROLLED_VARIABLES:
@@ -675,39 +612,8 @@ def _prefetch_schedule(d, n_columns, of_pairs):
 
 
 def _emit_block_moments(builder, pointers, sizes, d, n_columns):
-    """Emit `block_moments` for d variables."""
-    if d > MAX_FUSED_VARIABLES:  # no separate code for pairs of options: it would gain little
-        _emit_blocks(builder, pointers, sizes, d, n_columns)
-        return
-    n_rows, n_blocks = sizes
-    is_pair = builder.icmp_signed("==", n_rows, i64(1))
-    with builder.if_else(is_pair) as (where_pair, elsewhere):
-        with where_pair:
-            _emit_blocks_of_pairs(builder, pointers, n_blocks, d, n_columns)
-        with elsewhere:
-            _emit_blocks(builder, pointers, sizes, d, n_columns)
-
-
-def _emit_blocks_of_pairs(builder, pointers, n_blocks, d, n_columns):
-    """Emit the moments of sets of two options: first the blocks of unit weights, then the rest."""
-    given = d, n_columns
-    all_blocks = _BlockMoments(VectorBuilder(builder), pointers, (i64(1), n_blocks), *given, i64(0))
-    n_unit_blocks = all_blocks.n_unit_blocks()
-    with builder.if_then(builder.icmp_signed(">", n_unit_blocks, i64(0))):
-        _emit_blocks(builder, pointers, (i64(1), n_unit_blocks), *given, unit_weights=True)
-    with builder.if_then(builder.icmp_signed("<", n_unit_blocks, n_blocks)):
-        values, theta, side, *others = pointers
-        values = builder.gep(values, [builder.mul(n_unit_blocks, i64(n_columns * LANES))])
-        side = builder.gep(side, [builder.mul(n_unit_blocks, i64(2 * LANES))])
-        rest = builder.sub(n_blocks, n_unit_blocks)
-        _emit_blocks(builder, (values, theta, side, *others), (i64(1), rest), *given)
-
-
-def _emit_blocks(builder, pointers, sizes, d, n_columns, unit_weights=False):
     """Emit the probabilities of all blocks, then the sums, a register's decisions at a time."""
-    blocks = _BlockMoments(
-        VectorBuilder(builder), pointers, sizes, d, n_columns, i64(0), unit_weights
-    )
+    blocks = _BlockMoments(VectorBuilder(builder), pointers, sizes, d, n_columns, i64(0))
     blocks.add_log_likelihoods()
     blocks.loop_parts(REGISTER_LANES, _BlockMoments.add_products)
 
@@ -717,32 +623,24 @@ class _BlockMoments:
 
     Rows are relative to the chosen option. The sums of all eight decisions would not fit in narrow
     registers, hence the parts. What one loop leaves to the next is stored behind the rows of the
-    scratch: for each block TOP, MASS and the means. With `unit_weights` every decision of the
-    blocks weighs 1 and no row is padding.
+    scratch: for each block TOP, MASS and the means.
     """
 
     TOP, MASS, MEANS = 0, 1, 2
 
-    def __init__(self, emit, pointers, sizes, d, n_columns, part, unit_weights=False):
+    def __init__(self, emit, pointers, sizes, d, n_columns, part):
         builder = emit.builder
-        self.emit, self.builder, self.part, self.unit_weights = emit, builder, part, unit_weights
+        self.emit, self.builder, self.part = emit, builder, part
         self.n_rows, self.n_blocks = sizes
         self.n_all = builder.mul(*sizes)
         self.d, self.n_columns, self.pointers = d, n_columns, pointers
-        # Where weights are in units of log 2, an exponential takes one product fewer. They are
-        # rounded, as theta is; an offset may be large and exact, and is not multiplied.
-        self.unit, self.exp = _LN2, emit.power_of_two
-        if n_columns > d:
-            self.unit, self.exp = 1.0, emit.exp_of_sum
         self.values, self.theta, side, scratch, total = pointers
         notes = builder.gep(scratch, [builder.mul(self.n_all, i64(LANES))])
         first = builder.mul(part, i64(emit.lanes))
         self.rows, self.side, self.scratch, self.notes, self.total = (
             builder.gep(pointer, [first]) for pointer in (self.values, side, scratch, notes, total)
         )
-        self.prefetch_schedule = _prefetch_schedule(
-            d, n_columns, isinstance(self.n_rows, ir.Constant)
-        )
+        self.prefetch_schedule = _prefetch_schedule(d, n_columns)
 
     def loop_indices(self, n, body):
         """Emit a loop over blocks or tiles that carries nothing."""
@@ -759,11 +657,7 @@ class _BlockMoments:
 
         def of_part(i):
             emit = VectorBuilder(self.builder, lanes)
-            handle_part(
-                _BlockMoments(
-                    emit, self.pointers, sizes, self.d, self.n_columns, i, self.unit_weights
-                )
-            )
+            handle_part(_BlockMoments(emit, self.pointers, sizes, self.d, self.n_columns, i))
 
         self.loop_indices(i64(LANES // lanes), of_part)
 
@@ -800,8 +694,6 @@ class _BlockMoments:
         self.emit.store(value, self.notes, self.note_position(block, slot))
 
     def load_decision_weights(self, block):
-        if self.unit_weights:
-            return self.emit.splat(1.0)
         return self.emit.load(self.side, self.builder.mul(block, i64(2 * LANES)))
 
     def load_padding_rows(self, block):
@@ -813,33 +705,7 @@ class _BlockMoments:
 
         Padding rows have q = 0 and add 1 each, which is subtracted in advance.
         """
-        if self.unit_weights:
-            return self.emit.splat(1.0)
         return self.emit.sub(self.emit.splat(1.0), self.load_padding_rows(block))
-
-    def n_unit_blocks(self):
-        """Number of leading blocks of unit weights: all, all but the last, or 0 in other cases."""
-        emit, builder = self.emit, self.builder
-        none = ir.Constant(emit.ints, [0] * emit.lanes)
-        one = builder.bitcast(emit.splat(1.0), emit.ints)
-
-        def differing_bits(k):
-            other = builder.xor(builder.bitcast(self.load_decision_weights(k), emit.ints), one)
-            return builder.or_(other, builder.bitcast(self.load_padding_rows(k), emit.ints))
-
-        def body(k, carried):
-            both = builder.or_(builder.bitcast(carried[0], emit.ints), differing_bits(k))
-            return [builder.bitcast(both, emit.vector)]
-
-        last = builder.sub(self.n_blocks, i64(1))
-        start = builder.bitcast(none, emit.vector)
-        (before,) = emit.loop_rows(last, body, [start])
-        uneven = self.any_lane(
-            builder.icmp_unsigned("!=", builder.bitcast(before, emit.ints), none)
-        )
-        last_is_not = self.any_lane(builder.icmp_unsigned("!=", differing_bits(last), none))
-        whole = builder.select(last_is_not, last, self.n_blocks)
-        return builder.select(uneven, i64(0), whole)
 
     def any_lane(self, lanes):
         """Whether a condition holds in any lane."""
@@ -871,54 +737,8 @@ class _BlockMoments:
         builder = self.builder
         pointers = [builder.gep(self.theta, [i64(a)]) for a in range(self.n_columns)]
         theta = [builder.load(position) for position in pointers]
-        if isinstance(self.n_rows, ir.Constant):
-            self.add_log_likelihoods_of_pairs(theta)
-        else:
-            self.store_utilities_and_exponentials(theta)
-            self.loop_indices(self.n_blocks, self.add_log_likelihood)
-
-    def broadcast_in_unit(self, theta):
-        """Weights theta divided by `unit`, in every lane."""
-        units = ir.Constant(DOUBLE, 1.0 / self.unit)
-        return [self.emit.broadcast(self.builder.fmul(x, units)) for x in theta]
-
-    def add_log_likelihoods_of_pairs(self, theta):
-        """Add log-likelihoods of sets of two options, the larger of whose exponentials is 1.
-
-        Their sum lies between 1 and 2, so that the sums of up to 512 decisions of weight 1 can be
-        multiplied without overflow: one logarithm of the product replaces all of theirs.
-        """
-        emit, weights = self.emit, self.broadcast_in_unit(theta)
-        n_sums = 1 + self.d + self.d * (self.d + 1) // 2
-        of_value, of_product = (self.total, i64(0)), (self.total, i64(n_sums * LANES))
-
-        def of_block(k, carried):
-            mass, top = self.store_pair_exponentials(k, weights)
-            value, product = carried
-            if self.unit_weights:
-                return [emit.sub(value, top), emit.mul(product, mass)]
-            loss = emit.add(self.log_mass_if_weighted(k, mass), top)
-            product = emit.mul(product, self.mass_if_unit_weight(k, mass))
-            return [emit.sub(value, emit.mul(self.load_decision_weights(k), loss)), product]
-
-        product = emit.max(emit.load(*of_product), emit.splat(1.0))  # 0 before the first block
-        ends = emit.loop_rows(self.n_blocks, of_block, [emit.load(*of_value), product])
-        for position, end in zip((of_value, of_product), ends, strict=True):
-            emit.store(end, *position)
-
-    def has_unit_weight(self, block):
-        return self.builder.fcmp_ordered(
-            "==", self.load_decision_weights(block), self.emit.splat(1.0)
-        )
-
-    def mass_if_unit_weight(self, block, mass):
-        return self.builder.select(self.has_unit_weight(block), mass, self.emit.splat(1.0))
-
-    def log_mass_if_weighted(self, block, mass):
-        """Logarithms of the masses of decisions that do not weigh 1; 0 for the others."""
-        return self.emit.log(
-            self.builder.select(self.has_unit_weight(block), self.emit.splat(1.0), mass)
-        )
+        self.store_utilities_and_exponentials(theta)
+        self.loop_indices(self.n_blocks, self.add_log_likelihood)
 
     def store_utilities_and_exponentials(self, theta):
         builder = self.builder
@@ -930,7 +750,7 @@ class _BlockMoments:
             with where_zero:
                 self.loop_indices(self.n_blocks, self.store_unit_exponentials)
             with elsewhere:
-                self.store_utilities(self.broadcast_in_unit(theta))
+                self.store_utilities([self.emit.broadcast(x) for x in theta])
                 self.loop_parts(EXP_LANES, _BlockMoments.add_exponentials)
 
     def store_utilities(self, weights):
@@ -947,7 +767,7 @@ class _BlockMoments:
             return [emit.max(emit.absolute(q), carried[0])]
 
         (farthest,) = emit.loop_rows(self.n_all, body, [emit.splat(0.0)])
-        is_far = builder.fcmp_ordered(">", farthest, emit.splat(MAX_UNSHIFTED_UTILITY / self.unit))
+        is_far = builder.fcmp_ordered(">", farthest, emit.splat(MAX_UNSHIFTED_UTILITY))
         with builder.if_else(self.any_lane(is_far)) as (far, near):
             with far:
                 self.loop_indices(self.n_blocks, self.subtract_largest)
@@ -966,10 +786,10 @@ class _BlockMoments:
 
         It depends on the decision alone, so that bits do not depend on its neighbours in the block.
         """
-        emit, lowest = self.emit, self.emit.splat(_MIN_EXP_ARGUMENT / self.unit)
+        emit, lowest = self.emit, self.emit.splat(_MIN_EXP_ARGUMENT)
         zero = [emit.splat(0.0)]
         (top,) = self.loop_rows(block, lambda row, c: [emit.max(self.load_e(row), c[0])], zero)
-        is_high = self.builder.fcmp_ordered(">", top, emit.splat(MAX_UNSHIFTED_UTILITY / self.unit))
+        is_high = self.builder.fcmp_ordered(">", top, emit.splat(MAX_UNSHIFTED_UTILITY))
         shift = self.builder.select(is_high, top, emit.splat(0.0))
 
         def body(row, carried):
@@ -978,8 +798,8 @@ class _BlockMoments:
             return []
 
         self.loop_rows(block, body, [])
-        chosen = self.exp(emit.max(emit.sub(emit.splat(0.0), shift), lowest))
-        self.store_note(block, i64(self.TOP), emit.mul(shift, emit.splat(self.unit)))
+        chosen = self.emit.exp(emit.max(emit.sub(emit.splat(0.0), shift), lowest))
+        self.store_note(block, i64(self.TOP), shift)
         self.store_note(block, i64(self.MASS), emit.mul(chosen, self.initial_mass(block)))
 
     def store_no_shift(self, block):
@@ -997,7 +817,7 @@ class _BlockMoments:
         def body(row, carried):
             (total,) = carried
             self.prefetch_next(row, 0)
-            e = self.exp(self.load_e(row))
+            e = self.emit.exp(self.load_e(row))
             self.store_e(row, e)
             return [self.emit.add(total, e)]
 
@@ -1016,22 +836,6 @@ class _BlockMoments:
         self.store_note(block, i64(self.TOP), self.emit.splat(0.0))
         self.store_note(block, i64(self.MASS), self.emit.add(others, self.initial_mass(block)))
 
-    def store_pair_exponentials(self, block, weights):
-        """Store e = exp(q - top) of the option not chosen and MASS; return mass and top."""
-        emit, zero = self.emit, self.emit.splat(0.0)
-        self.prefetch_next(block, 0)
-        q = self.utility(block, weights)
-        top = self.builder.select(self.builder.fcmp_unordered(">", q, zero), q, zero)  # NaN stays
-        lowest = emit.splat(_MIN_EXP_ARGUMENT / self.unit)
-        small = self.exp(emit.max(emit.sub(zero, emit.absolute(q)), lowest))
-        other_wins = self.builder.fcmp_ordered(">", q, zero)
-        e = self.builder.select(other_wins, emit.splat(1.0), small)
-        chosen = self.builder.select(other_wins, small, emit.splat(1.0))
-        mass = emit.add(emit.mul(chosen, self.initial_mass(block)), e)
-        self.store_e(block, e)
-        self.store_note(block, i64(self.MASS), mass)
-        return mass, emit.mul(top, emit.splat(self.unit))
-
     def add_log_likelihood(self, block):
         """Add the log-likelihoods of a block."""
         emit, weight = self.emit, self.load_decision_weights(block)
@@ -1044,10 +848,8 @@ class _BlockMoments:
     def add_products(self):
         """Add gradient and information to the total."""
         if self.d <= MAX_FUSED_VARIABLES:
-            of_pairs = isinstance(self.n_rows, ir.Constant)
-            add = self.add_strip_of_pairs if of_pairs else self.add_strip
             for loop_index, (first, high) in enumerate(_variable_strips(self.d), 1):
-                add(range(first, first + high), loop_index)
+                self.add_strip(range(first, first + high), loop_index)
             return
         variables, most = [(i64(0), a) for a in range(self.d)], N_REGISTERS - 4
         for first in range(0, self.d, most):
@@ -1133,32 +935,6 @@ class _BlockMoments:
         both = self.builder.fdiv(emit.splat(1.0), emit.mul(positive, mass))
         self.store_note(block, i64(self.TOP), emit.mul(both, mass))
         self.store_note(block, i64(self.MASS), emit.mul(weight, emit.mul(both, positive)))
-
-    def add_strip_of_pairs(self, strip, loop_index):
-        """Add gradient and information of sets of two options: w p x_a, w p (1 - p) x_a x_c."""
-        emit = self.emit
-        pairs = [(a, c) for a in strip for c in range(a + 1)]
-
-        def of_block(k, totals):
-            self.prefetch_next(k, loop_index)
-            if strip.start == 0:
-                p = emit.mul(self.load_e(k), self.inverse_mass(k))
-                first = emit.mul(self.load_decision_weights(k), p)
-                second = emit.sub(first, emit.mul(first, p))
-                self.store_e(k, first)
-                self.store_note(k, i64(self.TOP), second)
-            else:
-                first, second = self.load_e(k), self.load_note(k, i64(self.TOP))
-            x = [self.load_variable(k, (i64(0), a)) for a in range(strip.stop)]
-            part = {a: emit.mul(second, x[a]) for a in strip}
-            added = [emit.mul(part[a], x[c]) for a, c in pairs]
-            added += [emit.mul(first, x[a]) for a in strip]
-            return [emit.add(value, total) for value, total in zip(added, totals, strict=True)]
-
-        sum_locations = self.sum_locations([((i64(0), a), (i64(0), c)) for a, c in pairs])
-        self.accumulate_over_blocks(
-            [*sum_locations, *[(self.total, i64((1 + a) * LANES)) for a in strip]], of_block
-        )
 
     def inverse_mass(self, block):
         return self.builder.fdiv(self.emit.splat(1.0), self.load_note(block, i64(self.MASS)))

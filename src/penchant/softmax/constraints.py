@@ -19,8 +19,9 @@ import numpy as np
 import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.errors import DataError, closest_match_hint
+from penchant.errors import DataError
 from penchant.softmax.decisions import Decisions
+from penchant.softmax.diagnostics import unknown_name
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import UNDECIDED, Maximum, Quadratic, RestrictedLikelihood, maximise
@@ -125,12 +126,7 @@ class Constraints:
         known = list(names)
         for name in bounds:
             if name not in known:
-                raise DataError(
-                    "constraints",
-                    "must name variables",
-                    got=f"{name!r}, but they are {', '.join(known)}",
-                    fix=closest_match_hint(name, known) or "Correct it.",
-                )
+                raise unknown_name("constraints", name, known)
         matrix = np.zeros((len(bounds), len(known)))
         for i, name in enumerate(bounds):
             matrix[i, known.index(name)] = sign

@@ -144,9 +144,10 @@ class ChoiceDecisions:
         found = maximise(likelihood.part(likelihood.n_blocks // 32), max_steps=12)
         return found.theta if found.ending == "converged" else None
 
-    @cached_property
+    @property
     def in_unit_weights(self) -> tuple[ChoiceDecisions, float]:
         """Decisions with weights of mean about 1, and the unit of these."""
+        # not cached: a reference to itself would keep the packed choices until garbage is collected
         choices, unit = unit_weights(self.choices)
         return (self if unit == 1.0 else replace(self, choices=choices)), unit
 

@@ -6,7 +6,7 @@ what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -15,7 +15,9 @@ import numpy as np
 from penchant._typing import Vector
 from penchant.errors import (
     Code,
+    DataError,
     argument,
+    closest_match_hint,
     linearisation_advice,
     prior_advice,
     profile_interval_advice,
@@ -28,6 +30,14 @@ Count: TypeAlias = Annotated[int, AtLeast(0)]
 Certificate = Literal["newton", "linear program", "prior", "penalty"]
 LARGEST_RATIO = 1.0  # beyond, a deviation exceeds the nominal value and linearising is no guide
 OUTSIDE: Literal["outside the model"] = "outside the model"
+
+
+def unknown_name(argument: str, name: object, known: Iterable[str]) -> DataError:
+    """Error for a name that is none of those known."""
+    names = dict.fromkeys(known)
+    rule = f"must be among {', '.join(names)}"
+    hint = closest_match_hint(str(name), names) or "Correct it."
+    return DataError(argument, rule, got=repr(name), fix=hint)
 
 
 def outside_model_sentence() -> str:

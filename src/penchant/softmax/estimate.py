@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.choices import Choices
-from penchant.errors import DataError, closest_match_hint, interval_kind_argument
+from penchant.errors import DataError, interval_kind_argument
 from penchant.output import (
     Backend,
     Columns,
@@ -24,7 +24,7 @@ from penchant.output import (
 )
 from penchant.softmax import serialization
 from penchant.softmax.calibrated import N_DRAWN
-from penchant.softmax.diagnostics import describe_nominal_point
+from penchant.softmax.diagnostics import describe_nominal_point, unknown_name
 from penchant.softmax.estimate_source import (
     DetachedSource,
     EstimateFields,
@@ -50,6 +50,24 @@ INTERVAL_WORDS = {
     "wald": "Wald, from standard errors",
     "profile": "profile likelihood",
     "calibrated": "calibrated by simulated choices",
+}
+
+
+class Cell(NamedTuple):
+    """Header of a column of the summary, and how its cells are written."""
+
+    header: str
+    words: Callable[[Any], str]
+
+
+CELLS = {
+    "name": Cell("", str),
+    "estimate": Cell("estimate", format_number),
+    "standard_error": Cell("std. error", format_number),
+    "z": Cell("z", partial(format_number, digits=3)),
+    "p": Cell("p", format_p_value),
+    "low": Cell("{} low", partial(format_number, digits=4)),
+    "high": Cell("high", partial(format_number, digits=4)),
 }
 
 
@@ -238,12 +256,7 @@ class Estimate(EstimateFields, FrameExport):
             return space, asked
         every = tuple(dict.fromkeys((*known[self.source.space], *self.natural_names, *self.names)))
         wrong = next((name for name in asked if name not in every), asked[0])
-        raise DataError(
-            "parameters",
-            f"must be among {', '.join(every)}",
-            got=repr(wrong),
-            fix=closest_match_hint(wrong, every) or "Correct it.",
-        )
+        raise unknown_name("parameters", wrong, every)
 
     def _space_of(self, names: Iterable[Any]) -> Space | None:
         """Space that has all these names: that in which the estimate is read, or the other one."""
@@ -318,13 +331,7 @@ class Estimate(EstimateFields, FrameExport):
         ):
             if p.name == name:
                 return p
-        known = dict.fromkeys((*self.natural_names, *self.names))
-        raise DataError(
-            "name",
-            f"must be one of {', '.join(known)}",
-            got=repr(name),
-            fix=closest_match_hint(str(name), known) or "Choose one.",
-        )
+        raise unknown_name("name", name, (*self.natural_names, *self.names))
 
     def transform(
         self, function: Callable[[Vector], Any], names: Sequence[str] = (), level: float = 0.95
@@ -350,12 +357,7 @@ class Estimate(EstimateFields, FrameExport):
 
     def _index(self, name: str) -> int:
         if name not in self.names:
-            raise DataError(
-                "parameters",
-                f"must be among {', '.join(self.names)}",
-                got=repr(name),
-                fix=closest_match_hint(name, self.names) or "Correct it.",
-            )
+            raise unknown_name("parameters", name, self.names)
         return self.names.index(name)
 
     def robust(self) -> Estimate:
@@ -469,63 +471,50 @@ class Estimate(EstimateFields, FrameExport):
 
     def table(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> Table:
         """The summary as a table."""
-        if self.source.space == "theta":
-            return self._theta_table(level, kind, rng)
-        percent = f"{100 * level:g} %"
-        rows = tuple(
-            (
-                p.name,
-                format_number(p.estimate),
-                format_number(p.standard_error),
-                format_number(p.low, 4),
-                format_number(p.high, 4),
-            )
-            for p in self.parameters_at(level, kind, rng)
-        )
-        said = () if self.status == "converged" else (self.message,)
-        better = _better_interval_hint() if kind == "wald" else ""
-        words = f"Intervals: {self.interval_words(kind)}{better}."
-        notes = (*said, f"Model: {self.source.model_words}.", words, *self.notes)
-        header = ("", "estimate", "std. error", f"{percent} low", "high")
-        return Table(
-            f"Exact {self._method_words()}{self._subject_words()}",
-            self._facts(),
-            header,
-            rows,
-            notes,
-        )
+        of_theta = self.source.space == "theta"
+        columns = self._columns(self.source.space, level, kind, rng)
+        made = [[CELLS[name].words(value) for value in columns[name]] for name in columns]
+        header = tuple(CELLS[name].header.format(f"{100 * level:g} %") for name in columns)
+        doubt = () if self.status == "converged" else (self.message,)
+        if of_theta:
+            caption = f"Softmax choices{self._subject_words()}: {self._method_words()}"
+            # Wald intervals follow from the standard errors in the same table
+            said = () if kind == "wald" else (f"Intervals: {INTERVAL_WORDS[kind]}.",)
+            notes = (*doubt, *self._notes_on_theta(level), *self.notes, *said)
+        else:
+            caption = f"Exact {self._method_words()}{self._subject_words()}"
+            better = _better_interval_hint() if kind == "wald" else ""
+            said = (f"Model: {self.source.model_words}.", f"{self.interval_words(kind)}{better}.")
+            notes = (*doubt, said[0], f"Intervals: {said[1]}", *self.notes)
+        if self.validity is not None:
+            about = describe_nominal_point(self.validity.nominal)
+            caption = f"Linearised about {about}: maximum likelihood{self._subject_words()}"
+            notes = (*notes, f"Model: {self.source.model_words}.")
+        return Table(caption, self._facts(), header, tuple(zip(*made, strict=True)), notes)
 
     def interval_words(self, kind: IntervalKind) -> str:
         """Words for the method of intervals of natural parameters; Fieller's for ratios."""
         ratios = kind == "wald" and self.source.has_ratios(self)
         return f"{INTERVAL_WORDS[kind]}, of ratios Fieller's" if ratios else INTERVAL_WORDS[kind]
 
-    def _theta_table(self, level: float, kind: IntervalKind, rng: Rng) -> Table:
-        low_high = self.interval(level, kind, "theta", rng=rng)
-        errors, z, p = self.standard_errors, self.z_values, self.p_values
-        rows = [
-            (
-                name,
-                format_number(self.theta[a]),
-                format_number(errors[a]),
-                format_number(z[a], 3),
-                format_p_value(p[a]),
-                format_number(low_high[a, 0], 4),
-                format_number(low_high[a, 1], 4),
-            )
-            for a, name in enumerate(self.names)
-        ]
-        percent = f"{100 * level:g} %"
-        header = ("", "estimate", "std. error", "z", "p", f"{percent} low", "high")
-        notes = self._notes(level)
-        if kind != "wald":  # Wald intervals follow from the standard errors in the same table
-            notes = (*notes, f"Intervals: {INTERVAL_WORDS[kind]}.")
-        caption = f"Softmax choices{self._subject_words()}: {self._method_words()}"
-        if self.validity is not None:
-            about = describe_nominal_point(self.validity.nominal)
-            caption = f"Linearised about {about}: maximum likelihood{self._subject_words()}"
-            notes = (*notes, f"Model: {self.source.model_words}.")
-        return Table(caption, self._facts(), header, tuple(rows), notes)
+    def _columns(
+        self, space: Space, level: float, kind: IntervalKind, rng: Rng
+    ) -> dict[str, Sequence[Any]]:
+        """Parameters with their errors and intervals, column by column; z and p of theta."""
+        if space == "parameters":
+            found = self.parameters_at(level, kind, rng)
+            names = [field.name for field in dataclasses.fields(ParameterEstimate)]
+            return {name: [getattr(p, name) for p in found] for name in names}
+        low, high = self.interval(level, kind, "theta", rng=rng).T.tolist()
+        return {
+            "name": self.names,
+            "estimate": self.theta.tolist(),
+            "standard_error": self.standard_errors.tolist(),
+            "z": self.z_values.tolist(),
+            "p": self.p_values.tolist(),
+            "low": low,
+            "high": high,
+        }
 
     def _method_words(self) -> str:
         return self.method if self.prior is None else f"{self.method}, {self.prior} prior"
@@ -547,14 +536,15 @@ class Estimate(EstimateFields, FrameExport):
         facts += [("Pseudo R2", f"{self.pseudo_r2:.4f}")] if of_theta else []
         return (*facts, ("AIC, BIC", f"{self.aic:.2f}, {self.bic:.2f}"))
 
-    def _notes(self, level: float) -> tuple[str, ...]:
-        notes = [] if self.status == "converged" else [self.message]
+    def _notes_on_theta(self, level: float) -> list[str]:
+        """What else follows from theta: combinations that are identified, natural parameters."""
+        notes = []
         if self.diagnostics.combinations:
             known = "; ".join(str(c) for c in self.diagnostics.combinations)
             notes.append(f"What can be estimated: {known}.")
         if self.natural_names != self.names:
             notes += [self._parameter_note(p, level) for p in self.parameters_at(level)]
-        return (*notes, *self.notes)
+        return notes
 
     def _parameter_note(self, p: ParameterEstimate, level: float) -> str:
         """A natural parameter in words; of one without meaning, why it has none."""
@@ -611,26 +601,11 @@ class Estimate(EstimateFields, FrameExport):
         self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None
     ) -> Columns:
         """Columns of the data frame."""
-        if self.source.space == "theta" and self.validity is None:
-            low_high = self.interval(level, kind, "theta", rng=rng)
-            return {
-                "name": self.names,
-                "estimate": self.theta.tolist(),
-                "standard_error": self.standard_errors.tolist(),
-                "z": self.z_values.tolist(),
-                "p": self.p_values.tolist(),
-                "low": low_high[:, 0].tolist(),
-                "high": low_high[:, 1].tolist(),
-            }
-        found = self.parameters_at(level, kind, rng)
-        columns: dict[str, list[Any]] = {
-            word: [getattr(p, word) for p in found]
-            for word in ("name", "estimate", "standard_error", "low", "high")
-        }
-        if self.validity is not None:
-            columns["ratio"] = [self.validity.ratio] * len(found)
-            columns["valid"] = [self.validity.valid] * len(found)
-        return columns
+        if self.validity is None:
+            return self._columns(self.source.space, level, kind, rng)
+        columns = self._columns("parameters", level, kind, rng)
+        n = len(columns["name"])
+        return columns | {"ratio": [self.validity.ratio] * n, "valid": [self.validity.valid] * n}
 
     def to_dict(
         self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None

@@ -131,7 +131,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         """Message for a whole number that is no position."""
         said = f"index must be a position from 0 to {len(self) - 1}; got {index}."
         known = index in self.subjects or str(index) in map(str, self.subjects)
-        return f"{said} It is the label of a subject: use of({index})." if known else said
+        return f"{said}\nIt is the label of a subject: use of({index})." if known else said
 
     def of(self, subject: Label) -> Estimate:
         """The estimate of one subject, by label; also by how one label alone is written."""

@@ -16,13 +16,14 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.choices import Choices
-from penchant.errors import DataError, argument, closest_match_hint
+from penchant.errors import DataError, argument
 from penchant.softmax.constraints import (
     Constraints,
     InfeasibleError,
     maximise_constrained,
     null_basis,
 )
+from penchant.softmax.diagnostics import unknown_name
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Quadratic, RestrictedLikelihood, maximise
 from penchant.softmax.prior import maximise_firth
@@ -348,40 +349,22 @@ def numerical_jacobian(function: Callable[[Vector], Vector], theta: Vector, unit
     """
     # 1e-2 standard errors: truncation of order 1e-8, rounding of order 1e-14
     h = np.where(unit > 0, 1e-2 * unit, 1e-3 * np.maximum(np.abs(theta), 1e-8))
-    columns = [
-        _richardson_derivative(function, theta, a, h[a])
-        if np.isfinite(theta[a])
-        else _zero_or_nan(function, theta, a)
-        for a in range(len(theta))
-    ]
-    return np.column_stack(columns)
 
-
-def _function_at_value(
-    function: Callable[[Vector], Vector], theta: Vector, a: int, value: float
-) -> Vector:
-    with np.errstate(invalid="ignore", divide="ignore"):
+    def at(a: int, value: float) -> Vector:
         return np.atleast_1d(function(np.where(np.arange(len(theta)) == a, value, theta)))
 
+    def slope(a: int, size: float) -> Vector:
+        return np.asarray((at(a, theta[a] + size) - at(a, theta[a] - size)) / (2 * size))
 
-def _richardson_derivative(
-    function: Callable[[Vector], Vector], theta: Vector, a: int, h: float
-) -> Vector:
-    def difference(size: float) -> Vector:
-        up = _function_at_value(function, theta, a, theta[a] + size)
-        down = _function_at_value(function, theta, a, theta[a] - size)
-        with np.errstate(invalid="ignore"):
-            return np.asarray((up - down) / (2 * size))
-
-    return np.asarray((4 * difference(h / 2) - difference(h)) / 3)
-
-
-def _zero_or_nan(function: Callable[[Vector], Vector], theta: Vector, a: int) -> Vector:
-    zero, one = (
-        _function_at_value(function, theta, a, 0.0),
-        _function_at_value(function, theta, a, 1.0),
-    )
-    return np.where(zero == one, 0.0, np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.column_stack(
+            [
+                (4 * slope(a, h[a] / 2) - slope(a, h[a])) / 3
+                if np.isfinite(theta[a])
+                else np.where(at(a, 0.0) == at(a, 1.0), 0.0, np.nan)
+                for a in range(len(theta))
+            ]
+        )
 
 
 def delta_method(covariance: Matrix, jacobian: Matrix) -> Matrix:
@@ -501,12 +484,7 @@ class Hypothesis:
         matrix = np.zeros((len(values), len(names)))
         for i, name in enumerate(values):
             if name not in names:
-                raise DataError(
-                    "hypothesis",
-                    "must name parameters",
-                    got=f"{name!r}, but they are {', '.join(names)}",
-                    fix=closest_match_hint(name, names) or "Correct it.",
-                )
+                raise unknown_name("hypothesis", name, names)
             matrix[i, list(names).index(name)] = 1.0
         return cls(matrix, np.array(list(values.values()), dtype=np.float64))
 

@@ -165,9 +165,7 @@ def workspace_for(n_rows: int, n_blocks: int, d: int) -> tuple[Vector, Vector, M
     # per block: an exponential per row, a mean per variable, and the shift and mass of each set
     of_block = n_rows + d + 2
     scratch = max(of_block, min(n_blocks * of_block, MAX_CACHED_VECTORS))
-    # one vector more than moments: logarithms are taken of products, one for many decisions, and
-    # the product has to be kept in between
-    memory = aligned_vectors(scratch + n + 1)
+    memory = aligned_vectors(scratch + n)
     end = scratch * LANES
     return memory[:end], memory[end:], np.empty((-(-n_blocks // kernels.CHUNK_BLOCKS), n))
 
