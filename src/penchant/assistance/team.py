@@ -108,7 +108,7 @@ def simulate_team(
     agents: Agents = operator
     if not hasattr(operator, "observe"):
         if parameters is None:
-            raise DataError("parameters must be given with a model of the operator; got none.")
+            raise DataError("parameters", "must be given with a model of the operator", got="none")
         agents = agents_of(operator, parameters, 1)
     chosen, done, rewards = [], [], []
     for _ in range(n_decisions):
@@ -292,8 +292,8 @@ def team_gains(
         Called with the number of each operator done.
     """
     if kind not in KINDS:
-        hint = closest_match_hint(str(kind), KINDS) or " Choose one."
-        raise DataError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}.{hint}")
+        hint = closest_match_hint(str(kind), KINDS) or "Choose one."
+        raise DataError("kind", f"must be one of {', '.join(KINDS)}", got=repr(kind), fix=hint)
     world = TeamEnvironment.hard() if world is None else world
     root, model = world.root, world.machine_model()
     regret: dict[str, list[float]] = {name: [] for name in conditions}

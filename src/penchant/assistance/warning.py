@@ -170,14 +170,21 @@ class EarlyWarning(Result):
         """
         if task != self.task:
             raise DataError(
-                f"task must be the one that the warning was trained on, {self.task!r}; got "
-                f"{task!r}. Train one on plays of this task."
+                "task",
+                f"must be the one that the warning was trained on, {self.task!r}",
+                got=repr(task),
+                fix="Train one on plays of this task.",
             )
         if not self.is_calibrated:
             raise DataError(
-                f"warning must be calibrated on its task; got a slope of "
-                f"{self.calibration.slope:.2f} and a Brier score of {self.calibration.brier:.3f} "
-                f"({self.calibration.base_brier:.3f} by the base rate). Train on more plays."
+                "warning",
+                "must be calibrated on its task",
+                got=(
+                    f"a slope of {self.calibration.slope:.2f} and a Brier score of "
+                    f"{self.calibration.brier:.3f} ({self.calibration.base_brier:.3f} by the base "
+                    "rate)"
+                ),
+                fix="Train on more plays.",
             )
         values = warning_features([play], self.model, self.at, self.by)[0]
         x = np.append(1.0, (values - self.centre) / self.scale)
@@ -254,17 +261,24 @@ def train_warning(
     """
     at = whole_number(at, "at", 5)
     if by not in FEATURES:
-        raise DataError(f"by must be one of {', '.join(FEATURES)}; got {by!r}. Choose one.")
+        raise DataError(
+            "by", f"must be one of {', '.join(FEATURES)}", got=repr(by), fix="Choose one."
+        )
     labels = np.asarray(poor, dtype=bool)
     if len(labels) != len(plays):
         raise DataError(
-            f"poor must have one value per play ({len(plays)}); got {len(labels)}. Match them."
+            "poor",
+            f"must have one value per play ({len(plays)})",
+            got=len(labels),
+            fix="Match them.",
         )
     n_min, n_rarer = WARNING.min_plays, min(int(labels.sum()), int((~labels).sum()))
     if len(plays) < n_min or n_rarer < n_min // 4:
         raise DataError(
-            f"plays must be {n_min} or more, {n_min // 4} of each kind; got {len(plays)}, "
-            f"{n_rarer} of the rarer. A warning needs calibration on its task."
+            "plays",
+            f"must be {n_min} or more, {n_min // 4} of each kind",
+            got=f"{len(plays)}, {n_rarer} of the rarer",
+            fix="A warning needs calibration on its task.",
         )
     values = warning_features(plays, model, at, by)
     centre, scale = _centre_and_scale(values)
@@ -308,8 +322,10 @@ def warning_features(plays: Sequence[Episode], model: UCL, at: int, by: FeatureS
 def _first_choices(play: Episode, n_choices: int, play_number: int) -> Episode:
     if play.n_events < n_choices:
         raise DataError(
-            f"play must have {n_choices} choices or more; got {play.n_events} at play "
-            f"{play_number}. The warning is given after {n_choices}."
+            "play",
+            f"must have {n_choices} choices or more",
+            got=f"{play.n_events} at play {play_number}",
+            fix=f"The warning is given after {n_choices}.",
         )
     return Episode(
         play.chosen[:n_choices],

@@ -48,13 +48,13 @@ def run_assist(
 
 def _simulate(what: str, asked: Assisted, written: Written) -> int:
     if what not in SIMULATED:
-        hint = closest_match_hint(what, SIMULATED) or " Choose one."
-        raise DataError(f"simulate must be of {', '.join(SIMULATED)}; got {what}.{hint}")
+        hint = closest_match_hint(what, SIMULATED) or "Choose one."
+        raise DataError("simulate", f"must be of {', '.join(SIMULATED)}", got=what, fix=hint)
     check_seed(asked.seed)
     least = 2 if what != "warning" else 100
     if asked.operators < least:
         raise DataError(
-            f"--operators must be at least {least}; got {asked.operators}. 200 are usual."
+            "--operators", f"must be at least {least}", got=asked.operators, fix="200 are usual."
         )
     if what != "team":
         refuse(asked, f"with simulate {what}", names={"kind"})
@@ -166,10 +166,15 @@ def _replay(
 ) -> int:
     if agent.model not in (None, "ucl"):
         raise DataError(
-            f"--model must be ucl, whose player has a map in mind; got {agent.model}. Leave it out."
+            "--model",
+            "must be ucl, whose player has a map in mind",
+            got=agent.model,
+            fix="Leave it out.",
         )
     if agent.length_scale is None:
-        raise DataError("--length-scale must be given with replay; got none. 4 is the paper's.")
+        raise DataError(
+            "--length-scale", "must be given with replay", got="none", fix="4 is the paper's."
+        )
     with kept(written, TABLES, read=file):
         agent, data, history = replace(agent, model="ucl"), table.data(), table.history()
         reading, model = play_for(ready_model(agent, data, history), file, data, history, agent)

@@ -517,8 +517,10 @@ def topic_screen(app: Any, command: str, topic: str) -> str:
     known = topics(app, command)
     if topic not in known:
         raise DataError(
-            f"--help must be followed by a topic of penchant {command}; got {topic!r}, but they "
-            f"are {', '.join(known)}.{closest_match_hint(topic, known) or ' Choose one.'}"
+            "--help",
+            f"must be followed by a topic of penchant {command}",
+            got=f"{topic!r}, but they are {', '.join(known)}",
+            fix=closest_match_hint(topic, known) or "Choose one.",
         )
     lines = [f"penchant {command}: {topic}", ""]
     for option in known[topic]:
