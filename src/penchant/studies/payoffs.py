@@ -13,7 +13,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.bandit.episode import Episode, highest_option
-from penchant.errors import DataError, format_list
+from penchant.errors import DataError, Text, format_list
 from penchant.output import format_count
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import Table, check_columns, column_floats, row_place
@@ -252,9 +252,8 @@ def _recognised(
                 reason = error.text.rstrip(".")
             else:
                 return found, ()
-        why.append(
-            f"Columns {format_list(columns)} are not taken for payoffs of the options: {reason}."
-        )
+        taken_for = f"Columns {format_list(columns)} are not taken for payoffs of the options"
+        why.append(Text(f"{taken_for}: {reason}."))
     return None, tuple(why[:1])
 
 

@@ -222,7 +222,7 @@ def _single_fold_error(subject: Label, names: Sequence[Any], folds: Folds) -> Da
     return DataError(
         "folds",
         "must leave something to learn from",
-        got=f"one block, {format_list(map(str, names))}" if by_block else "one fold only",
+        got=f"one block ({format_list(map(str, names))})" if by_block else "one fold only",
         where="" if subject is None else f"for subject {subject}",
         fix=f"Pass {argument('folds', 5)}, or leave the subject out.",
     )
