@@ -16,12 +16,17 @@ from pathlib import Path
 
 import assist_people
 import numpy as np
+from assisted_operators import (
+    KINDS,
+    TeamEnvironment,
+    apprentice_gains,
+    team_gains,
+    warning_scores,
+)
 from kept import Kept
 from machine import about, load
 
 import penchant as pn
-from penchant.assistance.team import KINDS, TeamEnvironment, apprentice_gains, team_gains
-from penchant.assistance.warning import warning_scores
 from penchant.bandit.beliefs import GAUSSIAN
 from penchant.bandit.landscape import distances
 

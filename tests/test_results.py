@@ -333,7 +333,7 @@ def test_what_another_class_wrote_is_refused(results):
     kept = results["ModelRecovery"].to_dict()
     with pytest.raises(pn.errors.DataError, match=r"document must be what Recovery\.to_dict"):
         pn.results.Recovery.from_dict(kept)
-    with pytest.raises(pn.errors.DataError, match=r"got list. Name the class"):
+    with pytest.raises(pn.errors.DataError, match=r"got list.\nName the class"):
         pn.results.Recovery.from_dict([])
 
 

@@ -86,7 +86,7 @@ def test_a_word_a_number_or_a_class_for_a_prior_is_told_the_prior(verb):
         (lambda: pn.fit_each(TABLE, MODEL), "Read a table first: pn.read"),
         (lambda: pn.fit_population(TABLE, MODEL), "got DataFrame"),
         (lambda: pn.compare_models({"a": MODEL}, TABLE), "Read a table first: pn.read"),
-        (lambda: pn.study(TABLE, MODEL), r"what read_study returns; got DataFrame. Read it first"),
+        (lambda: pn.study(TABLE, MODEL), r"what read_study returns; got DataFrame.\nRead it first"),
         (lambda: pn.scan(TABLE), r"path must name files; got DataFrame.\nTables in memory are"),
         (lambda: pn.beliefs(EPISODES), "estimates must be what fit or fit_each returns; got list"),
         (
@@ -99,14 +99,14 @@ def test_a_word_a_number_or_a_class_for_a_prior_is_told_the_prior(verb):
         ),
         (lambda: pn.predictive_check(MODEL, n_draws=5, rng=RNG), "must be what fit .* QLearning"),
         (lambda: pn.recover(MODEL, "bandit", RANGES, **SETTING), "task must be a Task; got str"),
-        (lambda: pn.recover(MODEL, TABLE, RANGES, **SETTING), "a Task; got DataFrame. Write pn.T"),
+        (lambda: pn.recover(MODEL, TABLE, RANGES, **SETTING), "a Task; got DataFrame.\nWrite pn.T"),
         (
             lambda: pn.recover(MODEL, TASK, RANGES, n_subjects=2, rng=7),
             r"rng must be a generator of NumPy; got int.\nWrite rng=np.random.default_rng\(7\)",
         ),
         (
             lambda: pn.design(MODEL, TASK, RANGES, goal="narrow", rng=RNG),
-            "goal must be Narrow or Differ; got 'narrow'. Write goal=pn.Narrow",
+            "goal must be Narrow or Differ; got 'narrow'.\nWrite goal=pn.Narrow",
         ),
         (
             lambda: pn.recover_models([MODEL], TASK, [RANGES], **SETTING),

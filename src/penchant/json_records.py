@@ -248,7 +248,9 @@ def damaged_field(place: str, rule: str, got: object) -> DataError:
     """Error that names the field of a file that is wrong."""
     said = str(got)
     said = said if len(said) <= MAX_VALUE_LENGTH else f"{said[: MAX_VALUE_LENGTH - 3]}..."
-    return DataError(f"{place} must {rule}; got {said}. The file is damaged: fit again.")
+    return DataError(
+        f"field {place}", f"must {rule}", got=said, fix="The file is damaged: fit again."
+    )
 
 
 def require_distinct(names: Sequence[str], place: str) -> None:

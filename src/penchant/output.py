@@ -32,12 +32,17 @@ def make_frame(columns: Columns, backend: Backend = "pandas") -> Any:
     """Make a data frame with these columns, of pandas unless another backend is given."""
     if backend not in BACKENDS:
         raise DataError(
-            f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}. Choose one of these."
+            "backend",
+            f"must be one of {', '.join(BACKENDS)}",
+            got=repr(backend),
+            fix="Choose one of these.",
         )
     if not find_spec(backend):
         raise DataError(
-            f"backend must be a library that is installed; got {backend}, which is not. Use "
-            "backend='pyarrow', to_polars() or to_pandas(), or install it."
+            "backend",
+            "must be a library that is installed",
+            got=f"{backend}, which is not",
+            fix="Use backend='pyarrow', to_polars() or to_pandas(), or install it.",
         )
     library = import_module(backend)
     data = {name: list(values) for name, values in columns.items()}
@@ -269,8 +274,10 @@ class JsonDocument:
         if name != _qualified_name(cls):
             got = type(document).__name__ if name is None else str(name).rpartition(".")[2]
             raise DataError(
-                f"document must be what {cls.__name__}.to_dict() wrote; got {got}. Name the class "
-                "that wrote it."
+                "document",
+                f"must be what {cls.__name__}.to_dict() wrote",
+                got=got,
+                fix="Name the class that wrote it.",
             )
         found: Self = decode(content)
         return found
@@ -396,8 +403,10 @@ def _decode_object(value: Mapping[str, Any]) -> Any:
         or not _is_record_type(kind)
     ):
         raise DataError(
-            f"class must be one of a result of Penchant; got {value['class']!r}. The file is "
-            "damaged, or of another version: make it again."
+            "class",
+            "must be one of a result of Penchant",
+            got=repr(value["class"]),
+            fix="The file is damaged, or of another version: make it again.",
         )
     if "document" in value:
         return kind.from_dict(value["document"])  # type: ignore[attr-defined]  # written by it
@@ -463,9 +472,10 @@ def single_option_notes(sizes: IntVector) -> tuple[str, ...]:
     single = int(np.count_nonzero(sizes == 1))
     if single == len(sizes):
         raise DataError(
-            "explanatory must offer two or more options in some decision; got "
-            f"{format_count(single, 'decision')} with one option each: nothing to estimate. "
-            "Add a row for every option that could have been chosen."
+            "explanatory",
+            "must offer two or more options in some decision",
+            got=f"{format_count(single, 'decision')} with one option each: nothing to estimate",
+            fix="Add a row for every option that could have been chosen.",
         )
     if not single:
         return ()

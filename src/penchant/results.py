@@ -12,14 +12,8 @@ if TYPE_CHECKING:
     from penchant.assistance.helper import Advice as Advice
     from penchant.assistance.helper import Helper as Helper
     from penchant.assistance.helper import replay as replay
-    from penchant.assistance.team import Apprenticeship as Apprenticeship
-    from penchant.assistance.team import Gains as Gains
-    from penchant.assistance.team import apprentice_gains as apprentice_gains
-    from penchant.assistance.team import team_gains as team_gains
     from penchant.assistance.warning import EarlyWarning as EarlyWarning
     from penchant.assistance.warning import Warned as Warned
-    from penchant.assistance.warning import WarningScores as WarningScores
-    from penchant.assistance.warning import warning_scores as warning_scores
     from penchant.bandit.episode_table import episode_rows as episode_rows
     from penchant.bandit.landscape import cumulative_regret as cumulative_regret
     from penchant.inference.live import Live as Live

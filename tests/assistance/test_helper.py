@@ -9,7 +9,6 @@ import pytest
 import penchant as pn
 from penchant.assistance.helper import ADVICE
 from penchant.assistance.knowledge import FieldState, OperatorState
-from penchant.assistance.team import KINDS, TeamEnvironment, team_gains
 from penchant.errors import DataError
 
 PLACES = pn.grid(6, 5)
@@ -342,31 +341,3 @@ def test_a_reward_that_is_not_known_is_not_learnt_from():
     helper.executed(3, None)
     assert helper.log[0]["reward"] is None
     assert helper.proposed(4).kind == "silent"
-
-
-@pytest.mark.slow
-def test_all_kinds_of_operators_play_alone_and_with_a_machine():
-    small = TeamEnvironment(FIELD, n_decisions=12)
-    for kind in KINDS:
-        found = team_gains(
-            kind,
-            n_operators=2,
-            rng=np.random.default_rng(1),
-            world=small,
-            conditions=("human", "suggest"),
-        )
-        assert all((values >= 0).all() for values in found.regret.values())
-    with refused("kind must be one of expert, novice"):
-        team_gains("exprt", n_operators=2, rng=np.random.default_rng(1))
-
-
-@pytest.mark.slow
-def test_suggestions_help_experts_on_average_and_learnt_trust_does_not_hurt():
-    rng = np.random.default_rng(11)
-    helped = team_gains("expert", n_operators=60, rng=rng, conditions=("human", "suggest"))
-    mean, half = helped.gain("suggest")
-    assert mean - half > 1.0
-    both = ("human", "machine", "sensor, trust")
-    wrong = team_gains("wrong", n_operators=60, rng=rng, conditions=both)
-    mean, half = wrong.gain("sensor, trust", "machine")
-    assert mean + half > -1.5

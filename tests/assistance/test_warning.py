@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.assistance.warning import (
-    area_under_roc,
-    simulate_labelled_players,
-    warning_features,
-    warning_scores,
-)
+from penchant.assistance.warning import area_under_roc, warning_features
+from penchant.bandit.landscape import landscape_a
 from penchant.errors import DataError
 
 MODEL = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
@@ -23,7 +19,19 @@ def refused(message: str):
 
 @pytest.fixture(scope="module")
 def players():
-    return simulate_labelled_players(90, np.random.default_rng(5))
+    """Plays of 90 choices on landscape A by many kinds of players, and which went poorly."""
+    rng, place, plays = np.random.default_rng(5), landscape_a(), []
+    for k in range(90):
+        noise, variance, length = (
+            float(np.exp(rng.uniform(*np.log(limits))))
+            for limits in ((2.0, 30.0), (10.0, 2000.0), (1.0, 8.0))
+        )
+        model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=length)
+        rule = {"decision_noise": noise, "prior_mean": float(rng.uniform(0.0, 100.0))}
+        rule["prior_variance"] = variance
+        plays.append(pn.simulate(place, model, rule, n_decisions=90, rng=rng, subject=k))
+    orders = pn.results.growth_orders([pn.results.cumulative_regret(p, place) for p in plays])
+    return plays, np.array([order.category == "low" for order in orders])
 
 
 @pytest.fixture(scope="module")
@@ -83,11 +91,3 @@ def test_wrong_arguments_are_refused_in_a_sentence(players):
 def test_the_area_under_the_curve_counts_pairs():
     p, labels = np.array([0.9, 0.4, 0.4, 0.1]), np.array([True, True, False, False])
     assert area_under_roc(p, labels) == pytest.approx((1 + 1 + 0.5 + 1) / 4)
-
-
-@pytest.mark.slow
-def test_rewards_and_model_warn_better_than_rewards():
-    (found,) = warning_scores(500, rng=np.random.default_rng(12), at=(30,))
-    more, low, high = found.more("both", "rewards", np.random.default_rng(1))
-    assert found.by["both"].auc > 0.9 and low < more < high and more > 0
-    assert 0.8 < found.by["both"].slope < 1.2

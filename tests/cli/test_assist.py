@@ -42,7 +42,7 @@ def test_believe_prints_a_map_and_writes_a_page(play, tmp_path, capsys):
 
 
 def test_replay_says_what_the_machine_would_have_said(play, capsys):
-    assert run(["assist", "replay", str(play), *ARGUMENTS, "--json"]) == 0
+    assert run(["assist", str(play), *ARGUMENTS, "--json"]) == 0
     out = capsys.readouterr()
     rows = json.loads(out.out)
     assert len(rows) == 50 and {row["episode"] for row in rows} == {0, 1}
@@ -50,39 +50,9 @@ def test_replay_says_what_the_machine_would_have_said(play, capsys):
     assert "tells nothing of rewards" in out.err
 
 
-SIMULATED = ["assist", "simulate", "--operators", "2", "--kind", "wrong", "--seed"]
-
-
-@pytest.mark.slow
-def test_simulate_shows_who_gains(capsys):
-    assert run([*SIMULATED, "1", "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)
-    assert row["kind"] == "wrong" and row["regret, human"] > 0
-
-
-def test_simulate_refuses_a_seed_that_is_no_number():
-    assert run([*SIMULATED, "x"]) == 2
-
-
-@pytest.mark.slow
-def test_apprentices_and_warnings_are_simulated_by_the_same_command(capsys, monkeypatch):
-    monkeypatch.setattr("penchant.assistance.warning.N_BOOTSTRAP", 20)
-    arguments = ["assist", "simulate", "apprentice", "--operators", "2", "--seed", "1"]
-    assert run([*arguments, "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert [row["watched"] for row in rows] == [1, 4]
-    assert all(row["map less no prior, half-width"] > 0 for row in rows)
-    assert run(["assist", "simulate", "warning", "--operators", "100", "--seed", "1"]) == 0
-    out = capsys.readouterr()
-    assert "after 30, by both: AUC 0." in out.out and "the model adds" in out.out
-    assert "% of 100 players did poorly" in out.err
-
-
 def test_what_does_not_belong_together_is_refused(play, capsys):
-    assert run(["assist", "replay", str(play), "--grid", "5x4", "--noise-variance", "9"]) == 2
-    assert "--length-scale must be given with replay" in capsys.readouterr().err
-    assert run(["assist", "simulate", str(play)]) == 2
-    assert "simulate must be of team, apprentice, warning; got" in capsys.readouterr().err
-    assert run(["assist", "simulate", "warning", "--operators", "20"]) == 2
-    assert run(["assist", "simulate", "apprentice", "--kind", "wrong"]) == 2
+    assert run(["assist", str(play), "--grid", "5x4", "--noise-variance", "9"]) == 2
+    assert "--length-scale must be given; got none" in capsys.readouterr().err
+    assert run(["assist"]) == 2
+    assert "FILE must be given; got none" in capsys.readouterr().err
     assert run(["believe", str(play), *ARGUMENTS, "--model", "q-learning"]) == 2

@@ -52,7 +52,7 @@ def test_a_study_that_was_killed_before_it_began_leaves_no_trace(tmp_path):
 def test_a_folder_with_files_is_not_touched(tmp_path):
     (tmp_path / "mine.txt").write_text("x")
     refused("output must not exist, or be empty; got", tmp_path)
-    refused("which has no study.json. Choose another name.", tmp_path, resume=True)
+    refused("which has no study.json.\nChoose another name.", tmp_path, resume=True)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
@@ -66,7 +66,7 @@ def test_other_data_or_settings_are_refused_by_name(tmp_path):
     with StudyFolder(tmp_path / "new") as folder:
         folder.begin(PRINT)
     with StudyFolder(tmp_path / "new", resume=True) as again:
-        message = "was begun with; got other data; seed 4, was 3. Give the same, or choose another"
+        message = "was begun with; got other data; seed 4, was 3.\nGive the same, or choose another"
         with pytest.raises(DataError, match=re.escape(message)):
             again.begin({"data": "b2", "seed": 4})
 

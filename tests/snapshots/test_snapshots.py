@@ -78,7 +78,7 @@ COMMANDS = {
         *("--map", "2", "--json"),
     ),
     "assist-json": (
-        *("assist", "simulate", "--operators", "2", "--kind", "novice", "--seed", "1"),
+        *("assist", "play.csv", "--grid", "2x1", "--noise-variance", "0.1", "--length-scale", "1"),
         "--json",
     ),
     "reproduce": ("reproduce", "--only", "tables", "-o", "made"),
@@ -87,7 +87,7 @@ COMMANDS = {
 
 
 TWICE = {"reproduce", "study"}  # --json runs the same, and writes the same files
-LONG = {"reproduce-json", "assist-json"}
+LONG = {"reproduce-json"}
 MARKED = [pytest.param(n, marks=pytest.mark.slow) if n in TWICE | LONG else n for n in COMMANDS]
 
 

@@ -60,7 +60,7 @@ def test_a_condition_is_one_for_all_rows_of_a_play():
     frame.loc[[0, 3], "landscape"] = "B"
     refused(
         "condition must be the same in all rows of a play, in which beliefs go on; got another at "
-        "row 1 (subject a00). Name the column that tells plays apart with `block`",
+        "row 1 (subject a00).\nName the column that tells plays apart with `block`",
         frame,
         landscape_by=[],
         conditions=["landscape"],
@@ -70,7 +70,7 @@ def test_a_condition_is_one_for_all_rows_of_a_play():
 def test_a_condition_is_not_missing():
     frame = table()
     frame.loc[4, "landscape"] = None
-    refused("condition 'landscape' must not be missing; got an empty cell at row 4. Fill", frame)
+    refused("condition 'landscape' must not be missing; got an empty cell at row 4.\nFill", frame)
 
 
 def test_a_landscape_is_one_for_all_rows_of_an_episode():
@@ -109,7 +109,7 @@ def test_expected_rewards_stand_beside_every_choice():
     frame.loc[3, "mean"] = np.nan
     refused(
         "expected 'mean' must be a number where an option was chosen; got nan at row 3 (subject "
-        "a00). Fill it, or leave the column out.",
+        "a00).\nFill it, or leave the column out.",
         frame,
         expected="mean",
     )

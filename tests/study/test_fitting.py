@@ -115,7 +115,7 @@ def test_what_is_kept_is_not_fitted_again(monkeypatch):
 def test_a_damaged_part_is_named(damage, why):
     shelf = Shelf()
     shelf.kept_texts = {**all_kept(), "part-0002": damage}
-    message = f"part-0002 must hold the fits of its 2 subjects; got something else. {why}"
+    message = f"part-0002 must hold the fits of its 2 subjects; got something else.\n{why}"
     with pytest.raises(DataError, match=re.escape(message)):
         carried_out(shelf)
 

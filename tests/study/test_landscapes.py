@@ -93,7 +93,8 @@ def test_without_places_options_nobody_chose_have_the_mean_of_the_others():
 
 def test_every_landscape_played_must_be_known():
     refused(
-        "landscape must hold mean rewards for every landscape that was played; got none for B. Add "
+        "landscape must hold mean rewards for every landscape that was played; got none for B.\n"
+        "Add "
         "them, or name what tells landscapes apart with `landscape_by`.",
         {"A": MEANS["A"]},
     )
@@ -101,7 +102,7 @@ def test_every_landscape_played_must_be_known():
 
 def test_a_landscape_has_one_finite_mean_per_option():
     refused(
-        "landscape must have one mean reward for each of 12 options; got shape (5,). Match them.",
+        "landscape must have one mean reward for each of 12 options; got shape (5,).\nMatch them.",
         np.ones(5),
     )
     refused("landscape A must be finite; got nan.", MEANS | {"A": np.full(N_OPTIONS, np.nan)})

@@ -284,7 +284,8 @@ def test_a_few_rewards_that_disagree_are_said_with_the_first_row():
         ({"payoffs": "money_*"}, "payoffs must name columns of the table; got 'money_*', which"),
         (
             {"payoffs": NAMES[:2]},
-            "payoffs must be a column for each of 3 options; got 2 columns. Name them in the order",
+            "payoffs must be a column for each of 3 options; got 2 columns.\n"
+            "Name them in the order",
         ),
         ({"payoffs": NAMES, "payoff_noise": -1.0}, "payoff_noise must be a variance, 0 or more;"),
         ({"payoff_noise": 2.0}, "payoffs must be given with payoff_noise; got none."),
@@ -299,7 +300,7 @@ def test_an_empty_payoff_is_refused_with_its_row():
     frame.loc[6, "payoff_2"] = np.nan
     refused(
         "payoffs 'payoff_2' must be a number wherever an option was chosen; got nan at row 6 "
-        "(subject s00). Fill it, or leave the columns out.",
+        "(subject s00).\nFill it, or leave the columns out.",
         frame,
         payoffs=NAMES,
     )

@@ -228,7 +228,10 @@ def test_the_joint_likelihood_counts_everybody(found):
     ("options", "message"),
     [
         ({"level": 95}, "level must lie"),
-        ({"intervals": "bayes"}, "intervals must be 'wald' or 'profile'; got 'bayes'. Choose one."),
+        (
+            {"intervals": "bayes"},
+            "intervals must be 'wald' or 'profile'; got 'bayes'.\nChoose one.",
+        ),
         ({"n_replicates": -1}, "n_replicates must be a whole number, 0 or more; got -1."),
         ({"seed": 1.5}, "seed must be a whole number, 0 or more; got 1.5."),
         ({"threads": 0}, "threads must be at least 1; got 0.\nLeave it out to use all."),

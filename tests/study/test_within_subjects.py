@@ -110,7 +110,7 @@ def test_play_is_split_by_its_blocks():
     names = ("subject", "arm", "trial", "choice", "reward")
     table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
     with pytest.raises(
-        pn.errors.DataError, match=r"another at row 30 \(subject al\)\. Name the column"
+        pn.errors.DataError, match=r"another at row 30 \(subject al\)\.\nName the column"
     ):
         pn.read_study(table, conditions=["arm"])
     data = pn.read_study(table, columns={"block": "arm"}, conditions=["arm"])

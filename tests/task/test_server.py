@@ -197,7 +197,7 @@ def test_study_files_are_checked_and_written_without_a_server(tmp_path, monkeypa
     capsys.readouterr()
     assert run(["serve", "wrong.toml", "--check"]) == 2
     said = capsys.readouterr().err
-    assert "got 'heigth' at line 3. Did you mean 'height'?" in said
+    assert "got 'heigth' at line 3.\nDid you mean 'height'?" in said
 
 
 @pytest.mark.parametrize(

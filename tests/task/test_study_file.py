@@ -67,13 +67,16 @@ def test_tables_beside_the_file_are_read_into_it(tmp_path):
     [
         ('[study]\nname = "A b"' + BLOCK, "study.name must be .*; got 'A b' at line 2"),
         ("[study]\nseed = 1.5" + BLOCK, r"study.seed must be a whole number .*1\.5 at line 2"),
-        ('[[block]]\ntask = "gird"', "block 1: task .*'gird' at line 2. Did you mean 'grid'"),
-        (BLOCK + "widht = 3", "block 1 must have known keys; got 'widht' at line 4.* 'width'"),
+        ('[[block]]\ntask = "gird"', "block 1: task .*'gird' at line 2.\nDid you mean 'grid'"),
+        (
+            BLOCK + "widht = 3",
+            "block 1 must have known keys; got 'widht' at line 4.\nDid you mean 'width'?",
+        ),
         (BLOCK + "decisions = 0", "block 1: decisions must be .* got 0 at line 4"),
         (BLOCK + "decisions = true", "decisions must be a whole number .* got true at line 4"),
         (BLOCK + BLOCK + "means = [1]", "block 2: means must be a list of 100 .* at line 7"),
         (BLOCK + "landscape = 'c'", "landscape must be a, b, or a name .* got 'c' at line 4"),
-        ("[study\n" + BLOCK, r"the study file must be TOML; got .* at line 1\. Correct"),
+        ("[study\n" + BLOCK, r"the study file must be TOML; got .* at line 1\.\nCorrect"),
         ("[study]\nx =", r"must be TOML; got .* at line 2"),
         ("", "block must hold a block or more"),
         ("[conditions]\nlandscape = ['a']" + BLOCK, "conditions.landscape must be .* at line 2"),
@@ -100,10 +103,10 @@ def test_tables_beside_the_file_are_read_into_it(tmp_path):
         ("[[check.question]]\nquestion='q'\nanswers=['a','b']\ncorrect=3" + BLOCK, "correct must"),
     ],
 )
-def test_every_mistake_is_one_sentence_with_its_line(text, said):
+def test_every_mistake_is_one_sentence_with_its_line_and_a_remedy(text, said):
     with pytest.raises(DataError, match=said) as caught:
         read_study_text(text)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in caught.value.sentence and caught.value.fix
 
 
 def test_lines_are_found_behind_texts_and_lists_of_many_lines():

@@ -522,7 +522,7 @@ def test_a_table_is_asked_row_by_row_and_answers_may_be_rows(made, tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"model": pn.QLearning(2)}, "got QLearning, which learns from rewards. Use live"),
+        ({"model": pn.QLearning(2)}, "got QLearning, which learns from rewards.\nUse live"),
         ({"model": pn.UCL(locations=pn.grid(2, 1), noise_variance=1.0)}, "got UCL, which learns"),
         ({"about": 3}, "about must name parameters of the model, discount_rate, temperature; got"),
         ({"offers": None}, "offers must be attributes by name, or a pandas, polars or pyarrow tab"),

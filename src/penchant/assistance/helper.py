@@ -223,12 +223,14 @@ class Helper(Result):
     ) -> None:
         self.model, self.field = _checked_model(model, field), field
         if mode not in MODES:
-            hint = closest_match_hint(str(mode), MODES) or " Choose one."
-            raise DataError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.{hint}")
+            hint = closest_match_hint(str(mode), MODES) or "Choose one."
+            raise DataError("mode", f"must be one of {', '.join(MODES)}", got=repr(mode), fix=hint)
         if unassisted is not None:
             whole_number(unassisted, "unassisted", 1)
         if not isinstance(trust, Trust):
-            raise DataError(f"trust must be a Trust; got {trust!r}. Give Trust(0.5, 0.5).")
+            raise DataError(
+                "trust", "must be a Trust", got=repr(trust), fix="Give Trust(0.5, 0.5)."
+            )
         self.mode, self.first_trust, self.unassisted = mode, trust, unassisted
         seed = rng.integers(2**62) if isinstance(rng, np.random.Generator) else rng
         self.seed = whole_number(seed, "rng", 0)
@@ -290,7 +292,10 @@ class Helper(Result):
         """Advise on an option that the operator proposes, and score the proposal."""
         if self._pending is not None:
             raise DataError(
-                "proposed must be followed by executed; got another proposal. Say what was done."
+                "proposed",
+                "must be followed by executed",
+                got="another proposal",
+                fix="Say what was done.",
             )
         option = self._checked_option(option, "option")
         u = self._operator.utilities()
@@ -306,7 +311,7 @@ class Helper(Result):
         """Learn which option was executed, and its reward; None where that is unknown."""
         if self._pending is None:
             raise DataError(
-                "executed must follow proposed; got no proposal. Say what was proposed."
+                "executed", "must follow proposed", got="no proposal", fix="Say what was proposed."
             )
         option = self._checked_option(option, "option")
         proposed, advice = self._pending
@@ -315,15 +320,19 @@ class Helper(Result):
             allowed = {advice.option}
         if option not in allowed:
             raise DataError(
-                f"option must be what was proposed or advised; got {option}, but they are "
-                f"{' and '.join(map(str, sorted(allowed)))}. Nothing else may be executed."
+                "option",
+                "must be what was proposed or advised",
+                got=f"{option}, but they are {' and '.join(map(str, sorted(allowed)))}",
+                fix="Nothing else may be executed.",
             )
         self.happened(option, reward)
 
     def happened(self, option: int, reward: float | None = None) -> None:
         """Learn which option was executed in play that this machine had no part in."""
         if self._pending is None:
-            raise DataError("happened must follow proposed; got no proposal. Say what was chosen.")
+            raise DataError(
+                "happened", "must follow proposed", got="no proposal", fix="Say what was chosen."
+            )
         option = self._checked_option(option, "option")
         proposed, advice = self._pending
         reward = None if reward is None else _checked_reward(reward)
@@ -369,7 +378,9 @@ class Helper(Result):
         They are learnt from an episode without assistance only.
         """
         if self._pending is not None:
-            raise DataError("end_episode must follow executed; got a proposal. Say what was done.")
+            raise DataError(
+                "end_episode", "must follow executed", got="a proposal", fix="Say what was done."
+            )
         if self._decisions:
             # Only unassisted choices are learnt from: whoever follows advice shows the machine its
             # own map.
@@ -529,8 +540,10 @@ class Helper(Result):
         number = whole_number(option, name, 0)
         if number >= self.model.n_options:
             raise DataError(
-                f"{name} must lie in 0..{self.model.n_options - 1}; got {number}. Options are "
-                "counted from 0."
+                name,
+                f"must lie in 0..{self.model.n_options - 1}",
+                got=number,
+                fix="Options are counted from 0.",
             )
         return number
 
@@ -640,8 +653,11 @@ class Helper(Result):
                 continue
             if not isinstance(row, Mapping) or not {"proposed", "executed", "reward"} <= set(row):
                 raise DataError(
-                    "log must have what was proposed, executed and its reward in every row; got "
-                    f"{row!r} at row {number}. Give the log of a helper."
+                    "log",
+                    "must have what was proposed, executed and its reward in every row",
+                    got=repr(row),
+                    where=f"at row {number}",
+                    fix="Give the log of a helper.",
                 )
             again.proposed(int(row["proposed"]))
             learn = again.happened if any_option else again.executed
@@ -650,9 +666,13 @@ class Helper(Result):
             for name in ("kind", "advised", "p_better", "gain", "reason"):
                 if name in row and row[name] != made[name]:
                     raise DataError(
-                        f"log must be that of this machine; got {name} {row[name]!r} where it says "
-                        f"{made[name]!r} at t = {made['t']} of episode {made['episode']}. Make it "
-                        "with the same model, field, mode, trust and seed."
+                        "log",
+                        "must be that of this machine",
+                        got=(
+                            f"{name} {row[name]!r} where it says {made[name]!r} at t = "
+                            f"{made['t']} of episode {made['episode']}"
+                        ),
+                        fix="Make it with the same model, field, mode, trust and seed.",
                     )
         return again
 
@@ -676,7 +696,7 @@ def _checked_reward(reward: Any) -> float:
     except (TypeError, ValueError):
         paid = np.nan
     if not np.isfinite(paid):
-        raise DataError(f"reward must be finite, or None; got {reward!r}. Correct it.")
+        raise DataError("reward", "must be finite, or None", got=repr(reward), fix="Correct it.")
     return paid
 
 
@@ -685,25 +705,35 @@ def _checked_model(model: UCL, field: Field) -> UCL:
     if with_map is None or isinstance(model, type):
         given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise DataError(
-            f"model must be UCL, whose player has a map in mind; got {given}. Use "
-            "UCL(locations=..., noise_variance=..., length_scale=...)."
+            "model",
+            "must be UCL, whose player has a map in mind",
+            got=given,
+            fix="Use UCL(locations=..., noise_variance=..., length_scale=...).",
         )
     if not isinstance(field, Field):
         raise DataError(
-            f"field must be a Field, what the machine itself believes; got {field!r}. Use "
-            "Field(locations, mean=..., sd=..., length_scale=..., noise_variance=...)."
+            "field",
+            "must be a Field, what the machine itself believes",
+            got=repr(field),
+            fix="Use Field(locations, mean=..., sd=..., length_scale=..., noise_variance=...).",
         )
     if field.n_options != model.n_options:
         raise DataError(
-            f"field must have the {model.n_options} options of the model; got "
-            f"{field.n_options}. Match them."
+            "field",
+            f"must have the {model.n_options} options of the model",
+            got=field.n_options,
+            fix="Match them.",
         )
     if model.n_options < 2:
-        raise DataError("model must have two options or more; got 1. Nothing could be advised.")
+        raise DataError(
+            "model", "must have two options or more", got="1", fix="Nothing could be advised."
+        )
     if model.length_scale is None or model.bonus != "known":
         raise DataError(
-            "model must fix length_scale, and have the bonus known; got one that does not. Give "
-            "UCL(..., length_scale=4.0)."
+            "model",
+            "must fix length_scale, and have the bonus known",
+            got="one that does not",
+            fix="Give UCL(..., length_scale=4.0).",
         )
     # Operators may know any landscape of the field, so their map needs functions that span it.
     if model.prior_map is None:

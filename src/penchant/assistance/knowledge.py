@@ -63,13 +63,15 @@ class Field:
     def __post_init__(self) -> None:
         object.__setattr__(self, "locations", check_locations(self.locations))
         if not np.isfinite(self.mean):
-            raise DataError(f"mean must be finite; got {self.mean}. Give the reward expected.")
+            raise DataError(
+                "mean", "must be finite", got=self.mean, fix="Give the reward expected."
+            )
         for name in ("sd", "length_scale", "noise_variance"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0):
-                raise DataError(f"{name} must be > 0; got {value}. Correct it.")
+                raise DataError(name, "must be > 0", got=value, fix="Correct it.")
         if not (np.isfinite(self.bonus) and self.bonus >= 0):
-            raise DataError(f"bonus must be >= 0; got {self.bonus}. Correct it.")
+            raise DataError("bonus", "must be >= 0", got=self.bonus, fix="Correct it.")
 
     @property
     def n_options(self) -> int:
@@ -214,9 +216,9 @@ class Trust:
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.mean):
-            raise DataError(f"mean must be finite; got {self.mean}. 0.5 is usual.")
+            raise DataError("mean", "must be finite", got=self.mean, fix="0.5 is usual.")
         if not (np.isfinite(self.sd) and self.sd >= 0):
-            raise DataError(f"sd must be >= 0; got {self.sd}. 0.5 is usual.")
+            raise DataError("sd", "must be >= 0", got=self.sd, fix="0.5 is usual.")
 
     def learnt(self, prior: Field, belief: Vector, options: Any, rewards: Any) -> Trust:
         """The trust after an episode whose map is known: by regression of rewards on it.

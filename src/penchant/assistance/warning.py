@@ -8,7 +8,7 @@ predictions are not calibrated. `warning_scores` does the same with simulated pl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,14 +19,11 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.argument_checks import whole_number
 from penchant.assistance.knowledge import Z_90
 from penchant.bandit.episode import Episode
-from penchant.bandit.landscape import cumulative_regret, grid, landscape_a
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
-from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.output import Columns, Result
-from penchant.population.regret_growth import growth_orders
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.prior import ScaledPrior
 
@@ -170,14 +167,21 @@ class EarlyWarning(Result):
         """
         if task != self.task:
             raise DataError(
-                f"task must be the one that the warning was trained on, {self.task!r}; got "
-                f"{task!r}. Train one on plays of this task."
+                "task",
+                f"must be the one that the warning was trained on, {self.task!r}",
+                got=repr(task),
+                fix="Train one on plays of this task.",
             )
         if not self.is_calibrated:
             raise DataError(
-                f"warning must be calibrated on its task; got a slope of "
-                f"{self.calibration.slope:.2f} and a Brier score of {self.calibration.brier:.3f} "
-                f"({self.calibration.base_brier:.3f} by the base rate). Train on more plays."
+                "warning",
+                "must be calibrated on its task",
+                got=(
+                    f"a slope of {self.calibration.slope:.2f} and a Brier score of "
+                    f"{self.calibration.brier:.3f} ({self.calibration.base_brier:.3f} by the base "
+                    "rate)"
+                ),
+                fix="Train on more plays.",
             )
         values = warning_features([play], self.model, self.at, self.by)[0]
         x = np.append(1.0, (values - self.centre) / self.scale)
@@ -254,17 +258,24 @@ def train_warning(
     """
     at = whole_number(at, "at", 5)
     if by not in FEATURES:
-        raise DataError(f"by must be one of {', '.join(FEATURES)}; got {by!r}. Choose one.")
+        raise DataError(
+            "by", f"must be one of {', '.join(FEATURES)}", got=repr(by), fix="Choose one."
+        )
     labels = np.asarray(poor, dtype=bool)
     if len(labels) != len(plays):
         raise DataError(
-            f"poor must have one value per play ({len(plays)}); got {len(labels)}. Match them."
+            "poor",
+            f"must have one value per play ({len(plays)})",
+            got=len(labels),
+            fix="Match them.",
         )
     n_min, n_rarer = WARNING.min_plays, min(int(labels.sum()), int((~labels).sum()))
     if len(plays) < n_min or n_rarer < n_min // 4:
         raise DataError(
-            f"plays must be {n_min} or more, {n_min // 4} of each kind; got {len(plays)}, "
-            f"{n_rarer} of the rarer. A warning needs calibration on its task."
+            "plays",
+            f"must be {n_min} or more, {n_min // 4} of each kind",
+            got=f"{len(plays)}, {n_rarer} of the rarer",
+            fix="A warning needs calibration on its task.",
         )
     values = warning_features(plays, model, at, by)
     centre, scale = _centre_and_scale(values)
@@ -308,8 +319,10 @@ def warning_features(plays: Sequence[Episode], model: UCL, at: int, by: FeatureS
 def _first_choices(play: Episode, n_choices: int, play_number: int) -> Episode:
     if play.n_events < n_choices:
         raise DataError(
-            f"play must have {n_choices} choices or more; got {play.n_events} at play "
-            f"{play_number}. The warning is given after {n_choices}."
+            "play",
+            f"must have {n_choices} choices or more",
+            got=f"{play.n_events} at play {play_number}",
+            fix=f"The warning is given after {n_choices}.",
         )
     return Episode(
         play.chosen[:n_choices],
@@ -385,105 +398,3 @@ def area_under_roc(p: Vector, labels: BoolVector) -> float:
     """Area under the ROC curve: P(a labelled prediction exceeds an unlabelled one), ties half."""
     above = p[labels][:, None] - p[~labels][None, :]
     return float(((above > 0) + 0.5 * (above == 0)).mean())
-
-
-PLAY_LENGTH = 90  # choices, as in the paper's experiment
-N_BOOTSTRAP = 1000  # resamples of players: 2.5 % points then rest on 25 of them
-# Ranges of simulated players in rewards, squared rewards and tiles: wide, so that there are poor
-# players as well as good ones.
-PLAYER_NOISE_RANGE, PLAYER_LEVEL_RANGE = (2.0, 30.0), (0.0, 100.0)
-PLAYER_VARIANCE_RANGE, PLAYER_LENGTH_RANGE = (10.0, 2000.0), (1.0, 8.0)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class WarningScores(Result):
-    """Accuracy of warnings on players that they were not trained on, by the features used.
-
-    Attributes
-    ----------
-    at
-        Choices after which it is given.
-    poor
-        Whether each player's regret grew as that of low performers does.
-    by
-        The check on players left out, by what the warning looks at.
-    """
-
-    at: int
-    poor: BoolVector
-    by: Mapping[FeatureSet, Calibration]
-
-    def frame_columns(self) -> Columns:
-        """A row per set of features: accuracy on players left out."""
-        names = ("auc", "brier", "base_brier", "slope")
-        columns: dict[str, Any] = {"by": list(self.by), "at": [self.at] * len(self.by)}
-        columns |= {name: [getattr(one, name) for one in self.by.values()] for name in names}
-        return columns
-
-    def __repr__(self) -> str:
-        return f"<WarningScores of {len(self.poor)} players after {self.at} choices>"
-
-    def more(
-        self, what: FeatureSet, other: FeatureSet, rng: np.random.Generator
-    ) -> tuple[float, float, float]:
-        """Difference of the AUC of two sets of features, and its 95 % bootstrap interval."""
-        one, two = self.by[what].predicted, self.by[other].predicted
-        found = []
-        for _ in range(N_BOOTSTRAP):
-            drawn = rng.integers(0, len(self.poor), len(self.poor))
-            if 0 < self.poor[drawn].sum() < len(drawn):  # the AUC needs both classes
-                labels = self.poor[drawn]
-                found.append(
-                    area_under_roc(one[drawn], labels) - area_under_roc(two[drawn], labels)
-                )
-        low, high = np.quantile(found, [0.025, 0.975])
-        return self.by[what].auc - self.by[other].auc, float(low), float(high)
-
-
-def simulate_labelled_players(
-    n_players: int, rng: np.random.Generator
-) -> tuple[list[Episode], BoolVector]:
-    """Simulate varied players on landscape A; returns the plays and which went poorly."""
-    place, places = landscape_a(), grid(10, 10)
-    plays = []
-    for k in range(whole_number(n_players, "n_players", 2)):
-        noise, variance, length = (
-            float(np.exp(rng.uniform(*np.log(limits))))
-            for limits in (PLAYER_NOISE_RANGE, PLAYER_VARIANCE_RANGE, PLAYER_LENGTH_RANGE)
-        )
-        model = UCL(locations=places, noise_variance=10.0, length_scale=length)
-        rule = {"decision_noise": noise, "prior_mean": float(rng.uniform(*PLAYER_LEVEL_RANGE))}
-        rule["prior_variance"] = variance
-        plays.append(simulate(place, model, rule, n_decisions=PLAY_LENGTH, rng=rng, subject=k))
-    orders = growth_orders([cumulative_regret(play, place) for play in plays])
-    return plays, np.array([order.category == "low" for order in orders])
-
-
-def warning_scores(
-    n_players: int, *, rng: np.random.Generator, at: tuple[int, ...] = (20, 30)
-) -> list[WarningScores]:
-    """Simulate players, train warnings of every kind after some choices, and check them.
-
-    Parameters
-    ----------
-    n_players
-        How many play.
-    rng
-        Source of randomness.
-    at
-        After how many choices players are warned.
-    """
-    plays, poor = simulate_labelled_players(n_players, rng)
-    model = UCL(locations=grid(10, 10), noise_variance=10.0, length_scale=4.0)
-    # One seed gives the same folds to all feature sets, so that their AUCs can be compared.
-    seed = int(rng.integers(2**62))
-    found = []
-    for after in at:
-        by = {
-            kind: train_warning(
-                plays, poor, model, task="landscape A", at=after, by=kind, rng=seed
-            ).calibration
-            for kind in FEATURES
-        }
-        found.append(WarningScores(after, poor, by))
-    return found

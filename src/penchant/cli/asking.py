@@ -33,10 +33,15 @@ def run_ask(questions: Questions, wanted: Wanted, said: Said) -> int:
     """Read, choose, print; the exit code."""
     check_base(questions.base)
     if questions.offers is None:
-        raise DataError("--offers must be given; got none. Name a table with one row per offer.")
+        raise DataError(
+            "--offers", "must be given", got="none", fix="Name a table with one row per offer."
+        )
     if said.interactive and questions.answers is None:
         raise DataError(
-            "--answers must be given with --interactive; got none. Name the file to keep them in."
+            "--answers",
+            "must be given with --interactive",
+            got="none",
+            fix="Name the file to keep them in.",
         )
     model = _model(wanted)
     columns = named_offers(questions.columns)
@@ -58,13 +63,15 @@ def run_ask(questions: Questions, wanted: Wanted, said: Said) -> int:
 def _model(wanted: Wanted) -> Any:
     if wanted.model is None:
         if wanted.settings:
-            raise DataError("--model must be given with --settings; got none. Name one.")
+            raise DataError("--model", "must be given with --settings", got="none", fix="Name one.")
         return None
     entry = entry_of(wanted.model)
     if entry.data != "offers":
         raise DataError(
-            f"--model must be of one-shot choices; got {entry.name}, which learns from rewards. "
-            "See penchant models."
+            "--model",
+            "must be of one-shot choices",
+            got=f"{entry.name}, which learns from rewards",
+            fix="See penchant models.",
         )
     return model_named(Agent(model=wanted.model, settings=wanted.settings), 2)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Group, Parameter
 
@@ -393,7 +393,6 @@ def population(
 
 
 def assist(
-    action: Literal["simulate", "replay"],
     file: str | None = None,
     /,
     *,
@@ -402,26 +401,18 @@ def assist(
     asked: Assisted = Assisted(),
     written: WrittenTable = WrittenTable(),
 ) -> int:
-    """A machine that advises its operator: the gain from its advice, or its advice in a replay.
+    """A machine that advises its operator: the advice that it would have given in recorded play.
 
-    simulate plays operators of several kinds with and without the machine, and compares their
-    rewards. simulate apprentice lets the machine go on alone after watching experts; simulate
-    warning predicts which operators will do poorly. All operators are simulated: nothing follows
-    for people. replay reads task data and prints the advice that the machine would have given for
-    every choice; as nobody heard it, nothing follows for rewards. Exit code 0: done; 2: wrong usage
-    or data.
+    As nobody heard it, nothing follows for rewards. Exit code 0: done; 2: wrong usage or data.
 
     Parameters
     ----------
-    action
-        simulate or replay.
     file
-        replay: CSV or Parquet file, one row per event; - for stdin. simulate: team, apprentice or
-        warning; team if not given.
+        CSV or Parquet file, one row per event; - for stdin.
     """
     from penchant.cli.assisting import run_assist
 
-    return run_assist(action, file, table, agent, asked, written)
+    return run_assist(file, table, agent, asked, written)
 
 
 def believe(

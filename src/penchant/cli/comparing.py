@@ -78,8 +78,13 @@ def refuse_models(models: Sequence[str], where: str) -> None:
     """A choice experiment has attributes in place of a model."""
     if models:
         raise DataError(
-            f"--model must be left out {where}; got {models[0]}. Say what describes its options: "
-            "--attributes 'price + time'; all that tell them apart if not given."
+            "--model",
+            f"must be left out {where}",
+            got=models[0],
+            fix=(
+                "Say what describes its options: --attributes 'price + time'; all that tell them "
+                "apart if not given."
+            ),
         )
 
 
@@ -104,7 +109,7 @@ def rival_formulas(typed: Sequence[str]) -> dict[str, str]:
         name = {CONSTANTS: ONLY_CONSTANTS, "all": EVERY}.get(formula.strip(), formula.strip())
         if name in found:
             raise DataError(
-                f"--attributes must name each set once; got {formula!r} twice. Drop one."
+                "--attributes", "must name each set once", got=f"{formula!r} twice", fix="Drop one."
             )
         found[name] = formula.strip()
     if not found or [*found] == [ONLY_CONSTANTS]:
@@ -134,9 +139,10 @@ def folds_of(reading: Reading, word: str | None, pool: bool) -> Any:
     columns = reading.table.column_names
     if word not in columns:
         raise DataError(
-            "--folds must be a number, subject, or a column, for a choice experiment; got "
-            f"{word!r}, but the columns are "
-            f"{format_names(columns)}.{closest_match_hint(word, columns) or ''} Try --folds 5."
+            "--folds",
+            "must be a number, subject, or a column, for a choice experiment",
+            got=f"{word!r}, but the columns are {format_names(columns)}",
+            fix=closest_match_hint(word, columns) or "Try --folds 5.",
         )
     labels = reading.table.column(word).to_pylist()
     first = reading.arguments["rows"][reading.data.first_row[:-1]]
@@ -152,8 +158,10 @@ def estimates_of_best(
     choices = reading.data.select(names)
     if choices.subject is None:
         raise DataError(
-            "--subject must be given with --group; got none, and no column has a usual name. Name "
-            "the column that says who chose."
+            "--subject",
+            "must be given with --group",
+            got="none, and no column has a usual name",
+            fix="Name the column that says who chose.",
         )
     if price is None:
         return fit_each(choices, parameter_prior=prior)
@@ -266,8 +274,10 @@ def contenders(
     kinds = {entry_of(str(agent.model)).data for agent in agents.values()}
     if len(kinds) > 1:
         raise DataError(
-            "--model must be all of play, or all of offers; got both. Compare those of one kind: "
-            "penchant models lists them."
+            "--model",
+            "must be all of play, or all of offers",
+            got="both",
+            fix="Compare those of one kind: penchant models lists them.",
         )
     if file is not None and is_scanned(file, play=True):
         every = {name: scanned(file, data, history, agent) for name, agent in agents.items()}
@@ -304,7 +314,10 @@ def _models(agents: dict[str, Agent], ready: dict[str, Any], reading: Reading) -
     if len(set(sizes.values())) > 1:
         told = ", ".join(f"{name} {n}" for name, n in sizes.items())
         raise DataError(
-            f"--model must be of the same options; got {told}. Give --options for those that count."
+            "--model",
+            "must be of the same options",
+            got=told,
+            fix="Give --options for those that count.",
         )
     return found
 
@@ -313,9 +326,13 @@ def refuse_one_alone(rivals: Rivals) -> None:
     """One model is not compared, whatever the table is."""
     if len(rivals.model) == 1:
         raise DataError(
-            f"--model must be given twice or more; got {rivals.model[0]} alone. "
-            f"{_rival(rivals.model[0])}; or use penchant fit for one model, and --group to compare "
-            "groups under it."
+            "--model",
+            "must be given twice or more",
+            got=f"{rivals.model[0]} alone",
+            fix=(
+                f"{_rival(rivals.model[0])}; or use penchant fit for one model, and --group to "
+                "compare groups under it."
+            ),
         )
 
 
@@ -335,8 +352,10 @@ def rival_agents(
     """
     if not rivals.model:
         raise DataError(
-            "--model must be given, once for each model; got none. "
-            "Try --model q-learning --model random."
+            "--model",
+            "must be given, once for each model",
+            got="none",
+            fix="Try --model q-learning --model random.",
         )
     if not alone:
         refuse_one_alone(rivals)
@@ -344,7 +363,9 @@ def rival_agents(
     used: set[str] = set(of_the_task)
     for words in rivals.model:
         if words in found:
-            raise DataError(f"--model must name each model once; got {words} twice. Drop one.")
+            raise DataError(
+                "--model", "must name each model once", got=f"{words} twice", fix="Drop one."
+            )
         name, _, settings = words.partition(":")
         taken = OF_UCL if name == "ucl" else TAKEN.get(entry_of(name).name, set())
         given = {option: getattr(rivals, option) for option in SHARED if option in taken}
@@ -353,8 +374,10 @@ def rival_agents(
     for option in SHARED:
         if getattr(rivals, option) is not None and option not in used:
             raise DataError(
-                f"--{option.replace('_', '-')} must be left out with these models; got "
-                f"{getattr(rivals, option)}. None of them takes it."
+                f"--{option.replace('_', '-')}",
+                "must be left out with these models",
+                got=getattr(rivals, option),
+                fix="None of them takes it.",
             )
     return found
 
@@ -386,13 +409,17 @@ def fold_labels(reading: Reading | None, column: str) -> list[Any]:
     """The fold of every event, by a column of the table."""
     if reading is None or reading.kind != "play":
         raise DataError(
-            f"--folds must be a number or block for choices among offers; got {column!r}. "
-            "Try --folds 5."
+            "--folds",
+            "must be a number or block for choices among offers",
+            got=repr(column),
+            fix="Try --folds 5.",
         )
     if column not in reading.table.column_names:
         raise DataError(
-            f"--folds must be a number, block, or a column; got {column!r}, but the columns are "
-            f"{', '.join(reading.table.column_names)}. Correct it."
+            "--folds",
+            "must be a number, block, or a column",
+            got=f"{column!r}, but the columns are {', '.join(reading.table.column_names)}",
+            fix="Correct it.",
         )
     return event_labels(reading, column)
 
@@ -468,8 +495,10 @@ def _everybody(field: Contenders, name: str, contest: Contest, how: dict[str, An
     """Everybody's parameters under a model, for groups."""
     if field.reading is None:
         raise DataError(
-            f"--group must be left out with several files; got {contest.group}. Use penchant "
-            "population --covariates for these."
+            "--group",
+            "must be left out with several files",
+            got=contest.group,
+            fix="Use penchant population --covariates for these.",
         )
     say(f"Groups: everybody's parameters under {name}, {how_fitted(how)}.")
     fitted = {key: how[key] for key in ("parameter_prior", "threads")}
@@ -568,14 +597,18 @@ def _pairs(words: Sequence[str], models: Sequence[str]) -> list[tuple[str, str]]
         parts = word.split(",")
         if len(parts) != 2 or not all(_is_whole(part) for part in parts):
             raise DataError(
-                f"--nested must be two places of models, SMALLER,LARGER; got {word!r}. "
-                "Try --nested 1,2."
+                "--nested",
+                "must be two places of models, SMALLER,LARGER",
+                got=repr(word),
+                fix="Try --nested 1,2.",
             )
         places = [int(part) for part in parts]
         if not all(1 <= place <= len(models) for place in places):
             raise DataError(
-                f"--nested must name models by their place, 1 to {len(models)}; got {word!r}. "
-                "Correct it."
+                "--nested",
+                f"must name models by their place, 1 to {len(models)}",
+                got=repr(word),
+                fix="Correct it.",
             )
         found.append((models[places[0] - 1], models[places[1] - 1]))
     return found
@@ -586,10 +619,15 @@ def _check_decisions(decisions: Path | None, judged: Judged, written: Written) -
         return
     if judged.folds is None:
         raise DataError(
-            "--decisions must come with --folds; got none. It holds decisions that were held out."
+            "--decisions",
+            "must come with --folds",
+            got="none",
+            fix="It holds decisions that were held out.",
         )
     if decisions in (written.output, written.figure):
-        raise DataError(f"--decisions must be a file of its own; got {decisions}. Name another.")
+        raise DataError(
+            "--decisions", "must be a file of its own", got=decisions, fix="Name another."
+        )
 
 
 def _is_whole(word: str) -> bool:

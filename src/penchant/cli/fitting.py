@@ -105,13 +105,17 @@ def _nominal(agent: Agent, history: History) -> RewardPrior | None:
     prior = nominal(history.linearized)
     if agent.length_scale is None and prior.length_scale is None:
         raise DataError(
-            "--linearized must be MEAN,VARIANCE,LENGTH where the length scale is estimated; "
-            f"got {history.linearized!r}. Add it, or fix it with --length-scale."
+            "--linearized",
+            "must be MEAN,VARIANCE,LENGTH where the length scale is estimated",
+            got=repr(history.linearized),
+            fix="Add it, or fix it with --length-scale.",
         )
     if agent.length_scale is not None and prior.length_scale is not None:
         raise DataError(
-            "--linearized must be MEAN,VARIANCE where --length-scale is given; "
-            f"got {history.linearized!r}. Leave one of them out."
+            "--linearized",
+            "must be MEAN,VARIANCE where --length-scale is given",
+            got=repr(history.linearized),
+            fix="Leave one of them out.",
         )
     return prior
 
@@ -121,8 +125,10 @@ def ready_model(agent: Agent, data: Data, history: History) -> Any:
     assert agent.model is not None
     if entry_of(agent.model).data != "play":
         raise DataError(
-            f"--model must be one of task data with rewards; got {agent.model}, which is for "
-            "offers. penchant models lists both."
+            "--model",
+            "must be one of task data with rewards",
+            got=f"{agent.model}, which is for offers",
+            fix="penchant models lists both.",
         )
     refuse(history, f"with --model {agent.model}", names={"offers"})
     if not counts_options(agent):
@@ -141,8 +147,10 @@ def ready_model(agent: Agent, data: Data, history: History) -> Any:
         n_options = int(data.options[0])
     except ValueError:
         raise DataError(
-            f"--options must be a number, or two labels or more, with --model {agent.model}; "
-            f"got {data.options[0]}. Leave it out to take the largest one in the file."
+            "--options",
+            f"must be a number, or two labels or more, with --model {agent.model}",
+            got=data.options[0],
+            fix="Leave it out to take the largest one in the file.",
         ) from None
     return model_named(agent, n_options)
 
@@ -217,8 +225,10 @@ def run_fit_worth(
             return one(_with_errors(fit(choices, worth, parameter_prior=prior), kind), show)
         if kind == "robust":
             raise DataError(
-                "--covariance must be model or clustered with --price and --subject; got robust. "
-                "Leave it out for an estimate of each, or pass clustered for one of all."
+                "--covariance",
+                "must be model or clustered with --price and --subject",
+                got="robust",
+                fix="Leave it out for an estimate of each, or pass clustered for one of all.",
             )
         people = fit_each(choices, worth, parameter_prior=prior, threads=threads)
         doubt = price_sensitivity_warning(zip(people.subjects, people, strict=True))

@@ -369,7 +369,7 @@ USUAL: Mapping[str, Sequence[str]] = {
     "compare": (*_TABLE, "model", "attributes", "folds", "group", "json", "figure", "output"),
     "predict": (*_TABLE, "model", "prior", "all_options", "check", "figure", "output"),
     "believe": (*_TABLE, "grid", "noise_variance", "length_scale", "map", "json", "output"),
-    "assist": ("operators", "kind", "seed", *_TABLE, "grid", "json", "output"),
+    "assist": (*_TABLE, "grid", "noise_variance", "length_scale", "json", "output"),
     "simulate": ("model", "means", "grid", "parameters", "decisions", "agents", "seed", "output"),
     "recover": _SIMULATED,
     "distinguish": _SIMULATED,
@@ -396,7 +396,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
     ),
     "predict": ("penchant predict play.csv --model q-learning --output trials.csv",),
     "believe": ("penchant believe play.csv --grid 10x10 --noise-variance 10 --output map.html",),
-    "assist": ("penchant assist simulate --operators 50 --kind novice --seed 1",),
+    "assist": ("penchant assist play.csv --grid 10x10 --noise-variance 10 --length-scale 4",),
     "simulate": (
         "penchant simulate --model q-learning --means 0.3,0.7 --noise-variance 0.04 \\\n"
         "    --parameters temperature=0.2,learning_rate=0.3 --seed 1 --output play.csv",
@@ -517,8 +517,10 @@ def topic_screen(app: Any, command: str, topic: str) -> str:
     known = topics(app, command)
     if topic not in known:
         raise DataError(
-            f"--help must be followed by a topic of penchant {command}; got {topic!r}, but they "
-            f"are {', '.join(known)}.{closest_match_hint(topic, known) or ' Choose one.'}"
+            "--help",
+            f"must be followed by a topic of penchant {command}",
+            got=f"{topic!r}, but they are {', '.join(known)}",
+            fix=closest_match_hint(topic, known) or "Choose one.",
         )
     lines = [f"penchant {command}: {topic}", ""]
     for option in known[topic]:

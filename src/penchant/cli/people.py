@@ -98,8 +98,10 @@ def check_people(found: Scanned) -> None:
     """Files hold subjects."""
     if found.scan.reader.subject is None:
         raise DataError(
-            f"--subject must name a column for {TITLES[found.scan.kind]} in several files; got "
-            "none. Say whose rows they are."
+            "--subject",
+            f"must name a column for {TITLES[found.scan.kind]} in several files",
+            got="none",
+            fix="Say whose rows they are.",
         )
 
 
@@ -190,9 +192,13 @@ def _with_labels(
         smallest = min((int(value) for value in seen if value >= 0), default=0)
         if history.base == 0 and smallest == 1 and not counted_only:
             raise DataError(
-                "chosen must tell whether options are counted from 0 or from 1; got 1 to "
-                f"{largest}. Pass --base 1, or --options {largest + 1} if there is an option 0 "
-                "that nobody chose."
+                "chosen",
+                "must tell whether options are counted from 0 or from 1",
+                got=f"1 to {largest}",
+                fix=(
+                    f"Pass --base 1, or --options {largest + 1} if there is an option 0 that "
+                    "nobody chose."
+                ),
             )
         return found, largest + 1
     labels = data.options if data.options and not counted_only else sorted(map(str, seen))
@@ -215,8 +221,10 @@ def _model(
         return model_named(agent, n_options)
     if n_options is not None and n_options > ready.n_options:
         raise DataError(
-            f"--options must be at least {n_options}, as the files hold as many; got "
-            f"{ready.n_options}. Match them."
+            "--options",
+            f"must be at least {n_options}, as the files hold as many",
+            got=ready.n_options,
+            fix="Match them.",
         )
     if places is not None:
         numbered = isinstance(found.reader.arguments["chosen"], str)
@@ -231,7 +239,10 @@ def fit_people(
     check_level(show.level)
     if show.output is not None and show.output.suffix.lower() != ".parquet":
         raise DataError(
-            f"--output must end in .parquet for several files; got {show.output}. Choose that."
+            "--output",
+            "must end in .parquet for several files",
+            got=show.output,
+            fix="Choose that.",
         )
     words = (
         "nothing was written."
@@ -300,12 +311,17 @@ def run_predict_files(
     refuse(prediction, "with several files", names={"check", "seed"})
     if written.figure is not None:
         raise DataError(
-            f"--figure must be left out with several files; got {written.figure}. It shows a check."
+            "--figure",
+            "must be left out with several files",
+            got=written.figure,
+            fix="It shows a check.",
         )
     if written.output is None or written.output.suffix.lower() != ".parquet":
         raise DataError(
-            "--output must be a .parquet file for several files; got "
-            f"{written.output or 'none'}. Name one."
+            "--output",
+            "must be a .parquet file for several files",
+            got=written.output or "none",
+            fix="Name one.",
         )
     history = replace(table.history(), clock=prediction.clock)
     found = scanned(file, table.data(), history, agent)
@@ -551,9 +567,10 @@ def _people_of(choices: Choices, file: str | None, data: Data, names: Sequence[s
     if lacking:
         columns = table.column_names
         raise DataError(
-            f"--covariates must be columns of {file}, or of --people; got {lacking[0]!r}, but they "
-            "are "
-            f"{format_names(columns)}.{closest_match_hint(lacking[0], columns) or ' Correct it.'}"
+            "--covariates",
+            f"must be columns of {file}, or of --people",
+            got=f"{lacking[0]!r}, but they are {format_names(columns)}",
+            fix=closest_match_hint(lacking[0], columns) or "Correct it.",
         )
     known = {str(label) for label in choices.subject_labels or ()}
     found: dict[Any, tuple[Any, ...]] = {}
@@ -561,9 +578,10 @@ def _people_of(choices: Choices, file: str | None, data: Data, names: Sequence[s
     for row, (whose, *own) in enumerate(cells):
         if str(whose) in known and found.setdefault(whose, tuple(own)) != tuple(own):
             raise DataError(
-                f"--covariates must be the same in all rows of a subject; got {found[whose]} and "
-                f"{tuple(own)} for {whose} at {row_place(row)}. Name what does not vary within "
-                "subjects."
+                "--covariates",
+                "must be the same in all rows of a subject",
+                got=f"{found[whose]} and {tuple(own)} for {whose} at {row_place(row)}",
+                fix="Name what does not vary within subjects.",
             )
     columns_of = zip(*found.values(), strict=True)
     return pa.table({"subject": [*found], **dict(zip(names, map(list, columns_of), strict=True))})
@@ -580,8 +598,11 @@ def _conditions(reading: Reading, within: str | None) -> Any:
         seen = list(dict.fromkeys(label for label in labels if label is not None))
         if len(seen) != 1:
             raise DataError(
-                f"--within must be the same throughout an episode; got {len(seen)} of {within} for "
-                f"subject {episode.subject}. Tell the parts apart with --block."
+                "--within",
+                "must be the same throughout an episode",
+                got=f"{len(seen)} of {within}",
+                where=f"for subject {episode.subject}",
+                fix="Tell the parts apart with --block.",
             )
         found.append(seen[0])
     return {within: found}
@@ -594,8 +615,10 @@ def _formulas(words: list[str]) -> dict[str, str]:
         name, tilde, right = word.partition("~")
         if not tilde or not name.strip() or not right.strip():
             raise DataError(
-                f"--formula must be PARAMETER ~ COVARIATES; got {word!r}. Try --formula "
-                "'learning_rate ~ group * age'."
+                "--formula",
+                "must be PARAMETER ~ COVARIATES",
+                got=repr(word),
+                fix="Try --formula 'learning_rate ~ group * age'.",
             )
         found[name.strip()] = "~ " + right.strip()
     return found
@@ -610,8 +633,10 @@ def _links(words: list[str]) -> dict[str, Any] | str | None:
         name, told, link = (part.strip() for part in word.partition("="))
         if not (name and told and link):
             raise DataError(
-                f"--links must be NAME=LINK, or {WEIGHTS} alone; got {word!r}. Try --links "
-                "price=log."
+                "--links",
+                f"must be NAME=LINK, or {WEIGHTS} alone",
+                got=repr(word),
+                fix="Try --links price=log.",
             )
         low, dots, high = link.partition("..")
         found[name] = ("logit", _number(word, low), _number(word, high)) if dots else link
@@ -623,5 +648,8 @@ def _number(word: str, end: str) -> float:
         return float(end)
     except ValueError:
         raise DataError(
-            f"--links must have numbers about the dots; got {word!r}. Try --links price=-5..0."
+            "--links",
+            "must have numbers about the dots",
+            got=repr(word),
+            fix="Try --links price=-5..0.",
         ) from None

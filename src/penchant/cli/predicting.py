@@ -90,8 +90,10 @@ def _predict_experiment(
     refuse(prediction, "with a choice experiment", names={"clock", "check", "seed"})
     if written.figure is not None:
         raise DataError(
-            f"--figure must be left out with a choice experiment; got {written.figure}. "
-            "penchant study draws what its attributes are worth."
+            "--figure",
+            "must be left out with a choice experiment",
+            got=written.figure,
+            fix="penchant study draws what its attributes are worth.",
         )
     weights = prior(prediction.prior)
     with kept(written, TABLES, read=file):
@@ -144,12 +146,12 @@ def _check(prediction: Prediction, written: Written) -> None:
     if prediction.check is None:
         if written.figure is not None:
             raise DataError(
-                f"--figure must come with --check; got {written.figure}. It shows the check."
+                "--figure", "must come with --check", got=written.figure, fix="It shows the check."
             )
         refuse(prediction, "without --check", names={"seed"})
         return
     if prediction.check < 1:
-        raise DataError(f"--check must be at least 1; got {prediction.check}. 200 is usual.")
+        raise DataError("--check", "must be at least 1", got=prediction.check, fix="200 is usual.")
     check_seed(prediction.seed, " with --check")
 
 
@@ -251,7 +253,10 @@ def run_believe(file: str | None, table: Played, agent: Agent, asked: Believed) 
     check_file(file)
     if agent.model not in (None, "ucl"):
         raise DataError(
-            f"--model must be ucl, whose player has a map in mind; got {agent.model}. Leave it out."
+            "--model",
+            "must be ucl, whose player has a map in mind",
+            got=agent.model,
+            fix="Leave it out.",
         )
     with reserved(asked.output, overwrite=asked.overwrite, suffixes=(".html",), read=file):
         agent, data, history = replace(agent, model="ucl"), table.data(), table.history()

@@ -38,8 +38,10 @@ def check_extra() -> None:
     missing = [name for module, name in NEEDED.items() if importlib.util.find_spec(module) is None]
     if missing:
         raise DataError(
-            f"penchant[task] must be installed; got no {', '.join(missing)}. "
-            "pip install 'penchant[task]'."
+            "penchant[task]",
+            "must be installed",
+            got=f"no {', '.join(missing)}",
+            fix="pip install 'penchant[task]'.",
         )
 
 
@@ -77,13 +79,13 @@ USUAL_GRID = "10x10"
 def run_play(address: str | None, agent: Agent, playing: Playing) -> int:
     """Play; the exit code says whether everybody finished."""
     if address is None:
-        raise DataError("URL must be given; got none. Try http://127.0.0.1:8000.")
+        raise DataError("URL", "must be given", got="none", fix="Try http://127.0.0.1:8000.")
     check_seed(playing.seed)
     for name in ("players", "at_once"):
         if getattr(playing, name) < 1:
             option = name.replace("_", "-")
             raise DataError(
-                f"--{option} must be at least 1; got {getattr(playing, name)}. Raise it."
+                f"--{option}", "must be at least 1", got=getattr(playing, name), fix="Raise it."
             )
     if playing.output is not None:
         check_writable(playing.output, overwrite=False)
@@ -109,7 +111,10 @@ def _answers(words: list[str]) -> list[int] | None:
         return None
     if not all(word.isdigit() and int(word) >= 1 for word in words):
         raise DataError(
-            f"--answers must be numbers from 1 on; got {','.join(words)}. Write --answers 2,1."
+            "--answers",
+            "must be numbers from 1 on",
+            got=",".join(words),
+            fix="Write --answers 2,1.",
         )
     return [int(word) - 1 for word in words]
 
@@ -118,7 +123,9 @@ def _model(agent: Agent, playing: Playing) -> tuple[PlayerModel | None, dict[str
     """How players choose, and the parameters of each."""
     if agent.model is None:
         if playing.parameters:
-            raise DataError("--model must be given with --parameters; got none. Name one.")
+            raise DataError(
+                "--model", "must be given with --parameters", got="none", fix="Name one."
+            )
         return None, {}
 
     def make(grid: str | None, n_options: int) -> Any:

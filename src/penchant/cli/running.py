@@ -34,7 +34,9 @@ _BOUND = re.compile(r"(.+?)\s*(<=|>=)\s*(\S+)")
 def fit_options(model: Model) -> dict[str, Any]:
     """Arguments of `fit` that do not depend on the data."""
     if model.max_steps < 1:
-        raise DataError(f"--max-steps must be at least 1; got {model.max_steps}. Leave it out.")
+        raise DataError(
+            "--max-steps", "must be at least 1", got=model.max_steps, fix="Leave it out."
+        )
     check_threads(model.threads)
     return {
         "method": model.method,
@@ -69,9 +71,13 @@ def prior(words: str) -> Any:
     except ValueError:
         pass
     raise DataError(
-        "--prior must be none, weak, weak:C, normal:MEAN,SD with an SD above 0, or a .json file "
-        "of penchant population --save-prior; "
-        f"got {words!r}. Try --prior weak."
+        "--prior",
+        (
+            "must be none, weak, weak:C, normal:MEAN,SD with an SD above 0, or a .json file of "
+            "penchant population --save-prior"
+        ),
+        got=repr(words),
+        fix="Try --prior weak.",
     )
 
 
@@ -99,8 +105,10 @@ def _parts(bound: str) -> tuple[str, str, float]:
     except ValueError:
         pass
     raise DataError(
-        "--constraint must be NAME<=NUMBER or NAME>=NUMBER; "
-        f"got {bound!r}. Put it in quotes: --constraint 'price<=0'."
+        "--constraint",
+        "must be NAME<=NUMBER or NAME>=NUMBER",
+        got=repr(bound),
+        fix="Put it in quotes: --constraint 'price<=0'.",
     )
 
 

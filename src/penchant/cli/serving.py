@@ -73,14 +73,18 @@ def _token(host: str) -> tuple[str, bool]:
     if token:
         if len(token) < LEAST_TOKEN:
             raise DataError(
-                f"{TOKEN} must have at least {LEAST_TOKEN} characters; got {len(token)}. Make one "
-                "with: python -c 'import secrets; print(secrets.token_urlsafe(24))'."
+                TOKEN,
+                f"must have at least {LEAST_TOKEN} characters",
+                got=len(token),
+                fix="Make one with: python -c 'import secrets; print(secrets.token_urlsafe(24))'.",
             )
         return token, True
     if not _is_local(host):
         raise DataError(
-            f"{TOKEN} must be set to serve at a public address; got none for --host {host}. Make "
-            "one with: python -c 'import secrets; print(secrets.token_urlsafe(24))'."
+            TOKEN,
+            "must be set to serve at a public address",
+            got=f"none for --host {host}",
+            fix="Make one with: python -c 'import secrets; print(secrets.token_urlsafe(24))'.",
         )
     return secrets.token_urlsafe(24), False
 
@@ -99,7 +103,10 @@ def _ancestors(frame: str | None) -> str:
         return "'none'"
     if not frame.startswith("https://") or any(c in frame[8:] for c in "/;, '\"*?#"):
         raise DataError(
-            f"--frame must be an origin; got {frame!r}. Write https://app.prolific.com, say."
+            "--frame",
+            "must be an origin",
+            got=repr(frame),
+            fix="Write https://app.prolific.com, say.",
         )
     return frame
 
@@ -145,7 +152,9 @@ def run_export(store: str | None, folder: Path | None, *, with_ids: bool) -> int
     """Write the folder; the exit code."""
     if store is None or folder is None:
         missing = "STORE" if store is None else "--output"
-        raise DataError(f"{missing} must be given; got none. penchant export STORE -o FOLDER.")
+        raise DataError(
+            missing, "must be given", got="none", fix="penchant export STORE -o FOLDER."
+        )
     held = Store(store, must_exist=True)
     try:
         summary = export(held, folder, with_ids=with_ids)
@@ -177,7 +186,9 @@ def run_forget(store: str, who: str) -> int:
 def run_backup(store: str, copy: Path | None, *, overwrite: bool) -> int:
     """Copy a store; the exit code."""
     if copy is None:
-        raise DataError("--output must name a file; got none. penchant backup STORE -o FILE.")
+        raise DataError(
+            "--output", "must name a file", got="none", fix="penchant backup STORE -o FILE."
+        )
     backup_store(store, copy, overwrite=overwrite)
     say(f"Written: {copy}")
     return 0

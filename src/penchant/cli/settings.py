@@ -55,8 +55,10 @@ def settings(words: list[str], entry: Entry) -> dict[str, Any]:
         if name not in known:
             named = f"name {', '.join(known)}" if known else "be left out"
             raise DataError(
-                f"--settings must {named} with --model {entry.name}; got {word!r}."
-                f"{closest_match_hint(name, known) or f' See penchant models {entry.name}.'}"
+                "--settings",
+                f"must {named} with --model {entry.name}",
+                got=repr(word),
+                fix=closest_match_hint(name, known) or f"See penchant models {entry.name}.",
             )
         refuse_twice(name, found)
         found[name] = _value(known[name], value if equals else "true", word)
@@ -68,15 +70,19 @@ def made(entry: Entry, given: Mapping[str, Any], words: list[str]) -> Any:
     missing = [s.name for s in entry.settings if s.default is REQUIRED and s.name not in given]
     if missing:
         raise DataError(
-            f"--settings must give {', '.join(missing)} with --model {entry.name}; got none. "
-            f"Write --settings {missing[0]}=VALUE; see penchant models {entry.name}."
+            "--settings",
+            f"must give {', '.join(missing)} with --model {entry.name}",
+            got="none",
+            fix=f"Write --settings {missing[0]}=VALUE; see penchant models {entry.name}.",
         )
     try:
         return entry.model(**given)
     except TypeError:  # a word where there should be a number
         raise DataError(
-            f"--settings must be of the kind that --model {entry.name} takes; "
-            f"got {','.join(words)}. See penchant models {entry.name}."
+            "--settings",
+            f"must be of the kind that --model {entry.name} takes",
+            got=",".join(words),
+            fix=f"See penchant models {entry.name}.",
         ) from None
 
 
@@ -85,8 +91,10 @@ def _value(setting: Setting, words: str, word: str) -> Any:
     if setting.name == "kernel":
         if words not in KERNELS:
             raise DataError(
-                f"kernel in --settings must be one of {', '.join(KERNELS)}; got {words!r}. "
-                "Choose one."
+                "kernel in --settings",
+                f"must be one of {', '.join(KERNELS)}",
+                got=repr(words),
+                fix="Choose one.",
             )
         return KERNELS[words]
     value = WORDS[words] if words in WORDS else _numbers_or_words(words)
@@ -94,7 +102,9 @@ def _value(setting: Setting, words: str, word: str) -> Any:
     if isinstance(setting.default, bool) != isinstance(value, bool) and not worded:
         rule = "be a flag" if isinstance(setting.default, bool) else "have a value"
         write = setting.name if isinstance(setting.default, bool) else f"{setting.name}=VALUE"
-        raise DataError(f"{setting.name} in --settings must {rule}; got {word!r}. Write {write}.")
+        raise DataError(
+            f"{setting.name} in --settings", f"must {rule}", got=repr(word), fix=f"Write {write}."
+        )
     if isinstance(setting.default, tuple) and not isinstance(value, tuple):
         return (value,)
     return value
@@ -117,7 +127,7 @@ def _number_or_word(word: str) -> Any:
 def refuse_twice(name: str, given: Mapping[str, Any]) -> None:
     """Refuse a setting that is there already."""
     if name in given:
-        raise DataError(f"{name} must be given once; got it twice. Drop one.")
+        raise DataError(name, "must be given once", got="it twice", fix="Drop one.")
 
 
 COORDINATES = ("x", "y", "z")
@@ -129,8 +139,13 @@ def ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> UCL:
     refuse(agent, "with --model ucl", names={"initial_value"})
     if agent.noise_variance is None:
         raise DataError(
-            "--noise-variance must be given with --model ucl; got none. Give the variance of a "
-            "reward around its mean, which the agent knows: 10 in the paper's human data."
+            "--noise-variance",
+            "must be given with --model ucl",
+            got="none",
+            fix=(
+                "Give the variance of a reward around its mean, which the agent knows: 10 in the "
+                "paper's human data."
+            ),
         )
     said: dict[str, Any] = {
         "noise_variance": agent.noise_variance,
@@ -144,8 +159,10 @@ def ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> UCL:
     for name in more:
         if name in said:
             raise DataError(
-                f"--settings must not name {name} with --model ucl; got it. "
-                f"Use --{name.replace('_', '-')}."
+                "--settings",
+                f"must not name {name} with --model ucl",
+                got="it",
+                fix=f"Use --{name.replace('_', '-')}.",
             )
     every = {"locations": locations(agent), **said, **more}
     model: UCL = made(entry_of("ucl"), every, agent.settings)
@@ -157,8 +174,10 @@ def locations(agent: Agent) -> Matrix:
     if (agent.grid is None) == (agent.locations is None):
         got = "neither" if agent.grid is None else "both"
         raise DataError(
-            f"--grid or --locations must be given with --model {agent.model}; got {got}. "
-            "Try --grid 10x10: option x + 10 * y is at (x, y)."
+            "--grid or --locations",
+            f"must be given with --model {agent.model}",
+            got=got,
+            fix="Try --grid 10x10: option x + 10 * y is at (x, y).",
         )
     if agent.locations is None:
         return grid(*width_height(agent))
@@ -170,11 +189,14 @@ def width_height(agent: Agent) -> tuple[int, int]:
     words = agent.grid or ""
     match = re.fullmatch(r"([1-9]\d{0,6})[xX]([1-9]\d{0,6})", words.strip())
     if match is None:
-        raise DataError(f"--grid must be WIDTHxHEIGHT; got {words!r}. Try --grid 10x10.")
+        raise DataError("--grid", "must be WIDTHxHEIGHT", got=repr(words), fix="Try --grid 10x10.")
     width, height = int(match[1]), int(match[2])
     if not 2 <= width * height <= MOST_OPTIONS:
         raise DataError(
-            f"--grid must have 2 to {MOST_OPTIONS:,} options; got {width * height:,}. Correct it."
+            "--grid",
+            f"must have 2 to {MOST_OPTIONS:,} options",
+            got=f"{width * height:,}",
+            fix="Correct it.",
         )
     return width, height
 
@@ -184,8 +206,10 @@ def _from_file(file: str) -> Matrix:
     found = [name for name in COORDINATES if name in table.columns]
     if not found:
         raise DataError(
-            f"--locations must have columns x, y or z; got {format_names(table.columns)}. Rename "
-            "them."
+            "--locations",
+            "must have columns x, y or z",
+            got=format_names(table.columns),
+            fix="Rename them.",
         )
     if "option" in table.columns:
         _check_order(column_floats(table, "option", "option"))
@@ -199,8 +223,11 @@ def _check_order(options: Any) -> None:
     if options[0] not in (0, 1) or wrong.size:
         at = 0 if options[0] not in (0, 1) else int(wrong[0])
         raise DataError(
-            "--locations must hold the options in order, from 0 or 1; "
-            f"got option {options[at]:g} at line {at + 2}. Sort the rows, and fill gaps."
+            "--locations",
+            "must hold the options in order, from 0 or 1",
+            got=f"option {options[at]:g}",
+            where=f"at line {at + 2}",
+            fix="Sort the rows, and fill gaps.",
         )
 
 
@@ -212,8 +239,10 @@ def nominal(words: str) -> RewardPrior:
         numbers = []
     if len(numbers) not in (2, 3):
         raise DataError(
-            "--linearized must be MEAN,VARIANCE or MEAN,VARIANCE,LENGTH; "
-            f"got {words!r}. Try --linearized 200,1e6."
+            "--linearized",
+            "must be MEAN,VARIANCE or MEAN,VARIANCE,LENGTH",
+            got=repr(words),
+            fix="Try --linearized 200,1e6.",
         )
     try:
         return RewardPrior(*numbers)
@@ -262,7 +291,10 @@ def model_named(agent: Agent, n_options: int) -> Any:
     if counts_options(agent):
         if n_options < 2:
             raise DataError(
-                f"--options must be at least 2; got {n_options}. Say how many could be chosen."
+                "--options",
+                "must be at least 2",
+                got=n_options,
+                fix="Say how many could be chosen.",
             )
         given["n_options"] = n_options
     return made(entry, given, agent.settings)
@@ -277,7 +309,9 @@ def counts_options(agent: Agent) -> bool:
 
 def _check_finite(name: str, value: float) -> None:
     if not np.isfinite(value):
-        raise DataError(f"--{name.replace('_', '-')} must be finite; got {value}. Correct it.")
+        raise DataError(
+            f"--{name.replace('_', '-')}", "must be finite", got=value, fix="Correct it."
+        )
 
 
 def _advice(entry: Entry) -> str:

@@ -57,7 +57,7 @@ def reserved(
         return
     if output.suffix.lower() not in suffixes:
         raise DataError(
-            f"{option} must end in {', '.join(suffixes)}; got {output.name!r}. Choose one."
+            option, f"must end in {', '.join(suffixes)}", got=repr(output.name), fix="Choose one."
         )
     try:
         target = check_writable(output, overwrite)
@@ -67,7 +67,7 @@ def reserved(
         raise
     if read is not None and target.exists() and _same(read, target):
         raise DataError(
-            f"{option} must not be the file that is read; got {output}. Choose another name."
+            option, "must not be the file that is read", got=output, fix="Choose another name."
         )
     with locked(target):
         yield
@@ -280,7 +280,9 @@ def figure_reserved(written: Written | Show) -> Iterator[None]:
     """Keep the figure's file for this process."""
     figure = written.figure
     if figure is not None and figure == written.output:
-        raise DataError(f"--figure must not be the file of --output; got {figure}. Name another.")
+        raise DataError(
+            "--figure", "must not be the file of --output", got=figure, fix="Name another."
+        )
     with reserved(figure, overwrite=written.overwrite, suffixes=FIGURES, option="--figure"):
         yield
 

@@ -77,47 +77,62 @@ def _check_counts(world: World) -> None:
     if world.seed is None or world.seed < 0:
         got = "none" if world.seed is None else world.seed
         raise DataError(
-            f"--seed must be a whole number, 0 or more; got {got}. "
-            "Any will do: the same one gives the same table."
+            "--seed",
+            "must be a whole number, 0 or more",
+            got=got,
+            fix="Any will do: the same one gives the same table.",
         )
     for name, count in (("decisions", world.decisions), ("agents", world.agents)):
         if count < 1:
-            raise DataError(f"--{name} must be at least 1; got {count}. Correct it.")
+            raise DataError(f"--{name}", "must be at least 1", got=count, fix="Correct it.")
 
 
 def landscape_of(agent: Agent, world: World) -> Landscape:
     """What the options pay, from --landscape or --means."""
     if agent.model is None:
         raise DataError(
-            "--model must be given; got none. Say how the agents decide, such as q-learning."
+            "--model",
+            "must be given",
+            got="none",
+            fix="Say how the agents decide, such as q-learning.",
         )
     _check_play(agent.model)
     if (world.landscape is None) == (not world.means):
         got = "neither" if world.landscape is None else "both"
         raise DataError(
-            f"--landscape or --means must be given; got {got}. "
-            "Try --landscape a with a --grid, or --means 0.2,0.5,0.8."
+            "--landscape or --means",
+            "must be given",
+            got=got,
+            fix="Try --landscape a with a --grid, or --means 0.2,0.5,0.8.",
         )
     if agent.noise_variance is None:
         raise DataError(
-            "--noise-variance must be given; got none. Give the variance of a reward around its "
-            "mean: 10 in the paper's human data."
+            "--noise-variance",
+            "must be given",
+            got="none",
+            fix="Give the variance of a reward around its mean: 10 in the paper's human data.",
         )
     if not 0 < agent.noise_variance < np.inf:
         raise DataError(
-            f"--noise-variance must be > 0 and finite; got {agent.noise_variance}. Correct it."
+            "--noise-variance",
+            "must be > 0 and finite",
+            got=agent.noise_variance,
+            fix="Correct it.",
         )
     noise = GaussianNoise(agent.noise_variance)
     if world.landscape is None:
         return Landscape(np.array(_numbers(world.means)), noise)
     if agent.grid is None:
         raise DataError(
-            f"--grid must be given with --landscape {world.landscape}; got none. Try --grid 10x10."
+            "--grid",
+            f"must be given with --landscape {world.landscape}",
+            got="none",
+            fix="Try --grid 10x10.",
         )
     width, height = width_height(agent)
     if width < 3:
         raise DataError(
-            f"--grid must be at least 3 wide with --landscape; got {agent.grid}. Use --means."
+            "--grid", "must be at least 3 wide with --landscape", got=agent.grid, fix="Use --means."
         )
     return LANDSCAPES[world.landscape](width, height, noise)
 
@@ -130,8 +145,10 @@ def model_of(agent: Agent, landscape: Landscape) -> Any:
         if Declared(model).locations is not None:
             said = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
         raise DataError(
-            f"--means must hold one number per option; got {landscape.n_options}, but {said} has "
-            f"{model.n_options} options. Match them."
+            "--means",
+            "must hold one number per option",
+            got=f"{landscape.n_options}, but {said} has {model.n_options} options",
+            fix="Match them.",
         )
     return model
 
@@ -147,8 +164,10 @@ def _other_model(agent: Agent, n_options: int) -> Any:
 def _check_play(name: str) -> None:
     if entry_of(name).data != "play":
         raise DataError(
-            f"--model must be one of task data with rewards; got {name}, which is for offers. "
-            "Use simulate in Python."
+            "--model",
+            "must be one of task data with rewards",
+            got=f"{name}, which is for offers",
+            fix="Use simulate in Python.",
         )
 
 
@@ -159,8 +178,10 @@ def _numbers(words: Sequence[str]) -> list[float]:
         numbers = []
     if len(numbers) < 2 or not np.isfinite(numbers).all():
         raise DataError(
-            f"--means must be two or more finite numbers; got {','.join(words)}. "
-            "Try --means 0.2,0.5,0.8."
+            "--means",
+            "must be two or more finite numbers",
+            got=",".join(words),
+            fix="Try --means 0.2,0.5,0.8.",
         )
     return numbers
 
@@ -173,15 +194,20 @@ def _parameters(words: Sequence[str], model: Any) -> dict[str, float]:
         number = number_or_none(value)
         if number is None:
             raise DataError(
-                f"--parameters must give {name} a number; got {word!r}. Write {name}=VALUE."
+                "--parameters",
+                f"must give {name} a number",
+                got=repr(word),
+                fix=f"Write {name}=VALUE.",
             )
         found[name] = number
     missing = [name for name in wanted if name not in found and name != "implied_noise_sd"]
     if missing:
         given = ",".join(f"{name}=VALUE" for name in missing)
         raise DataError(
-            f"--parameters must hold {', '.join(wanted)}; got none for {', '.join(missing)}. "
-            f"Add {given}."
+            "--parameters",
+            f"must hold {', '.join(wanted)}",
+            got=f"none for {', '.join(missing)}",
+            fix=f"Add {given}.",
         )
     return found
 
@@ -239,8 +265,12 @@ def _offers_for(agent: Agent, simulated: Simulated) -> list[Offers]:
     if (simulated.offers_from is None) == (simulated.example is None):
         got = "neither" if simulated.example is None else "both"
         raise DataError(
-            f"--offers-from or --example must be given {named}; got {got}. Name a table of "
-            "decisions whose offers people shall have, or try --example delays."
+            "--offers-from or --example",
+            f"must be given {named}",
+            got=got,
+            fix=(
+                "Name a table of decisions whose offers people shall have, or try --example delays."
+            ),
         )
     return only_offers(simulated.offers_from, simulated.example, simulated.offers)
 
@@ -252,8 +282,10 @@ def model_in(world: SimulatedWorld, agent: Agent) -> Any:
     assert agent.model is not None
     if entry_of(agent.model).data != "offers":
         raise DataError(
-            f"--model must be one of offers, as the first one is; got {agent.model}, which is for "
-            "histories of play. penchant models lists both."
+            "--model",
+            "must be one of offers, as the first one is",
+            got=f"{agent.model}, which is for histories of play",
+            fix="penchant models lists both.",
         )
     return model_named(agent, 0)
 
@@ -271,7 +303,7 @@ def check_counts(simulated: Simulated) -> None:
     for name in ("decisions", "blocks", "subjects"):
         count = getattr(simulated, name)
         if count is not None and count < 1:
-            raise DataError(f"--{name} must be at least 1; got {count}. Correct it.")
+            raise DataError(f"--{name}", "must be at least 1", got=count, fix="Correct it.")
 
 
 def ranges(words: Sequence[str], model: Any) -> dict[str, Any]:
@@ -281,8 +313,10 @@ def ranges(words: Sequence[str], model: Any) -> dict[str, Any]:
     missing = [name for name in wanted if name not in found and name != "implied_noise_sd"]
     if missing:
         raise DataError(
-            f"--parameters must hold {', '.join(wanted)}; got none for {', '.join(missing)}. "
-            f"Add {','.join(f'{name}=LOW:HIGH' for name in missing)}."
+            "--parameters",
+            f"must hold {', '.join(wanted)}",
+            got=f"none for {', '.join(missing)}",
+            fix=f"Add {','.join(f'{name}=LOW:HIGH' for name in missing)}.",
         )
     return found
 
@@ -295,8 +329,10 @@ def some_ranges(words: Sequence[str], model: Any, option: str) -> dict[str, Any]
         numbers = tuple(map(number_or_none, value.split(":")))
         if None in numbers or len(numbers) > 2:
             raise DataError(
-                f"{option} must give {name} a number or a range; got {word!r}. "
-                f"Write {name}=VALUE or {name}=LOW:HIGH."
+                option,
+                f"must give {name} a number or a range",
+                got=repr(word),
+                fix=f"Write {name}=VALUE or {name}=LOW:HIGH.",
             )
         found[name] = numbers[0] if len(numbers) == 1 else numbers
     return found
@@ -311,11 +347,13 @@ def _named(
         name, _, value = (part.strip() for part in word.partition("="))
         if name not in wanted:
             raise DataError(
-                f"{option} must name {', '.join(wanted)}; got {word!r}."
-                f"{closest_match_hint(name, wanted) or f' Write {form}.'}"
+                option,
+                f"must name {', '.join(wanted)}",
+                got=repr(word),
+                fix=closest_match_hint(name, wanted) or f"Write {form}.",
             )
         if name in seen:
-            raise DataError(f"{option} must name {name} once; got it twice. Drop one.")
+            raise DataError(option, f"must name {name} once", got="it twice", fix="Drop one.")
         seen.add(name)
         yield name, value, word
 
@@ -409,7 +447,10 @@ def _folds(words: str | None) -> Any:
         return words
     if not words.strip().isdigit():
         raise DataError(
-            f"--folds must be a number or block for simulated people; got {words!r}. Try --folds 5."
+            "--folds",
+            "must be a number or block for simulated people",
+            got=repr(words),
+            fix="Try --folds 5.",
         )
     return int(words)
 
@@ -418,8 +459,10 @@ def _check_pairs(models: Sequence[str], parameters: Sequence[str]) -> None:
     """Every model has parameters of its own."""
     if len(models) != len(parameters):
         raise DataError(
-            "--parameters must be given once for each --model, in the same order; got "
-            f"{len(parameters)} for {', '.join(models)}. Put one after each --model."
+            "--parameters",
+            "must be given once for each --model, in the same order",
+            got=f"{len(parameters)} for {', '.join(models)}",
+            fix="Put one after each --model.",
         )
 
 
@@ -469,8 +512,13 @@ def _check_goal(goal: Goal, simulated: Simulated, regained: Regained) -> None:
     if (goal.width is None) == (not goal.against):
         got = "neither" if goal.width is None else "both"
         raise DataError(
-            f"--width or --against must be given; got {got}. Try --width learning_rate=0.2 for "
-            "decisions, or --against learning_rate=0.4 for subjects in two groups."
+            "--width or --against",
+            "must be given",
+            got=got,
+            fix=(
+                "Try --width learning_rate=0.2 for decisions, or --against learning_rate=0.4 for "
+                "subjects in two groups."
+            ),
         )
     if goal.width is not None:
         refuse(goal, "with --width", names=OF_AGAINST)
@@ -480,7 +528,7 @@ def _check_goal(goal: Goal, simulated: Simulated, regained: Regained) -> None:
         refuse(goal, "with --against", names=OF_WIDTH)
         refuse(regained, "with --against", names={"level", "intervals"})
     if goal.most is not None and goal.most < 2:
-        raise DataError(f"--most must be at least 2; got {goal.most}. Correct it.")
+        raise DataError("--most", "must be at least 2", got=goal.most, fix="Correct it.")
 
 
 def _narrow(goal: Goal, regained: Regained) -> Narrow:
@@ -488,7 +536,10 @@ def _narrow(goal: Goal, regained: Regained) -> Narrow:
     width = number_or_none(value)
     if width is None:
         raise DataError(
-            f"--width must be NAME=WIDTH; got {goal.width!r}. Try --width learning_rate=0.2."
+            "--width",
+            "must be NAME=WIDTH",
+            got=repr(goal.width),
+            fix="Try --width learning_rate=0.2.",
         )
     most = goal.most or Narrow.most
     return Narrow(
@@ -507,8 +558,10 @@ def _differ(goal: Goal, model: Any) -> Differ:
     differs = some_ranges(goal.against, model, "--against")
     if goal.tested is None and len(differs) > 1:
         raise DataError(
-            f"--tested must be given where groups differ in {' and '.join(differs)}; got none. "
-            f"Say which difference shall be found: --tested {next(iter(differs))}."
+            "--tested",
+            f"must be given where groups differ in {' and '.join(differs)}",
+            got="none",
+            fix=f"Say which difference shall be found: --tested {next(iter(differs))}.",
         )
     most = goal.most or Differ.most
     return Differ(differs, goal.tested, power=goal.power, alpha=goal.alpha, most=most)

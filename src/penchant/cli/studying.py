@@ -34,7 +34,7 @@ from penchant.cli.tables import (
     open_raw,
     read_as,
 )
-from penchant.cli.wording import error_words, in_options
+from penchant.cli.wording import in_options
 from penchant.cli.words import refuse, say, when_interrupted
 from penchant.cli.workflow_options import Analysis, Compared, Experiment, Kept, Played
 from penchant.errors import DataError, NotWrittenError, marked
@@ -81,15 +81,20 @@ def with_task(
         settings = tomllib.loads(task.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError(
-            f"FILE must be a table, or a folder of penchant export; got {file}, a folder without "
-            f"{TASK}. Name a file."
+            "FILE",
+            "must be a table, or a folder of penchant export",
+            got=f"{file}, a folder without {TASK}",
+            fix="Name a file.",
         ) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise DataError(
-            f"FILE must be a task file of penchant export; got {task}: {error}. Export again."
+            "FILE",
+            "must be a task file of penchant export",
+            got=f"{task}: {error}",
+            fix="Export again.",
         ) from None
     if not isinstance(settings.get("table"), str):
-        raise DataError(f"FILE must name its table; got none in {task}. Export again.")
+        raise DataError("FILE", "must name its table", got=f"none in {task}", fix="Export again.")
     folder = task.parent
     if agent.model is not None and agent.model != settings.get("model"):  # another model is typed
         settings = _for_model(settings, agent)
@@ -154,7 +159,10 @@ def read_play(
     """The data, the mean rewards if there are any, and what names lines of the file."""
     if compared.landscape is not None and compared.expected is not None:
         raise DataError(
-            "--expected must be left out with --landscape; got both. Either tells the mean rewards."
+            "--expected",
+            "must be left out with --landscape",
+            got="both",
+            fix="Either tells the mean rewards.",
         )
     places = Declared(ready).locations
     reading = load_play(file, table.data(), history, places, is_counted=ready is None)
@@ -237,9 +245,13 @@ def run_study_command(
 ) -> int:
     """Check everything that can be checked, then work; the exit code."""
     if file is None:
-        raise DataError("FILE must be given; got none. penchant simulate makes one to try.")
+        raise DataError(
+            "FILE", "must be given", got="none", fix="penchant simulate makes one to try."
+        )
     if kept.output is None:
-        raise DataError("--output must name a folder for the results; got none. Try -o results.")
+        raise DataError(
+            "--output", "must name a folder for the results", got="none", fix="Try -o results."
+        )
     if is_task(file):
         file, table, compared, agent = with_task(file, table, compared, agent)
     check_base(table.base)
@@ -325,8 +337,10 @@ def _performance(compared: Compared, analysis: Analysis) -> bool | None:
     points = analysis.nominal_low is not None or analysis.nominal_high is not None
     if compared.performance is False and points:
         raise DataError(
-            "--no-performance must be left out with --nominal-low and --nominal-high; got both. "
-            "The points are chosen by performance."
+            "--no-performance",
+            "must be left out with --nominal-low and --nominal-high",
+            got="both",
+            fix="The points are chosen by performance.",
         )
     return True if points else compared.performance
 
@@ -342,8 +356,10 @@ def _check_counts(analysis: Analysis) -> None:
     for name in ("replicates", "bootstrap", "seed"):
         if getattr(analysis, name) < 0:
             raise DataError(
-                f"--{name} must be a whole number, 0 or more; got {getattr(analysis, name)}. "
-                "Correct it."
+                f"--{name}",
+                "must be a whole number, 0 or more",
+                got=getattr(analysis, name),
+                fix="Correct it.",
             )
     check_threads(analysis.threads)
 
@@ -374,7 +390,10 @@ def _point(words: str, option: str, agent: Agent) -> RewardPrior | dict[str, flo
         return {name.strip(): float(value) for name, value in _pairs(words)}
     except ValueError:
         raise DataError(
-            f"{option} must be NAME=VALUE,...; got {words!r}. Try {option} learning_rate=0.3."
+            option,
+            "must be NAME=VALUE,...",
+            got=repr(words),
+            fix=f"Try {option} learning_rate=0.3.",
         ) from None
 
 
@@ -479,8 +498,10 @@ def _kept_said(folder: StudyFolder, data: StudyData) -> Iterator[None]:
     try:
         yield
     except NotWrittenError as error:
-        told = error_words(error).removesuffix(": make room, or choose another place.")
-        raise NotWrittenError(f"{told}. Make room: {_kept_words(folder, data)}") from error
+        raise NotWrittenError(
+            f"{error.text.removesuffix(': make room, or choose another place.')}.",
+            fix=f"Make room: {_kept_words(folder, data)}",
+        ) from error
 
 
 def _kept_words(folder: StudyFolder, data: StudyData) -> str:

@@ -113,7 +113,8 @@ def option(name: str, value: str | None) -> str:
 
 
 def _dashed(name: str) -> str:
-    return f"--{name.replace('_', '-')}" if name.isidentifier() else name
+    """The option of an argument; what stands in capitals, as FILE, is no option."""
+    return f"--{name.replace('_', '-')}" if name.isidentifier() and not name.isupper() else name
 
 
 def _typed(value: Any, separators: str = ",/+") -> str:

@@ -72,7 +72,7 @@ def refuse(
             option = "--" + field.name.replace("_", "-")
             if (field.name, where) == ("offers", "without --model"):
                 advice = "Say which: --model hyperbolic or --model prospect"
-            raise DataError(f"{option} must be left out {where}; got {_said(value)}. {advice}.")
+            raise DataError(option, f"must be left out {where}", got=_said(value), fix=f"{advice}.")
 
 
 def _said(value: Any) -> str:
@@ -84,14 +84,19 @@ def _said(value: Any) -> str:
 def check_file(file: str | None) -> None:
     """Refuse a command without its table."""
     if file is None:
-        raise DataError("FILE must be given; got none. penchant simulate makes one to try.")
+        raise DataError(
+            "FILE", "must be given", got="none", fix="penchant simulate makes one to try."
+        )
 
 
 def check_criterion(criterion: str | None, folds: str | None) -> None:
     """Refuse to rank by held-out trials where no trial is held out."""
     if criterion == "held-out" and folds is None:
         raise DataError(
-            "--criterion held-out must come with --folds; got none. Try --folds 5 or block."
+            "--criterion held-out",
+            "must come with --folds",
+            got="none",
+            fix="Try --folds 5 or block.",
         )
 
 
@@ -100,8 +105,10 @@ def check_seed(seed: int | None, where: str = "") -> None:
     if seed is None or seed < 0:
         got = "none" if seed is None else seed
         raise DataError(
-            f"--seed must be a whole number, 0 or more{where}; got {got}. "
-            "Any will do: the same one gives the same result."
+            "--seed",
+            f"must be a whole number, 0 or more{where}",
+            got=got,
+            fix="Any will do: the same one gives the same result.",
         )
 
 

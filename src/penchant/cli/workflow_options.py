@@ -511,26 +511,18 @@ class Believed:
 @Parameter(name="*", group=Group("Assistance", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class Assisted:
-    """Operators that are simulated, or the machine that is asked what it would have said.
+    """The machine that is asked what it would have said.
 
     Parameters
     ----------
-    operators
-        simulate: how many operators of each kind.
-    kind
-        simulate: expert, novice, wrong, local, kernel or q-learner; may be repeated. All if not
-        given.
     field_mean
-        replay: reward that the machine expects; the mean of the file, if not given.
+        Reward that the machine expects; the mean of the file, if not given.
     field_sd
-        replay: how much it takes mean rewards to vary; as those of the file do, if not given.
+        How much it takes mean rewards to vary; as those of the file do, if not given.
     field_length
-        replay: over which distance it takes options to be alike.
+        Over which distance it takes options to be alike.
     """
 
-    operators: Number = 200
-    kind: Annotated[Words, Parameter(metavar="KIND")] = field(default_factory=list)
-    seed: Seed = None
     field_mean: Annotated[float | None, Parameter(metavar="MEAN")] = None
     field_sd: Annotated[float | None, Parameter(metavar="SD")] = None
     field_length: Annotated[float, Parameter(metavar="LENGTH")] = 2.0

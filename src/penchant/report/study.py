@@ -141,8 +141,10 @@ def _decided(plan: Plan, data: StudyData, landscapes: Landscapes) -> Plan:
     if not data.is_play:
         if plan.performance:
             raise DataError(
-                "performance must be left out for choices among offers; got True. They pay no "
-                "rewards that regret could be measured in."
+                "performance",
+                "must be left out for choices among offers",
+                got="True",
+                fix="They pay no rewards that regret could be measured in.",
             )
         return replace(plan, performance=False, nominals={}, n_replicates=0, n_bootstrap=0)
     known = landscapes.source in ("known", "expected") or data.landscapes_named
@@ -232,8 +234,10 @@ def _population(document: Any, group: Group, name: str) -> PopulationEstimate:
         )
     except (KeyError, TypeError, ValueError):
         raise DataError(
-            f"{name} must hold the joint estimate of a group; got something else. The file is "
-            "damaged: remove it, and resume."
+            name,
+            "must hold the joint estimate of a group",
+            got="something else",
+            fix="The file is damaged: remove it, and resume.",
         ) from None
 
 
@@ -409,8 +413,10 @@ def study(
     refuse_word(parameter_prior)
     if not isinstance(data, StudyData):
         raise DataError(
-            f"data must be what read_study returns; got {type(data).__name__}. Read it first: "
-            "pn.read_study(table, conditions=['group'])."
+            "data",
+            "must be what read_study returns",
+            got=type(data).__name__,
+            fix="Read it first: pn.read_study(table, conditions=['group']).",
         )
     points = _nominals(nominals, model, performance)
     plan = Plan(
@@ -426,7 +432,9 @@ def study(
         population,
     )
     if resume and keep is None:
-        raise DataError("keep must name the folder to resume; got none. Pass keep=folder.")
+        raise DataError(
+            "keep", "must name the folder to resume", got="none", fix="Pass keep=folder."
+        )
     if isinstance(landscape, str | os.PathLike):
         shared = data.landscape_columns
         landscape = read_landscapes(landscape, shared, (), data.options).means

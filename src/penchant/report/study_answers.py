@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant.errors import format_list, prior_argument, weak_prior_argument
+from penchant.errors import Text, format_list, prior_argument, weak_prior_argument
 from penchant.figures.labels import display_name
 from penchant.output import format_number, format_p_value
 from penchant.population.hierarchy.contrasts import Contrast
@@ -21,7 +21,7 @@ SIGNIFICANT = 0.05
 Key = tuple[str, str]
 
 
-def answers(study: Findings) -> list[str]:
+def answers(study: Findings) -> list[Text]:
     """Who is left out, then whether groups differ: one column of conditions after another."""
     said: list[str] = []
     explained = False  # once is enough
@@ -40,7 +40,7 @@ def answers(study: Findings) -> list[str]:
             f"No population model is fitted with {prior_argument()}, as the population would be a "
             "second prior: leave it out to compare groups by the population model."
         )
-    return said
+    return list(map(Text, said))
 
 
 def group_name(column: str, label: str) -> str:

@@ -56,26 +56,36 @@ class StudyFolder:
     def _check(self) -> None:
         if self.path.exists() and not self.path.is_dir():
             raise DataError(
-                f"{argument('output')} must be a folder; got {self.path}, a file. Choose another "
-                "name."
+                "output",
+                "must be a folder",
+                got=f"{self.path}, a file",
+                fix="Choose another name.",
             )
         if not self.path.parent.is_dir():
             raise DataError(
-                f"{argument('output')} must lie in an existing directory; got {self.path}, but "
-                f"{self.path.parent} is none. Create it first."
+                "output",
+                "must lie in an existing directory",
+                got=f"{self.path}, but {self.path.parent} is none",
+                fix="Create it first.",
             )
         if not self._holds_something():
             return
         if not self.resume:
             raise DataError(
-                f"{argument('output')} must not exist, or be empty; got {self.path}, which holds "
-                f"files. Choose another name, or pass {argument('resume')} to go on with the study "
-                "that was begun there."
+                "output",
+                "must not exist, or be empty",
+                got=f"{self.path}, which holds files",
+                fix=(
+                    f"Choose another name, or pass {argument('resume')} to go on with the study "
+                    "that was begun there."
+                ),
             )
         if not (self.path / SETTINGS).is_file():
             raise DataError(
-                f"{argument('output')} must be the folder of a study to resume it; got "
-                f"{self.path}, which has no {SETTINGS}. Choose another name."
+                "output",
+                "must be the folder of a study to resume it",
+                got=f"{self.path}, which has no {SETTINGS}",
+                fix="Choose another name.",
             )
 
     def _holds_something(self) -> bool:
@@ -95,8 +105,10 @@ class StudyFolder:
             (self.path / PARTS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataError(
-                f"{argument('output')} must be a folder that can be written to; got {self.path}: "
-                f"{error.strerror}. Choose another place."
+                "output",
+                "must be a folder that can be written to",
+                got=f"{self.path}: {error.strerror}",
+                fix="Choose another place.",
             ) from None
         self._locks.enter_context(locked(self.path / SETTINGS))
         self._tidy()
@@ -109,8 +121,10 @@ class StudyFolder:
         differs = changed(field(before, "fingerprint", dict, str(file)), fingerprint)
         if differs:
             raise DataError(
-                f"{argument('resume')} must go on with the data and settings that {self.path} was "
-                f"begun with; got {'; '.join(differs)}. Give the same, or choose another folder."
+                "resume",
+                f"must go on with the data and settings that {self.path} was begun with",
+                got="; ".join(differs),
+                fix="Give the same, or choose another folder.",
             )
 
     def _tidy(self) -> None:
@@ -167,11 +181,15 @@ def write_study(
     """Write the tables, the figures and the report of a study; see `Study.write`."""
     place = Path(folder).expanduser()
     if figures not in ("both", "svg", "none"):
-        raise DataError(f"figures must be 'both', 'svg' or 'none'; got {figures!r}. Choose one.")
+        raise DataError(
+            "figures", "must be 'both', 'svg' or 'none'", got=repr(figures), fix="Choose one."
+        )
     if not overwrite and (place / REPORT).exists():
         raise DataError(
-            f"folder must not hold a report; got {place}, which does. Choose another, or pass "
-            f"{argument('overwrite')}."
+            "folder",
+            "must not hold a report",
+            got=f"{place}, which does",
+            fix=f"Choose another, or pass {argument('overwrite')}.",
         )
     _write_tables(study, place / "tables", overwrite, words)
     drawn = [] if figures == "none" else [*study_figures(study), *population_figures(study)]

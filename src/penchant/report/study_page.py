@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from penchant._version import __version__
-from penchant.errors import format_list, in_python, marked, profile_interval_advice
+from penchant.errors import format_list, in_python
 from penchant.figures.labels import attribute_label, display_name
 from penchant.models.model import Declared
 from penchant.output import format_count
@@ -258,11 +258,7 @@ def _failures(study: Findings) -> list[Block]:
 
 
 def _advised(study: Findings, message: str) -> str:
-    """A message about a fit, without the advice to read intervals that the report has anyway."""
-    asked = profile_interval_advice("ead")
-    message = marked(message)
-    if study.plan.intervals == "profile":
-        message = message.replace(asked, "ead its interval")
+    """A message about a fit, with parameters and attributes as readers know them."""
     model = study.plan.model
     fit = study.fits[study.subjects[0]].exact
     for name in fit.names:

@@ -54,7 +54,7 @@ def _own_words(study: Findings, described: str) -> str:
             )
     if isinstance(study.plan.model, Attributes):
         described = f"a conditional logit of the {described}"
-    return _ADVICE.sub("", described)
+    return described
 
 
 def _groups_asked(column: str, study: Findings) -> str:
@@ -68,7 +68,6 @@ def _groups_asked(column: str, study: Findings) -> str:
     )
 
 
-_ADVICE = re.compile(r", at the edge of them: [^)]*")  # on what else might be expected before play
 _NAMES = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b(?![=(])")
 _OF_CONDITIONS = re.compile(r"\b[a-z]\w*(?::\w+)?\[[^\[\]]+\]")  # of parameters in a population
 

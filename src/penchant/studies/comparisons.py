@@ -369,8 +369,10 @@ def study_population(
         return None
     if len(within) > 1:
         raise DataError(
-            f"population must be left out with several conditions within subjects; got "
-            f"{' and '.join(within)}. Join them to one column, or pass population=False."
+            "population",
+            "must be left out with several conditions within subjects",
+            got=" and ".join(within),
+            fix="Join them to one column, or pass population=False.",
         )
     episodes, drugs = [], []
     table: dict[str, dict[Any, str]] = {column: {} for column in between}

@@ -124,8 +124,10 @@ def columns(study: Findings, name: str) -> Columns:
     """
     if name not in TABLES:
         raise DataError(
-            f"name must be one of {', '.join(TABLES)}; got {name!r}."
-            f"{closest_match_hint(name, TABLES) or ' Choose one.'}"
+            "name",
+            f"must be one of {', '.join(TABLES)}",
+            got=repr(name),
+            fix=closest_match_hint(name, TABLES) or "Choose one.",
         )
     return TABLES[name](study)
 

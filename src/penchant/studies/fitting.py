@@ -325,8 +325,10 @@ def _read(document: Any, part: _Part) -> dict[Any, SubjectFit]:
     expected = [_label(subject) for subject in part.subjects]
     if labels != expected or len(fits) != len(expected):
         raise DataError(
-            f"{part.name} must hold the fits of its {len(expected)} subjects; got something else. "
-            + unreadable(document)
+            part.name,
+            f"must hold the fits of its {len(expected)} subjects",
+            got="something else",
+            fix=unreadable(document),
         )
     return dict(zip(part.subjects, fits, strict=True))
 

@@ -69,9 +69,10 @@ def read_landscapes(
     missing = [name for name in keys if name not in table.columns]
     if missing:
         raise DataError(
-            f"{argument('landscape')} must have the columns of {argument('landscape_by')}; got no "
-            f"{format_list(missing)} in {file}, but {format_names(table.columns)}. Add them, or "
-            "name others."
+            "landscape",
+            f"must have the columns of {argument('landscape_by')}",
+            got=f"no {format_list(missing)} in {file}, but {format_names(table.columns)}",
+            fix="Add them, or name others.",
         )
     coded = [column_labels(table, name, f"landscape {name!r}") for name in keys]
     rows: dict[tuple[Any, ...], list[int]] = {}
@@ -91,8 +92,10 @@ def _one_of(table: Table, usual: Sequence[str], file: Any) -> str:
         if name in table.columns:
             return name
     raise DataError(
-        f"{argument('landscape')} must have a column {' or '.join(usual[:2])}; got "
-        f"{format_names(table.columns)} in {file}. Rename it."
+        "landscape",
+        f"must have a column {' or '.join(usual[:2])}",
+        got=f"{format_names(table.columns)} in {file}",
+        fix="Rename it.",
     )
 
 
@@ -104,26 +107,30 @@ def _order(
     twice = [str(option) for i, option in enumerate(own) if option in own[:i]]
     if twice:
         raise DataError(
-            f"{argument('landscape')} must have every option{which} once; got {format_list(twice)} "
-            f"again in {file}. Name the columns that tell landscapes apart with "
-            f"{argument('landscape_by')}."
+            "landscape",
+            f"must have every option{which} once",
+            got=f"{format_list(twice)} again in {file}",
+            fix=f"Name the columns that tell landscapes apart with {argument('landscape_by')}.",
         )
     if labels is not None:
         texts = [str(option) for option in own]
         missing = [str(label) for label in labels if str(label) not in texts]
         if missing:
             raise DataError(
-                f"{argument('landscape')} must have every option{which}; got no "
-                f"{format_list(missing)} in {file}. Add them."
+                "landscape",
+                f"must have every option{which}",
+                got=f"no {format_list(missing)} in {file}",
+                fix="Add them.",
             )
         return [texts.index(str(label)) for label in labels]
     numbers = np.array([option if isinstance(option, int) else -1 for option in own])
     first = int(numbers.min())
     if first not in (0, 1) or sorted(numbers.tolist()) != list(range(first, first + len(own))):
         raise DataError(
-            f"{argument('landscape')} must number the options{which} from 0 or 1 without a gap; "
-            f"got {format_list(map(str, in_natural_order(own)[:11]), len(own))} in {file}. Number "
-            "them so."
+            "landscape",
+            f"must number the options{which} from 0 or 1 without a gap",
+            got=f"{format_list(map(str, in_natural_order(own)[:11]), len(own))} in {file}",
+            fix="Number them so.",
         )
     return [int(place) for place in np.argsort(numbers)]
 
@@ -315,9 +322,10 @@ def _known(
     missing = [label for label in labels if _key(label) not in by_label]
     if missing:
         raise DataError(
-            "landscape must hold mean rewards for every landscape that was played; got none for "
-            f"{format_list(_named(label) for label in missing)}. Add them, or name what tells "
-            "landscapes apart with `landscape_by`."
+            "landscape",
+            "must hold mean rewards for every landscape that was played",
+            got=f"none for {format_list(_named(label) for label in missing)}",
+            fix="Add them, or name what tells landscapes apart with `landscape_by`.",
         )
     rows = [
         _means(by_label[_key(label)], f"landscape {_named(label)}", n_options) for label in labels
@@ -338,11 +346,15 @@ def _means(given: Any, name: str, n_options: int) -> Vector:
     means = given.mean_rewards if isinstance(given, Landscape) else np.array(given, dtype=float)
     if means.shape != (n_options,):
         raise DataError(
-            f"{name} must have one mean reward for each of {n_options} options; got shape "
-            f"{means.shape}. Match them."
+            name,
+            f"must have one mean reward for each of {n_options} options",
+            got=f"shape {means.shape}",
+            fix="Match them.",
         )
     if not np.isfinite(means).all():
-        raise DataError(f"{name} must be finite; got {means[~np.isfinite(means)][0]}. Correct it.")
+        raise DataError(
+            name, "must be finite", got=means[~np.isfinite(means)][0], fix="Correct it."
+        )
     return np.asarray(means)
 
 
@@ -361,10 +373,14 @@ def _expected(
                 means[place, option] = mean
             elif not np.isclose(before, mean, rtol=1e-9, atol=0.0):
                 raise DataError(
-                    "expected must be the same wherever an option is chosen in a landscape; got "
-                    f"{before:g} and {mean:g} for option {option} (subject {episode.subject}, "
-                    f"landscape {_named(labels[place])}). Name what tells landscapes apart with "
-                    "`landscape_by`."
+                    "expected",
+                    "must be the same wherever an option is chosen in a landscape",
+                    got=f"{before:g} and {mean:g}",
+                    where=(
+                        f"for option {option} (subject {episode.subject}, landscape "
+                        f"{_named(labels[place])})"
+                    ),
+                    fix="Name what tells landscapes apart with `landscape_by`.",
                 )
     return means
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.bandit.episode import Episode, highest_option
-from penchant.errors import DataError, argument, format_list
+from penchant.errors import DataError, Text, format_list
 from penchant.output import format_count
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import Table, check_columns, column_floats, row_place
@@ -169,8 +169,10 @@ def payoffs_of(
     if given is None:
         if noise_variance is not None:
             raise DataError(
-                f"{argument('payoffs')} must be given with payoff_noise; got none. Name a column "
-                "per option."
+                "payoffs",
+                "must be given with payoff_noise",
+                got="none",
+                fix="Name a column per option.",
             )
         return _recognised(table, episodes, rows, labels, set(taken), conditions)
     columns = _expanded(table, [given] if isinstance(given, str) else list(given))
@@ -186,16 +188,20 @@ def check_count(n_columns: int, n_options: int, at_least: bool = False) -> None:
     if n_columns == n_options or (at_least and n_columns > n_options):
         return
     raise DataError(
-        f"{argument('payoffs')} must be a column for each of {n_options} options; got "
-        f"{format_count(n_columns, 'column')}. Name them in the order of the options."
+        "payoffs",
+        f"must be a column for each of {n_options} options",
+        got=format_count(n_columns, "column"),
+        fix="Name them in the order of the options.",
     )
 
 
 def _check_noise(variance: float | None) -> None:
     if variance is not None and not (np.isfinite(variance) and variance >= 0):
         raise DataError(
-            f"{argument('payoff_noise')} must be a variance, 0 or more; got {variance}. 0 says "
-            "that payoffs are the rewards themselves."
+            "payoff_noise",
+            "must be a variance, 0 or more",
+            got=variance,
+            fix="0 says that payoffs are the rewards themselves.",
         )
 
 
@@ -209,8 +215,10 @@ def _expanded(table: Table, names: Sequence[str]) -> tuple[str, ...]:
         matched = [column for column in table.columns if fnmatchcase(str(column), name)]
         if not matched:
             raise DataError(
-                f"{argument('payoffs')} must name columns of the table; got {name!r}, which none "
-                f"of {', '.join(map(str, table.columns))} is like. Correct it."
+                "payoffs",
+                "must name columns of the table",
+                got=f"{name!r}, which none of {', '.join(map(str, table.columns))} is like",
+                fix="Correct it.",
             )
         found += sorted(matched, key=_by_number)
     return tuple(found)
@@ -235,16 +243,17 @@ def _recognised(
     most = max(map(highest_option, episodes), default=NOTHING) + 1
     why: list[str] = []
     for columns in usual_columns(free, labels):
-        try:
-            if len(columns) < most:
-                raise DataError(f"there are {most} options or more")
-            values = _values(table, columns, episodes, rows)
-            return _read(columns, values, None, episodes, rows, conditions, recognised=True), ()
-        except DataError as error:
-            why.append(
-                f"Columns {format_list(columns)} are not taken for payoffs of the options: "
-                f"{error.text.rstrip('.')}."
-            )
+        reason = f"there are {most} options or more"
+        if len(columns) >= most:
+            try:
+                values = _values(table, columns, episodes, rows)
+                found = _read(columns, values, None, episodes, rows, conditions, recognised=True)
+            except DataError as error:
+                reason = error.text.rstrip(".")
+            else:
+                return found, ()
+        taken_for = f"Columns {format_list(columns)} are not taken for payoffs of the options"
+        why.append(Text(f"{taken_for}: {reason}."))
     return None, tuple(why[:1])
 
 
@@ -315,9 +324,10 @@ def _values(
         if wrong.size:
             event, option = wrong[0]
             raise DataError(
-                f"payoffs {columns[option]!r} must be a number wherever an option was chosen; got "
-                f"{values[event, option]:g} at {_place(episode, int(mine[event]))}. Fill it, or "
-                "leave the columns out."
+                f"payoffs {columns[option]!r}",
+                "must be a number wherever an option was chosen",
+                got=f"{values[event, option]:g} at {_place(episode, int(mine[event]))}",
+                fix="Fill it, or leave the columns out.",
             )
         values.flags.writeable = False
         found.append(values)
@@ -447,9 +457,13 @@ def _check_means(received: _Received, payoffs: Payoffs, given: bool) -> None:
 
 def _refuse(received: _Received, k: int) -> None:
     raise DataError(
-        f"{argument('payoffs')} must be what the options pay, so that rewards received agree with "
-        f"the column of the option chosen; got {received.instance(k)}. Name the columns in the "
-        "order of the options, in the units of the rewards."
+        "payoffs",
+        (
+            "must be what the options pay, so that rewards received agree with the column of the "
+            "option chosen"
+        ),
+        got=received.instance(k),
+        fix="Name the columns in the order of the options, in the units of the rewards.",
     )
 
 

@@ -75,30 +75,44 @@ class Plan:
         check_level(self.level)
         if self.intervals not in ("wald", "profile"):
             raise DataError(
-                f"intervals must be 'wald' or 'profile'; got {self.intervals!r}. Choose one."
+                "intervals",
+                "must be 'wald' or 'profile'",
+                got=repr(self.intervals),
+                fix="Choose one.",
             )
         for name in ("n_replicates", "n_bootstrap", "seed"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-                raise DataError(f"{name} must be a whole number, 0 or more; got {value!r}.")
+                raise DataError(name, "must be a whole number, 0 or more", got=repr(value))
         for category in self.nominals:
             if category not in CATEGORIES:
                 raise DataError(
-                    f"nominals must be for 'low' and 'high'; got {category!r}. Correct it."
+                    "nominals",
+                    "must be for 'low' and 'high'",
+                    got=repr(category),
+                    fix="Correct it.",
                 )
             nominal_point(*self.linear(category))
         if self.performance not in (None, True, False):
             raise DataError(
-                f"performance must be True, False or None; got {self.performance!r}. Choose one."
+                "performance",
+                "must be True, False or None",
+                got=repr(self.performance),
+                fix="Choose one.",
             )
         if self.population not in (None, True, False):
             raise DataError(
-                f"population must be True, False or None; got {self.population!r}. Choose one."
+                "population",
+                "must be True, False or None",
+                got=repr(self.population),
+                fix="Choose one.",
             )
         if self.performance is False and self.nominals:
             raise DataError(
-                "performance must not be False with nominals; got points for "
-                f"{' and '.join(self.nominals)}. They are chosen by performance: leave out one."
+                "performance",
+                "must not be False with nominals",
+                got=f"points for {' and '.join(self.nominals)}",
+                fix="They are chosen by performance: leave out one.",
             )
 
     def linear(self, category: Category) -> tuple[Model, Nominal]:

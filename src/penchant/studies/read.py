@@ -15,7 +15,7 @@ import numpy as np
 from penchant._typing import IntVector, Label, Vector
 from penchant.bandit.episode import Episode, highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
-from penchant.errors import DataError, argument, format_list, format_names, quoted_argument
+from penchant.errors import DataError, format_list, format_names, quoted_argument
 from penchant.files.table import read_table
 from penchant.models.offers.offers import offers_from_frame, offers_of_choices
 from penchant.output import JsonDocument, format_count
@@ -84,7 +84,10 @@ def full_labels(table: Table, name: str, role: str) -> Coded:
     if coded.missing.size:
         places = format_list(map(row_place, coded.missing[:11].tolist()), coded.missing.size)
         raise DataError(
-            f"{role} {name!r} must not be missing; got an empty cell at {places}. Fill it."
+            f"{role} {name!r}",
+            "must not be missing",
+            got=f"an empty cell at {places}",
+            fix="Fill it.",
         )
     return coded
 
@@ -111,9 +114,13 @@ def check_plays(units: Units, subject: str, block: Any) -> None:
         if first.setdefault(own, mine) != mine:
             who = ", ".join(f"{name} {c.at(row)}" for name, c in zip(names, coded, strict=True))
             raise DataError(
-                "condition must be the same in all rows of a play, in which beliefs go on; got "
-                f"another at {row_place(row)} ({who}). Name the column that tells plays apart with "
-                f"{quoted_argument('block')}: it may be the condition's own."
+                "condition",
+                "must be the same in all rows of a play, in which beliefs go on",
+                got=f"another at {row_place(row)} ({who})",
+                fix=(
+                    f"Name the column that tells plays apart with {quoted_argument('block')}: it "
+                    "may be the condition's own."
+                ),
             )
 
 
@@ -273,9 +280,10 @@ def play_data(
     )
     if found.subject is None:
         raise DataError(
-            f"{quoted_argument('subject')} must be given, as no column is called subject or "
-            "participant; "
-            f"got columns {format_names(table.columns)}. Name the column that says who played."
+            quoted_argument("subject"),
+            "must be given, as no column is called subject or participant",
+            got=f"columns {format_names(table.columns)}",
+            fix="Name the column that says who played.",
         )
     by = tuple(conditions if landscape_by is None else landscape_by)
     extra = {"condition": conditions, "landscape_by": landscape_by or ()}
@@ -347,10 +355,13 @@ def _by_episode(
             if other.size:
                 row = int(present[other[0]])
                 raise DataError(
-                    f"landscape_by {name!r} must be the same in all rows of an episode; got "
-                    f"{labels.at(present[0])} and {labels.at(row)} at {row_place(row)} (subject "
-                    f"{episode.subject}, block {episode.block}). Name the "
-                    f"{quoted_argument('block')}s apart."
+                    f"landscape_by {name!r}",
+                    "must be the same in all rows of an episode",
+                    got=(
+                        f"{labels.at(present[0])} and {labels.at(row)} at {row_place(row)} "
+                        f"(subject {episode.subject}, block {episode.block})"
+                    ),
+                    fix=f"Name the {quoted_argument('block')}s apart.",
                 )
         found.append(tuple(labels.at(int(present[0])) for labels in coded))
     return tuple(found)
@@ -366,9 +377,13 @@ def _expected(
         wrong = np.flatnonzero((episode.executed >= 0) & ~np.isfinite(means))
         if wrong.size:
             raise DataError(
-                f"expected {name!r} must be a number where an option was chosen; got "
-                f"{means[wrong[0]]:g} at {row_place(int(mine[wrong[0]]))} (subject "
-                f"{episode.subject}). Fill it, or leave the column out."
+                f"expected {name!r}",
+                "must be a number where an option was chosen",
+                got=(
+                    f"{means[wrong[0]]:g} at {row_place(int(mine[wrong[0]]))} (subject "
+                    f"{episode.subject})"
+                ),
+                fix="Fill it, or leave the column out.",
             )
         found.append(means)
     return tuple(found)
@@ -465,7 +480,7 @@ def read_study(
     frame = table.table if isinstance(table, Reading) else table
     frame = read_table(frame) if isinstance(frame, str | os.PathLike) else frame
     if kind not in ("play", "offers", None):
-        raise DataError(f"kind must be 'play' or 'offers'; got {kind!r}. Leave it out.")
+        raise DataError("kind", "must be 'play' or 'offers'", got=repr(kind), fix="Leave it out.")
     if kind is None:
         offered = offers is not None or is_offers(list(open_frame(frame).columns))
         kind = "offers" if offered else "play"
@@ -487,13 +502,17 @@ def read_study(
     }
     if kind == "play":
         if offers is not None:
-            raise DataError("offers must be left out for play; got some. Leave out kind='play'.")
+            raise DataError(
+                "offers", "must be left out for play", got="some", fix="Leave out kind='play'."
+            )
         return play_data(frame, **shared, **of_play, seen=seen)
     for name, value in of_play.items():
         if not (value is None or (isinstance(value, int | str) and value in (0, "error"))):
             raise DataError(
-                f"{name} must be left out for choices among offers; got {value!r}. They pay no "
-                "rewards that could be learnt from."
+                name,
+                "must be left out for choices among offers",
+                got=repr(value),
+                fix="They pay no rewards that could be learnt from.",
             )
     return offers_data(frame, **shared, offers=offers)
 
@@ -512,8 +531,10 @@ def _experiment(reading: Reading, conditions: Sequence[str]) -> StudyData:
     """The data of a choice experiment: its variables are attributes of what was offered."""
     if reading.data.subject is None:
         raise DataError(
-            f"{argument('subject')} must be given with a choice experiment; got none, and no "
-            "column is known to name subjects. Name the column of the people who chose."
+            "subject",
+            "must be given with a choice experiment",
+            got="none, and no column is known to name subjects",
+            fix="Name the column of the people who chose.",
         )
     assigned = {name: reading.groups(name) for name in conditions}
     return StudyData(tuple(offers_of_choices(reading.data)), assigned)
@@ -534,9 +555,10 @@ def offers_data(
     found = offer_columns(list(table.columns), given, offers)
     if found.subject is None:
         raise DataError(
-            f"{quoted_argument('subject')} must be given, as no column is called subject or "
-            "participant; "
-            f"got columns {format_names(table.columns)}. Name the column that says who chose."
+            quoted_argument("subject"),
+            "must be given, as no column is called subject or participant",
+            got=f"columns {format_names(table.columns)}",
+            fix="Name the column that says who chose.",
         )
     check_columns(table, {"condition": conditions})
     units = units_of(table, found.subject, conditions)

@@ -61,7 +61,10 @@ def make_model(settings: Mapping[str, Any]) -> Any:
         return entry.model(**given)
     except TypeError:
         raise DataError(
-            f"settings must be those of {entry.name}; got others. See penchant models {entry.name}."
+            "settings",
+            f"must be those of {entry.name}",
+            got="others",
+            fix=f"See penchant models {entry.name}.",
         ) from None
 
 

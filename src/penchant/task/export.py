@@ -567,11 +567,17 @@ def export(store: Store, folder: str | Path, *, with_ids: bool = False) -> Expor
     target = Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise DataError(
-            f"output must be a new folder; got {folder}, which exists. Choose another name."
+            "output",
+            "must be a new folder",
+            got=f"{folder}, which exists",
+            fix="Choose another name.",
         )
     if not target.resolve().parent.is_dir():
         raise DataError(
-            f"output must lie in an existing directory; got {folder}. Create {target.parent} first."
+            "output",
+            "must lie in an existing directory",
+            got=folder,
+            fix=f"Create {target.parent} first.",
         )
     part = target.resolve().with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
@@ -586,7 +592,9 @@ def export(store: Store, folder: str | Path, *, with_ids: bool = False) -> Expor
     except OSError as error:
         raise failed(target, error) from error
     except NotSavedError as error:
-        raise DataError(f"STORE must be readable; got {store.name}: {error}. Try again.") from None
+        raise DataError(
+            "STORE", "must be readable", got=f"{store.name}: {error}", fix="Try again."
+        ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return summary

@@ -151,15 +151,17 @@ def check_model_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
         wrong = set(settings) - {"model", "grid", "noise_variance", "length_scale"}
     elif model in NON_SPATIAL_MODELS:
         if "n_options" not in settings:
-            raise DataError(f"n_options must be given with {model}; got none. Add it.")
+            raise DataError("n_options", f"must be given with {model}", got="none", fix="Add it.")
         wrong = set(settings) - {"model", "n_options"}
     else:
         known = ", ".join((*SPATIAL_MODELS, *NON_SPATIAL_MODELS))
-        raise DataError(f"model must be one of {known}; got {model!r}. Choose one.")
+        raise DataError("model", f"must be one of {known}", got=repr(model), fix="Choose one.")
     if wrong:
-        raise DataError(f"{sorted(wrong)[0]} must be left out with {model}; got it. Drop it.")
+        raise DataError(
+            sorted(wrong)[0], f"must be left out with {model}", got="it", fix="Drop it."
+        )
     if model == "ucl" and not settings.get("noise_variance", 0) > 0:
-        raise DataError("noise_variance must be > 0 with ucl; got none. Add it.")
+        raise DataError("noise_variance", "must be > 0 with ucl", got="none", fix="Add it.")
     return dict(settings)
 
 
@@ -173,8 +175,10 @@ def n_options_of_settings(settings: Mapping[str, Any]) -> int:
         return int(settings["n_options"])
     width, _, height = str(settings.get("grid", "")).partition("x")
     if not (width.isdigit() and height.isdigit() and len(width + height) < 9):
-        raise DataError("grid must be WIDTHxHEIGHT; got something else. Write 10x10.")
+        raise DataError("grid", "must be WIDTHxHEIGHT", got="something else", fix="Write 10x10.")
     n = int(width) * int(height)
     if not 2 <= n <= MAX_GRID_OPTIONS:
-        raise DataError(f"grid must have 2 to {MAX_GRID_OPTIONS} squares; got {n}. Correct it.")
+        raise DataError(
+            "grid", f"must have 2 to {MAX_GRID_OPTIONS} squares", got=n, fix="Correct it."
+        )
     return n

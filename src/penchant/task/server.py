@@ -326,7 +326,9 @@ def _listening_socket(host: str, port: int) -> socket.socket:
         listening.close()
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(
-            f"--host and --port must be free to listen at; got {host}:{port}: {reason}. "
-            "Choose another --port; 0 takes a free one."
+            "--host and --port",
+            "must be free to listen at",
+            got=f"{host}:{port}: {reason}",
+            fix="Choose another --port; 0 takes a free one.",
         ) from None
     return listening

@@ -170,15 +170,20 @@ def make_engine(store: str) -> Engine:
     if not store.startswith(("postgresql://", "postgresql+psycopg://")):
         kind = store.split(":", 1)[0]
         raise DataError(
-            f"--store must be a file or postgresql://...; got {kind}://. Use one of these."
+            "--store",
+            "must be a file or postgresql://...",
+            got=f"{kind}://",
+            fix="Use one of these.",
         )
     address = store.replace("postgresql://", "postgresql+psycopg://", 1)
     try:
         return create_engine(address, poolclass=QueuePool, pool_size=4, pool_pre_ping=True)
     except ModuleNotFoundError:
         raise DataError(
-            "--store must be a file where psycopg is missing; got postgresql://. "
-            "pip install 'penchant[postgresql]'."
+            "--store",
+            "must be a file where psycopg is missing",
+            got="postgresql://",
+            fix="pip install 'penchant[postgresql]'.",
         ) from None
 
 
@@ -225,16 +230,20 @@ def create_or_migrate_tables(
             _create_tables(engine, version)
         elif found > version:
             raise DataError(
-                f"the store must be of version {version} or older; got {found}. It was made by a "
-                "newer Penchant: install that one."
+                "the store",
+                f"must be of version {version} or older",
+                got=found,
+                fix="It was made by a newer Penchant: install that one.",
             )
         elif found < version:
             _migrate_tables(engine, found, version, migrations)
     except SQLAlchemyError as error:
         shown = engine.url.render_as_string(hide_password=True)
         raise DataError(
-            f"the store must be a database that can be opened; got {shown}: "
-            f"{str(getattr(error, 'orig', error)).strip()}. Choose another with --store."
+            "the store",
+            "must be a database that can be opened",
+            got=f"{shown}: {str(getattr(error, 'orig', error)).strip()}",
+            fix="Choose another with --store.",
         ) from None
 
 
@@ -246,8 +255,10 @@ def schema_version(engine: Engine) -> int | None:
             return None
         if "meta" not in names:
             raise DataError(
-                f"the store must be one of Penchant's; got other tables ({', '.join(names[:3])}). "
-                "Choose another with --store."
+                "the store",
+                "must be one of Penchant's",
+                got=f"other tables ({', '.join(names[:3])})",
+                fix="Choose another with --store.",
             )
         value = connection.scalar(select(meta.c.value).where(meta.c.key == "schema"))
     return int(value) if value is not None else None
@@ -279,8 +290,10 @@ def _migrate_tables(
         for step in range(old_version, version):
             if step not in migrations:
                 raise DataError(
-                    f"the store must be of a version that can be migrated; got {step}. "
-                    "Export it with the Penchant that made it."
+                    "the store",
+                    "must be of a version that can be migrated",
+                    got=step,
+                    fix="Export it with the Penchant that made it.",
                 )
             migrations[step](connection)
         connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(version)))
@@ -504,17 +517,24 @@ def _error_message(error: BaseException) -> str:
 
 def _check_store_file(file: Path, must_exist: bool) -> None:
     if must_exist and not file.exists():
-        raise DataError(f"STORE must be a store of penchant serve; got no file {file}. Correct it.")
+        raise DataError(
+            "STORE", "must be a store of penchant serve", got=f"no file {file}", fix="Correct it."
+        )
     if file.is_dir() or not file.resolve().parent.is_dir():
         raise DataError(
-            f"--store must be a file in an existing directory; got {file}. Choose another place."
+            "--store",
+            "must be a file in an existing directory",
+            got=file,
+            fix="Choose another place.",
         )
     if file.exists() and file.stat().st_size:  # SQLite takes an empty file for a new database
         with file.open("rb") as stream:
             if stream.read(15) != b"SQLite format 3":
                 raise DataError(
-                    f"--store must be a store of penchant serve; got {file}, another kind of "
-                    "file. Choose another name."
+                    "--store",
+                    "must be a store of penchant serve",
+                    got=f"{file}, another kind of file",
+                    fix="Choose another name.",
                 )
 
 
@@ -526,14 +546,18 @@ def exclusive_lock(file: Path) -> Iterator[None]:
         handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
         raise DataError(
-            f"--store must lie where files can be written; got {file}: {error.strerror}. "
-            "Choose another place."
+            "--store",
+            "must lie where files can be written",
+            got=f"{file}: {error.strerror}",
+            fix="Choose another place.",
         ) from None
     try:
         if not _try_lock(handle):
             raise DataError(
-                f"--store must be served by one server; got {file}, which another serves. "
-                "Stop that one, or use PostgreSQL for several."
+                "--store",
+                "must be served by one server",
+                got=f"{file}, which another serves",
+                fix="Stop that one, or use PostgreSQL for several.",
             )
         yield
     finally:
@@ -584,8 +608,10 @@ def remove_person(store: Store, id_or_pseudonym: str) -> int:
     count = store.write(work).result()
     if not count:
         raise DataError(
-            f"ID must be an id or a pseudonym of somebody in the store; got "
-            f"{id_or_pseudonym!r}. Look it up in an export."
+            "ID",
+            "must be an id or a pseudonym of somebody in the store",
+            got=repr(id_or_pseudonym),
+            fix="Look it up in an export.",
         )
     if store.is_sqlite:
         _truncate_wal(store)
@@ -615,7 +641,9 @@ def backup_store(store: str, copy: str | Path, *, overwrite: bool = False) -> Pa
     source = Store(store, must_exist=True)
     source.close()
     if source.file is None:
-        raise DataError("STORE must be a file; got an address. Use pg_dump for PostgreSQL.")
+        raise DataError(
+            "STORE", "must be a file", got="an address", fix="Use pg_dump for PostgreSQL."
+        )
     with written(copy, overwrite=overwrite) as temporary:
         # `copy_sqlite` creates its file exclusively, so the empty one must go first
         os.unlink(temporary)

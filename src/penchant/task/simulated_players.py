@@ -75,7 +75,10 @@ class Client:
         self.parts = urlsplit(address)
         if self.parts.scheme not in ("http", "https") or not self.parts.hostname:
             raise DataError(
-                f"URL must be the address of a study; got {address!r}. Try http://127.0.0.1:8000."
+                "URL",
+                "must be the address of a study",
+                got=repr(address),
+                fix="Try http://127.0.0.1:8000.",
             )
         self.patience = patience
         self.token: str | None = None

@@ -119,7 +119,9 @@ class Section:
         given = self.values.get(key) if got is None else got
         shown = repr(given) if len(repr(given)) <= 60 else f"{repr(given)[:57]}..."
         shown = "none" if given is None else shown.lower() if isinstance(given, bool) else shown
-        raise DataError(f"{self.name(key)} must {rule}; got {shown}{self.line_suffix(key)}. {fix}")
+        raise DataError(
+            self.name(key), f"must {rule}", got=f"{shown}{self.line_suffix(key)}", fix=fix
+        )
 
     def line_suffix(self, key: str = "") -> str:
         """Describe the line of a key, or of the table that holds it."""
@@ -216,8 +218,10 @@ class Section:
                     closest_match_hint(key, choices).strip() or f"Known here: {', '.join(choices)}."
                 )
                 raise DataError(
-                    f"{self.name() or 'the file'} must have known keys; got {key!r}"
-                    f"{self.line_suffix(key)}. {hint}"
+                    self.name() or "the file",
+                    "must have known keys",
+                    got=f"{key!r}{self.line_suffix(key)}",
+                    fix=hint,
                 )
 
     def _value(self, key: str, default: Any) -> Any:

@@ -376,7 +376,11 @@ def read_study_text(text: str, *, folder: Path = Path(".")) -> Plan:
             else (_message_without_position(error), len(text.splitlines()))
         )
         raise DataError(
-            f"the study file must be TOML; got {what} at line {line}. Correct this line."
+            "the study file",
+            "must be TOML",
+            got=what,
+            where=f"at line {line}",
+            fix="Correct this line.",
         ) from None
     lines = key_lines(text)
     return parse_plan(_inline_tables(document, lines, folder), lines)
@@ -391,12 +395,14 @@ def _read_utf8_file(file: Path, what: str) -> str:
         data = file.read_bytes()
     except OSError as error:
         raise DataError(
-            f"{what} must be a file that can be read; got {file}: {error.strerror}. "
-            "penchant serve --new writes one."
+            what,
+            "must be a file that can be read",
+            got=f"{file}: {error.strerror}",
+            fix="penchant serve --new writes one.",
         ) from None
     if len(data) > MAX_FILE_BYTES:
         raise DataError(
-            f"{what} must have at most {MAX_FILE_BYTES} bytes; got {len(data)}. Shorten it."
+            what, f"must have at most {MAX_FILE_BYTES} bytes", got=len(data), fix="Shorten it."
         )
     try:
         # a byte order mark, which editors on Windows write, is no TOML
@@ -404,7 +410,11 @@ def _read_utf8_file(file: Path, what: str) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise DataError(
-            f"{what} must be UTF-8; got another encoding at line {line}. Save it as UTF-8."
+            what,
+            "must be UTF-8",
+            got="another encoding",
+            where=f"at line {line}",
+            fix="Save it as UTF-8.",
         ) from None
 
 

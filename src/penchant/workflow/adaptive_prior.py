@@ -110,8 +110,10 @@ class ParameterScaling:
         """Check the prior, and make the scaling of a model and its offers."""
         if prior is not None and not isinstance(prior, AskPrior):
             raise DataError(
-                "prior must be a NaturalPrior, a PopulationPrior, a GaussianPrior, a ScaledPrior "
-                f"or None; got {type(prior).__name__}. Try pn.NaturalPrior."
+                "prior",
+                "must be a NaturalPrior, a PopulationPrior, a GaussianPrior, a ScaledPrior or None",
+                got=type(prior).__name__,
+                fix="Try pn.NaturalPrior.",
             )
         if isinstance(prior, PopulationPrior):
             return cls(model, prior.coordinates_of(model), offers, prior)
@@ -120,8 +122,10 @@ class ParameterScaling:
             for name in prior.densities:
                 if name not in coordinates.names:
                     raise DataError(
-                        f"prior must name parameters that are asked about; got {name!r}, but they "
-                        f"are {', '.join(coordinates.names)}. Correct it."
+                        "prior",
+                        "must name parameters that are asked about",
+                        got=f"{name!r}, but they are {', '.join(coordinates.names)}",
+                        fix="Correct it.",
                     )
         if isinstance(prior, (GaussianPrior, ScaledPrior)):
             # Raises here, not at the first question, if the prior has another number of weights.

@@ -18,7 +18,7 @@ import numpy as np
 
 from penchant._typing import Vector
 from penchant.argument_checks import check_level, whole_number
-from penchant.errors import DataError, argument, closest_match_hint
+from penchant.errors import DataError, closest_match_hint
 from penchant.files.output import read_document, write_json
 from penchant.inference.estimates import estimate_without_data
 from penchant.inference.fit import fit
@@ -70,8 +70,10 @@ def check_document(document: Any) -> None:
     missing = [key for key in DOCUMENT_KEYS if key not in document] if known else ["format"]
     if missing:
         raise DataError(
-            f"document must be what Asker.to_dict wrote; got one without {missing[0]!r} of it. "
-            "Save it again with asker.save(path)."
+            "document",
+            "must be what Asker.to_dict wrote",
+            got=f"one without {missing[0]!r} of it",
+            fix="Save it again with asker.save(path).",
         )
 
 
@@ -168,20 +170,26 @@ def _parameters_of_interest(
     """Indices of the parameters that `about` names, in the model's order."""
     if about is not None and not isinstance(about, (str, Sequence)):
         raise DataError(
-            f"{argument('about')} must name parameters of the model, {', '.join(names)}; got "
-            f"{about!r}. Choose some of them."
+            "about",
+            f"must name parameters of the model, {', '.join(names)}",
+            got=repr(about),
+            fix="Choose some of them.",
         )
     given = names if about is None else (about,) if isinstance(about, str) else tuple(about)
     for name in given:
         if name not in names:
             raise DataError(
-                f"{argument('about')} must name parameters of the model, {', '.join(names)}; got "
-                f"{name!r}.{closest_match_hint(str(name), names) or ' Choose some of them.'}"
+                "about",
+                f"must name parameters of the model, {', '.join(names)}",
+                got=repr(name),
+                fix=closest_match_hint(str(name), names) or "Choose some of them.",
             )
     if not given or len(set(given)) < len(given):
         raise DataError(
-            f"{argument('about')} must name one parameter or more, each once; got {list(given)}. "
-            "Correct it."
+            "about",
+            "must name one parameter or more, each once",
+            got=list(given),
+            fix="Correct it.",
         )
     return tuple(a for a, name in enumerate(names) if name in given)
 
@@ -195,15 +203,19 @@ def _layout(
     names = scaling.coordinates.names
     if set(grid) != set(names):
         raise DataError(
-            f"grid must have values of {' and '.join(names)}; got those of "
-            f"{', '.join(map(str, grid)) or 'none'}. Name every parameter once."
+            "grid",
+            f"must have values of {' and '.join(names)}",
+            got=f"those of {', '.join(map(str, grid)) or 'none'}",
+            fix="Name every parameter once.",
         )
     values = tuple(np.asarray(grid[name], dtype=np.float64).ravel() for name in names)
     for name, own, c in zip(names, values, scaling.coordinates.each, strict=True):
         if not len(own) or not np.isfinite(c.link.inverse(own)).all():
             raise DataError(
-                f"grid[{name!r}] must hold values that {name} may have; got {own.tolist()[:5]}. "
-                "Correct them."
+                f"grid[{name!r}]",
+                f"must hold values that {name} may have",
+                got=own.tolist()[:5],
+                fix="Correct them.",
             )
     return FixedGridLayout(scaling, about, values)
 
@@ -241,8 +253,10 @@ class Asker(Result):
         self.history: list[dict[str, Any]] = []
         if self.information().max() < ASK.min_information:
             raise DataError(
-                f"offers must differ in what tells {' and '.join(self.about)}; got "
-                f"{self._n_offers} of which none does. Add offers, or ask about something else."
+                "offers",
+                f"must differ in what tells {' and '.join(self.about)}",
+                got=f"{self._n_offers} of which none does",
+                fix="Add offers, or ask about something else.",
             )
 
     @property
@@ -273,8 +287,10 @@ class Asker(Result):
                     information[answer.offer.number] = -np.inf
             if not np.isfinite(information).any():
                 raise DataError(
-                    f"offers must be left to ask; got answers to all {self._n_offers}. "
-                    "Pass repeats=True to ask them again."
+                    "offers",
+                    "must be left to ask",
+                    got=f"answers to all {self._n_offers}",
+                    fix="Pass repeats=True to ask them again.",
                 )
         number = int(np.flatnonzero(information >= information.max() - ASK.tie_tol)[0])
         offers = self._belief.scaling.offers
@@ -297,9 +313,12 @@ class Asker(Result):
         whole = isinstance(chosen, (int, np.integer)) and not isinstance(chosen, (bool, np.bool_))
         if not whole or not 0 <= chosen < n_options:
             raise DataError(
-                f"chosen must lie in 0..{n_options - 1}; got {chosen!r} at answer "
-                f"{self.n_answers}. Give the index of the option taken, or do not answer where "
-                "nothing was chosen."
+                "chosen",
+                f"must lie in 0..{n_options - 1}",
+                got=f"{chosen!r} at answer {self.n_answers}",
+                fix=(
+                    "Give the index of the option taken, or do not answer where nothing was chosen."
+                ),
             )
         # The information is stored only if `next` has computed it since the last answer: for the
         # history alone, a pass over all offers would cost more than it tells.
@@ -350,8 +369,10 @@ class Asker(Result):
             number = isinstance(limit, (int, float, np.number)) and not isinstance(limit, bool)
             if name not in self.about or not number or not limit > 0:
                 raise DataError(
-                    f"sd must be positive, for parameters among {', '.join(self.about)}; got "
-                    f"{limit!r} for {name}. Try 0.2."
+                    "sd",
+                    f"must be positive, for parameters among {', '.join(self.about)}",
+                    got=f"{limit!r} for {name}",
+                    fix="Try 0.2.",
                 )
         if most is not None and self.n_answers >= whole_number(most, "most", 0):
             return True

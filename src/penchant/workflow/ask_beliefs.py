@@ -188,7 +188,7 @@ class Posterior(Result):
         """Name, scale, mean, sd, median, low and high of a parameter."""
         if name not in self.names:
             raise DataError(
-                f"name must be one of {', '.join(self.names)}; got {name!r}. Choose one."
+                "name", f"must be one of {', '.join(self.names)}", got=repr(name), fix="Choose one."
             )
         return self._row(self.names.index(name))
 

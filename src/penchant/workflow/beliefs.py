@@ -49,8 +49,10 @@ def option_beliefs(model: Model, episode: History, theta: Vector, psi: Vector) -
     for name, values in found.items():
         if np.shape(values)[:1] != (episode.n_events,) or np.ndim(values) > 2:
             raise DataError(
-                f"latent must give arrays (n_events,) or (n_events, n_options); got shape "
-                f"{np.shape(values)} of {name!r} for {episode.n_events} events. Correct it."
+                "latent",
+                "must give arrays (n_events,) or (n_events, n_options)",
+                got=f"shape {np.shape(values)} of {name!r} for {episode.n_events} events",
+                fix="Correct it.",
             )
     return {name: np.asarray(values, dtype=np.float64) for name, values in found.items()}
 
@@ -87,7 +89,10 @@ class Latent(Result):
         """A column, by name."""
         if name not in self.columns:
             raise DataError(
-                f"name must be one of {', '.join(self.columns)}; got {name!r}. Choose one."
+                "name",
+                f"must be one of {', '.join(self.columns)}",
+                got=repr(name),
+                fix="Choose one.",
             )
         return self.columns[name]
 
@@ -131,9 +136,13 @@ class Latent(Result):
         """Indices of the events that have a row, in the order of the rows."""
         if tuple(map(len, rows)) != self.lengths:
             raise DataError(
-                "rows must hold a row for each event of each episode; got "
-                f"{format_list(str(len(r)) for r in rows)} for episodes of "
-                f"{format_list(map(str, self.lengths))} events. Give those of the same episodes."
+                "rows",
+                "must hold a row for each event of each episode",
+                got=(
+                    f"{format_list(str(len(r)) for r in rows)} for episodes of "
+                    f"{format_list(map(str, self.lengths))} events"
+                ),
+                fix="Give those of the same episodes.",
             )
         row_of_event = np.concatenate([np.asarray(r, dtype=np.int64) for r in rows])
         events = np.flatnonzero(row_of_event >= 0)
@@ -256,8 +265,10 @@ def _choice_latents(estimates: Estimate | Estimates, choices: Choices | None) ->
         labels = choices.subject_labels or ()
         if choices.subject is None:
             raise DataError(
-                "episodes must say whose they are for estimates of many subjects; got choices "
-                "without a subject. Name its column when reading them."
+                "episodes",
+                "must say whose they are for estimates of many subjects",
+                got="choices without a subject",
+                fix="Name its column when reading them.",
             )
         values, log_p = (np.full(choices.n_rows, np.nan) for _ in range(2))
         for code, label in enumerate(labels):
@@ -270,8 +281,10 @@ def _choice_latents(estimates: Estimate | Estimates, choices: Choices | None) ->
     own = estimates.choices if choices is None else choices
     if own is None:
         raise DataError(
-            "episodes must be given for an estimate without its choices; got none, as they are not "
-            "stored with an estimate. Pass them."
+            "episodes",
+            "must be given for an estimate without its choices",
+            got="none, as they are not stored with an estimate",
+            fix="Pass them.",
         )
     without = () if np.isfinite(estimates.theta).all() else (estimates.subject,)
     return _row_latents(own, *_utilities_and_log_p(estimates, own), without)
@@ -380,8 +393,10 @@ def _is_finite(estimate: Estimate) -> bool:
 def _fitted_episodes(estimate: Estimate) -> tuple[Any, ...]:
     if estimate.episodes is None:
         raise DataError(
-            "episodes must be given for an estimate without its own; got none, as they are not "
-            "stored with an estimate. Pass them."
+            "episodes",
+            "must be given for an estimate without its own",
+            got="none, as they are not stored with an estimate",
+            fix="Pass them.",
         )
     return estimate.episodes
 
@@ -389,8 +404,10 @@ def _fitted_episodes(estimate: Estimate) -> tuple[Any, ...]:
 def _estimate_of_subject(estimate_by_subject: Mapping[Any, Estimate], subject: Label) -> Estimate:
     if subject not in estimate_by_subject:
         raise DataError(
-            f"episodes must be of subjects that were fitted; got {subject!r}. "
-            "Fit all of them, or leave the others out."
+            "episodes",
+            "must be of subjects that were fitted",
+            got=repr(subject),
+            fix="Fit all of them, or leave the others out.",
         )
     return estimate_by_subject[subject]
 

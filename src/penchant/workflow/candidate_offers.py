@@ -156,8 +156,10 @@ def read_model_and_offers(
     missing = [name for name in Declared(model).attributes if name not in described]
     if missing:
         raise DataError(
-            f"offers must have {' and '.join(Declared(model).attributes)} for "
-            f"{type(model).__name__}; got {format_list(described)}. Add {missing[0]}."
+            "offers",
+            f"must have {' and '.join(Declared(model).attributes)} for {type(model).__name__}",
+            got=format_list(described),
+            fix=f"Add {missing[0]}.",
         )
     # Attributes that the model does not use stay out of offers: otherwise two offers that are the
     # same to the model would seem to differ.
@@ -165,7 +167,10 @@ def read_model_and_offers(
     n_options = next(iter(used.values())).shape[1]
     if n_options < 2:
         raise DataError(
-            f"offers must have two options or more; got {n_options}. Stack a column per option."
+            "offers",
+            "must have two options or more",
+            got=n_options,
+            fix="Stack a column per option.",
         )
     return model, used, source_table
 
@@ -173,8 +178,10 @@ def read_model_and_offers(
 def _named_attributes(model: Model) -> tuple[str, ...] | None:
     if isinstance(model, str):
         raise DataError(
-            f"model must be a model of offers, a list of attributes, or None; got {model!r}. "
-            "Write pn.HyperbolicDiscounting(), or ['price', 'comfort']."
+            "model",
+            "must be a model of offers, a list of attributes, or None",
+            got=repr(model),
+            fix="Write pn.HyperbolicDiscounting(), or ['price', 'comfort'].",
         )
     if isinstance(model, (list, tuple)):
         return tuple(map(str, model))
@@ -186,13 +193,17 @@ def _attributes_of(model: Model) -> tuple[str, ...]:
     if declared.explanatory is None or isinstance(model, type):
         given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise DataError(
-            f"model must be a model of offers, a list of attributes, or None; got {given}. "
-            "Write pn.HyperbolicDiscounting(), or ['price', 'comfort']."
+            "model",
+            "must be a model of offers, a list of attributes, or None",
+            got=given,
+            fix="Write pn.HyperbolicDiscounting(), or ['price', 'comfort'].",
         )
     if not declared.attributes and declared.explanatory_many is not None:
         raise DataError(
-            f"model must be a model of offers, a list of attributes, or None; got "
-            f"{type(model).__name__}, which learns from rewards. Use live for choices of a player."
+            "model",
+            "must be a model of offers, a list of attributes, or None",
+            got=f"{type(model).__name__}, which learns from rewards",
+            fix="Use live for choices of a player.",
         )
     return tuple(declared.attributes)
 
@@ -215,7 +226,7 @@ def _attribute_arrays(
             n = sizes[0] if sizes else 0
             if offers and not n:
                 raise DataError(
-                    "offers must hold one offer or more; got none. Give a row for each."
+                    "offers", "must hold one offer or more", got="none", fix="Give a row for each."
                 )
             return read_offers(offers, n, lambda row: f"offer {row}"), None
     if isinstance(offers, Mapping):
@@ -225,13 +236,17 @@ def _attribute_arrays(
             offers = pa.table({str(name): np.asarray(v) for name, v in offers.items()})
         except (pa.ArrowInvalid, TypeError, ValueError):
             raise DataError(
-                "offers must hold columns of the same length; got others. Give every attribute "
-                "(n_offers, n_options), or every column n_offers numbers."
+                "offers",
+                "must hold columns of the same length",
+                got="others",
+                fix="Give every attribute (n_offers, n_options), or every column n_offers numbers.",
             ) from None
     if offers is None or isinstance(offers, (list, tuple, str, np.ndarray)):
         raise DataError(
-            f"offers must be attributes by name, or a pandas, polars or pyarrow table; got "
-            f"{type(offers).__name__}. Give one array (n_offers, n_options) for each attribute."
+            "offers",
+            "must be attributes by name, or a pandas, polars or pyarrow table",
+            got=type(offers).__name__,
+            fix="Give one array (n_offers, n_options) for each attribute.",
         )
     described = described_from_frame(offers, columns, needed)
     table = open_frame(offers)
@@ -267,7 +282,9 @@ def read_offer(
     if isinstance(offer, (int, np.integer)) and not isinstance(offer, bool):
         n = len(next(iter(candidates.values())))
         if not 0 <= offer < n:
-            raise DataError(f"offer must lie in 0..{n - 1}; got {offer}. Give what next() gave.")
+            raise DataError(
+                "offer", f"must lie in 0..{n - 1}", got=offer, fix="Give what next() gave."
+            )
         return Offer({name: values[offer] for name, values in candidates.items()}, int(offer))
     missing = [] if isinstance(offer, Mapping) else list(candidates)
     if isinstance(offer, Mapping):
@@ -275,15 +292,19 @@ def read_offer(
     if missing:
         got = format_list(map(str, offer)) if isinstance(offer, Mapping) else type(offer).__name__
         raise DataError(
-            f"offer must have {' and '.join(candidates)}, as the offers have; got {got}. "
-            "Give what next() gave."
+            "offer",
+            f"must have {' and '.join(candidates)}, as the offers have",
+            got=got,
+            fix="Give what next() gave.",
         )
     read = read_offers({name: [offer[name]] for name in candidates}, 1, lambda _: "this offer")
     for name, values in candidates.items():
         if read[name].shape[1:] != values.shape[1:]:
             raise DataError(
-                f"offer[{name!r}] must have shape {values.shape[1:]}, as in the offers; got "
-                f"{read[name].shape[1:]}. Give what next() gave."
+                f"offer[{name!r}]",
+                f"must have shape {values.shape[1:]}, as in the offers",
+                got=read[name].shape[1:],
+                fix="Give what next() gave.",
             )
     found = Offer({name: read[name][0] for name in candidates}, number)
     if found.number is None:
@@ -317,8 +338,10 @@ def check_attributes_ignore_order(model: Model, offers: Mapping[str, Matrix], ps
     other = attributes_at(model, unanswered_record(turned), psi)[:, ::-1]
     if not np.allclose(x, other, rtol=ORDER_TOL, atol=ORDER_TOL * np.abs(x).max(initial=0.0)):
         raise DataError(
-            f"model must describe every offer by itself; got {type(model).__name__}, in which an "
-            "offer depends on those before it. Ask with a model that does not learn."
+            "model",
+            "must describe every offer by itself",
+            got=f"{type(model).__name__}, in which an offer depends on those before it",
+            fix="Ask with a model that does not learn.",
         )
 
 

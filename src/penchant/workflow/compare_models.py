@@ -105,8 +105,10 @@ def compare_scanned_subjects(
     is_scored = n_decisions > 0
     if not is_scored.any():
         raise DataError(
-            "episodes must hold at least one decision that is scored; got none. Check "
-            f"{argument('is_choice')} and {argument('scored')}."
+            "episodes",
+            "must hold at least one decision that is scored",
+            got="none",
+            fix=f"Check {argument('is_choice')} and {argument('scored')}.",
         )
     log_likelihood = np.array([one["log_likelihood"] for one in found]).T[is_scored]
     statuses = np.array([one["status"] for one in found]).T[is_scored]
@@ -210,8 +212,13 @@ def _decision_folds(choices: Choices, folds: Any, pool: bool) -> Labels:
     if isinstance(folds, str):
         if folds != SUBJECT_FOLDS or not pool or choices.subject is None:
             raise DataError(
-                f"{argument('folds')} must be a number for a choice experiment, or 'subject' where "
-                f"all subjects are taken together; got {folds!r}. Try {argument('folds', 5)}."
+                "folds",
+                (
+                    "must be a number for a choice experiment, or 'subject' where all subjects "
+                    "are taken together"
+                ),
+                got=repr(folds),
+                fix=f"Try {argument('folds', 5)}.",
             )
         names = choices.subject_labels or ()
         return object_array([names[code] for code in choices.subject.tolist()])
@@ -224,8 +231,10 @@ def _decision_folds(choices: Choices, folds: Any, pool: bool) -> Labels:
     given = object_array(list(folds))
     if len(given) != n or any(is_missing(label) for label in given.tolist()):
         raise DataError(
-            f"folds must hold a label for each of the {n} decisions; got {len(given)} labels. "
-            "Give one for each, none missing."
+            "folds",
+            f"must hold a label for each of the {n} decisions",
+            got=f"{len(given)} labels",
+            fix="Give one for each, none missing.",
         )
     return given
 
@@ -251,8 +260,11 @@ def _drop_single_fold_subjects(
     ]
     if len(undivided) == len(names):
         raise DataError(
-            f"{argument('folds')} must leave something to learn from; got one fold only for "
-            f"subject {names[undivided[0]]}. Give other folds."
+            "folds",
+            "must leave something to learn from",
+            got="one fold only",
+            where=f"for subject {names[undivided[0]]}",
+            fix="Give other folds.",
         )
     if not undivided:
         return choices, labels, ()
@@ -279,8 +291,10 @@ def _held_out_decisions(
     training_rows = [np.flatnonzero((codes == code) & (fold != k)) for code, k in pairs]
     if not all(len(rows) for rows in training_rows):
         raise DataError(
-            f"{argument('folds')} must leave something to learn from; got one fold only. "
-            "Give other folds."
+            "folds",
+            "must leave something to learn from",
+            got="one fold only",
+            fix="Give other folds.",
         )
     # Every training set becomes a subject, so that one batched call fits them all.
     training = replace(
@@ -432,8 +446,10 @@ def compare_models(
         )
     if criterion == "loo":
         raise DataError(
-            "criterion must be 'aic', 'bic' or 'held_out'; got 'loo', which is of populations. "
-            "Give population=True."
+            "criterion",
+            "must be 'aic', 'bic' or 'held_out'",
+            got="'loo', which is of populations",
+            fix="Give population=True.",
         )
     sets = _checked_sets(models, episodes)
     if sets is not None:
@@ -451,21 +467,27 @@ def compare_models(
         )
     if pool:
         raise DataError(
-            "pool must be left out but for sets of attributes of a choice experiment; got True. "
-            "Models are compared subject by subject."
+            "pool",
+            "must be left out but for sets of attributes of a choice experiment",
+            got="True",
+            fix="Models are compared subject by subject.",
         )
     named = _checked_models(models)
     if isinstance(episodes, SubjectScan):
         if folds is not None or criterion == "held_out":
             raise DataError(
-                "criterion must be 'aic' or 'bic' for a scan, without folds; got held-out "
-                "decisions. Read some subjects for these."
+                "criterion",
+                "must be 'aic' or 'bic' for a scan, without folds",
+                got="held-out decisions",
+                fix="Read some subjects for these.",
             )
         return compare_scanned_subjects(
             named, episodes, criterion or "bic", nested, engine, threads
         )
     if engine is not None:
-        raise DataError("engine must be left out for data in memory; got one. It is for a scan.")
+        raise DataError(
+            "engine", "must be left out for data in memory", got="one", fix="It is for a scan."
+        )
     data = as_episodes(episodes)
     subjects, unscored = _scored_subjects(data)
     if criterion is None:
@@ -522,8 +544,10 @@ def _compare_populations(
     for name, value in (("folds", folds), ("pool", pool or None), ("engine", engine)):
         if value is not None:
             raise DataError(
-                f"{name} must be left out with population=True; got {value!r}. People are left "
-                "out one by one."
+                name,
+                "must be left out with population=True",
+                got=repr(value),
+                fix="People are left out one by one.",
             )
     if isinstance(episodes, SubjectScan):
         episodes = episodes.load("a population")
@@ -543,15 +567,19 @@ def _checked_sets(
 def _checked_models(models: Mapping[str, Any]) -> dict[str, Model]:
     if not isinstance(models, Mapping) or not models:
         raise DataError(
-            f"models must be one or more by name; got {type(models).__name__}. "
-            'Pass {"learner": QLearning(2), "habit": RandomChoice(2)}.'
+            "models",
+            "must be one or more by name",
+            got=type(models).__name__,
+            fix='Pass {"learner": QLearning(2), "habit": RandomChoice(2)}.',
         )
     for name, model in models.items():
         refuse_no_model(model)
         if not isinstance(model, Model):
             raise DataError(
-                f"models must be models such as QLearning(2); got {type(model).__name__} for "
-                f"{name!r}. It needs weights, shape and explanatory."
+                "models",
+                "must be models such as QLearning(2)",
+                got=f"{type(model).__name__} for {name!r}",
+                fix="It needs weights, shape and explanatory.",
             )
     return {str(name): model for name, model in models.items()}
 
@@ -562,8 +590,10 @@ def _scored_subjects(episodes: Sequence[History]) -> tuple[tuple[Any, ...], tupl
     scored = {episode.subject for episode in episodes if episode.n_decisions}
     if not scored:
         raise DataError(
-            "episodes must hold at least one decision that is scored; got none. Check "
-            f"{argument('is_choice')} and {argument('scored')}."
+            "episodes",
+            "must hold at least one decision that is scored",
+            got="none",
+            fix=f"Check {argument('is_choice')} and {argument('scored')}.",
         )
     unscored = tuple(s for s in everybody if s not in scored)
     return tuple(s for s in everybody if s in scored), unscored

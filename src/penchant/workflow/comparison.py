@@ -246,11 +246,15 @@ class ModelComparison(Result):
         asked = criterion or self.criterion
         if asked not in CRITERION_LABELS:
             known = ", ".join(CRITERION_LABELS)
-            raise DataError(f"criterion must be one of {known}; got {asked!r}. Choose one.")
+            raise DataError(
+                "criterion", f"must be one of {known}", got=repr(asked), fix="Choose one."
+            )
         if asked == "held_out" and self.held_out is None:
             raise DataError(
-                "criterion must be 'aic' or 'bic' where nothing was held out; got 'held_out'. "
-                "Give folds, such as folds=5 or folds='block'."
+                "criterion",
+                "must be 'aic' or 'bic' where nothing was held out",
+                got="'held_out'",
+                fix="Give folds, such as folds=5 or folds='block'.",
             )
         found = {"aic": self.aic, "bic": self.bic, "held_out": -self.held_out_log_likelihood}
         return found[asked]
@@ -295,8 +299,10 @@ class ModelComparison(Result):
     def _index_of(self, name: str) -> int:
         if name not in self.names:
             raise DataError(
-                f"model must be one of {', '.join(self.names)}; got {name!r}."
-                f"{closest_match_hint(name, self.names) or ' Choose one.'}"
+                "model",
+                f"must be one of {', '.join(self.names)}",
+                got=repr(name),
+                fix=closest_match_hint(name, self.names) or "Choose one.",
             )
         return self.names.index(name)
 
@@ -332,8 +338,10 @@ class ModelComparison(Result):
         """A row per decision: the held-out log-likelihood of every model, in its own column."""
         if self.held_out is None:
             raise DataError(
-                "folds must be given for log-likelihoods of decisions that were held out; got "
-                "none. Compare with folds=5 or folds='block'."
+                "folds",
+                "must be given for log-likelihoods of decisions that were held out",
+                got="none",
+                fix="Compare with folds=5 or folds='block'.",
             )
         held = self.held_out
         columns = {
@@ -478,8 +486,10 @@ class PopulationComparison(Result):
     def __getitem__(self, name: str) -> PopulationFit:
         if name not in self.fits:
             raise DataError(
-                f"model must be one of {', '.join(self.names)}; got {name!r}."
-                f"{closest_match_hint(str(name), self.names) or ' Choose one.'}"
+                "model",
+                f"must be one of {', '.join(self.names)}",
+                got=repr(name),
+                fix=closest_match_hint(str(name), self.names) or "Choose one.",
             )
         return self.fits[name]
 
@@ -617,8 +627,10 @@ def compare_populations(
     asked = criterion or "loo"
     if asked not in POPULATION_LABELS:
         raise DataError(
-            f"criterion must be one of {', '.join(POPULATION_LABELS)} for populations; "
-            f"got {asked!r}. Choose one."
+            "criterion",
+            f"must be one of {', '.join(POPULATION_LABELS)} for populations",
+            got=repr(asked),
+            fix="Choose one.",
         )
     scored = [episode for episode in episodes if episode.n_decisions]
     # The same spread for all: with correlations in some models only, likelihood ratios would test

@@ -314,8 +314,10 @@ def design(
     check_simulation_arguments(model, task, rng, parameter_prior)
     if not isinstance(goal, (Narrow, Differ)):
         raise DataError(
-            f"goal must be Narrow or Differ; got {goal!r}. Write goal=pn.Narrow('learning_rate', "
-            "width=0.3)."
+            "goal",
+            "must be Narrow or Differ",
+            got=repr(goal),
+            fix="Write goal=pn.Narrow('learning_rate', width=0.3).",
         )
     fitting = {"parameter_prior": parameter_prior, "threads": threads}
     if isinstance(goal, Narrow):
@@ -330,17 +332,19 @@ def check_goal(model: Model, parameter: str, size: float, name: str) -> None:
     known = [natural.name for natural in natural_parameters(model)]
     if parameter not in known:
         raise DataError(
-            f"parameter must be one of {', '.join(known)}; got {parameter!r}."
-            f"{closest_match_hint(parameter, known) or ' Choose one.'}"
+            "parameter",
+            f"must be one of {', '.join(known)}",
+            got=repr(parameter),
+            fix=closest_match_hint(parameter, known) or "Choose one.",
         )
     if not (np.isfinite(size) and size > 0):
-        raise DataError(f"{name} must be > 0; got {size}. Correct it.")
+        raise DataError(name, "must be > 0", got=size, fix="Correct it.")
 
 
 def check_share(value: float, name: str) -> None:
     """Refuse what does not lie between 0 and 1."""
     if not 0 < value < 1:
-        raise DataError(f"{name} must lie between 0 and 1; got {value}. Correct it.")
+        raise DataError(name, "must lie between 0 and 1", got=value, fix="Correct it.")
 
 
 def _design_decisions(
@@ -358,7 +362,9 @@ def _design_decisions(
     check_share(goal.share, "share")
     whole_number(goal.first, "first", 1)
     if goal.most < goal.first:
-        raise DataError(f"most must be at least first, {goal.first}; got {goal.most}. Correct it.")
+        raise DataError(
+            "most", f"must be at least first, {goal.first}", got=goal.most, fix="Correct it."
+        )
     people = draw_people(model, parameters, n_subjects, rng)
     # Common random numbers: the same people play the same, only longer, so that the share grows
     # with n but for the noise of their fits.
@@ -402,8 +408,10 @@ def _design_subjects(
     if parameter is None:
         if len(goal.against) != 1:
             raise DataError(
-                f"parameter must be given where groups differ in {' and '.join(goal.against)}; got "
-                "none. Say which difference shall be found."
+                "parameter",
+                f"must be given where groups differ in {' and '.join(goal.against)}",
+                got="none",
+                fix="Say which difference shall be found.",
             )
         (parameter,) = goal.against
     check_goal(model, parameter, alpha, "alpha")

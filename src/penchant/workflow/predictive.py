@@ -86,8 +86,10 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
         count, tried = count + len(valid), tried + len(batch)
         if tried > MAX_DRAWS_PER_KEPT * n_draws:
             raise DataError(
-                "estimate must leave parameters mostly inside their ranges; got one whose "
-                "uncertainty is far wider. Hold a parameter fixed, or collect more decisions."
+                "estimate",
+                "must leave parameters mostly inside their ranges",
+                got="one whose uncertainty is far wider",
+                fix="Hold a parameter fixed, or collect more decisions.",
             )
     draws = np.concatenate(kept)[:n_draws]
     for q, shape in enumerate(estimate.model.shape):
@@ -129,8 +131,10 @@ def log_likelihood_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Gen
     """
     if estimate.episodes is None:
         raise DataError(
-            "episodes must be at hand for log-likelihoods of the data; got none, as they are not "
-            "stored with an estimate. Fit again."
+            "episodes",
+            "must be at hand for log-likelihoods of the data",
+            got="none, as they are not stored with an estimate",
+            fix="Fit again.",
         )
     d, found = estimate.n_weights, []
     for draw in parameter_draws(estimate, n_draws, rng=rng):
@@ -160,8 +164,10 @@ def _free_parameters(estimate: Estimate) -> BoolVector:
     at_bound = estimate.status == "at a bound"
     if not np.isfinite(estimate.theta).all() or not (free.all() or (at_bound and free.any())):
         raise DataError(
-            f"estimate must have standard errors to draw from; got status {estimate.status!r}. Fit "
-            f"with {weak_prior_argument()}, or hold a shape parameter fixed."
+            "estimate",
+            "must have standard errors to draw from",
+            got=f"status {estimate.status!r}",
+            fix=f"Fit with {weak_prior_argument()}, or hold a shape parameter fixed.",
         )
     return free
 
@@ -311,7 +317,10 @@ def world_of_episode(world: Any, episode: History) -> Any:
     """The world of an episode: the one for all, or that of its subject, block or both."""
     if hasattr(episode, "offers"):
         raise DataError(
-            "world must be left out for Offers, whose offers are the world; got one. Leave it out."
+            "world",
+            "must be left out for Offers, whose offers are the world",
+            got="one",
+            fix="Leave it out.",
         )
     if not isinstance(world, Mapping):
         return world
@@ -320,8 +329,11 @@ def world_of_episode(world: Any, episode: History) -> Any:
         if key in world:
             return world[key]
     raise DataError(
-        "world must hold what options pay in every block, or to every subject; got none for "
-        f"{episode.block!r} of subject {episode.subject!r}. Add it, or give one world for all."
+        "world",
+        "must hold what options pay in every block, or to every subject",
+        got=f"none for {episode.block!r}",
+        where=f"of subject {episode.subject!r}",
+        fix="Add it, or give one world for all.",
     )
 
 
@@ -377,8 +389,10 @@ class BestOptions:
         whole = options.ndim == 1 and options.dtype.kind in "iu"
         if not whole or options.min() < 0 or options.max() >= self.n_options:
             raise DataError(
-                f"best must hold options in 0..{self.n_options - 1}, one per decision; got "
-                f"{self.given!r}. Correct it."
+                "best",
+                f"must hold options in 0..{self.n_options - 1}, one per decision",
+                got=repr(self.given),
+                fix="Correct it.",
             )
         return options
 
@@ -558,8 +572,10 @@ def predictive_check(
     fits = list(estimates) if isinstance(estimates, Estimates) else [estimates]
     if any(fit.episodes is None for fit in fits):
         raise DataError(
-            "episodes must be at hand for a predictive check; got none, as they are not stored "
-            "with an estimate. Fit again."
+            "episodes",
+            "must be at hand for a predictive check",
+            got="none, as they are not stored with an estimate",
+            fix="Fit again.",
         )
     drawn, left_out = _draw_subjects(fits, n_draws, rng, playable=world is not None)
     episodes = [e for fit, _ in drawn for e in _scored_episodes(fit)]
@@ -624,8 +640,10 @@ def _draw_subjects(
             draws = parameter_draws(fit, n_draws, rng=own)
             if playable and not _is_playable(fit, draws):
                 raise DataError(
-                    "estimate must have finite natural parameters to play anew; got status "
-                    f"{fit.status!r}. Leave the world out."
+                    "estimate",
+                    "must have finite natural parameters to play anew",
+                    got=f"status {fit.status!r}",
+                    fix="Leave the world out.",
                 )
             drawn.append((fit, draws))
         except DataError as error:

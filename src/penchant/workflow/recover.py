@@ -48,8 +48,13 @@ def check_simulation_arguments(model: Model, task: Any, rng: Any, prior: Any = N
     check_rng(rng)
     if isinstance(task, (str, type)) or hasattr(task, "columns"):
         raise DataError(
-            f"task must be a Task; got {type(task).__name__}. Write pn.Task(pn.Landscape([0.3, "
-            "0.7], pn.GaussianNoise(0.04)), n_decisions=100), or offers that were read."
+            "task",
+            "must be a Task",
+            got=type(task).__name__,
+            fix=(
+                "Write pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), "
+                "n_decisions=100), or offers that were read."
+            ),
         )
 
 
@@ -96,22 +101,29 @@ def _draw_values(name: str, given: Any, positive: bool, n: int, rng: np.random.G
         values = np.array(np.nan)
     if not np.isfinite(values).all():
         raise DataError(
-            f"{name} in parameters must be a number, a range (low, high), a distribution or an "
-            f"array of finite numbers; got {given!r}. Correct it."
+            f"{name} in parameters",
+            "must be a number, a range (low, high), a distribution or an array of finite numbers",
+            got=repr(given),
+            fix="Correct it.",
         )
     if values.ndim == 0:
         return np.full(n, float(values))
     if not isinstance(given, tuple):  # only a tuple is a range: [0.1, 0.9] is two people
         if values.shape != (n,):
             raise DataError(
-                f"{name} in parameters must hold {n} numbers, one per person; got shape "
-                f"{values.shape}. Give a tuple (low, high) for a range."
+                f"{name} in parameters",
+                f"must hold {n} numbers, one per person",
+                got=f"shape {values.shape}",
+                fix="Give a tuple (low, high) for a range.",
             )
         return values
     if len(values) != 2 or not values[0] < values[1] or (positive and values[0] <= 0):
         rule = "go up from above 0" if positive else "go up"
         raise DataError(
-            f"{name} in parameters must {rule} as (low, high); got {given!r}. Correct it."
+            f"{name} in parameters",
+            f"must {rule} as (low, high)",
+            got=repr(given),
+            fix="Correct it.",
         )
     low, high = np.log(values) if positive else values
     drawn = rng.uniform(float(low), float(high), n)
@@ -371,8 +383,10 @@ class Recovery(Result):
         known = {parameter.name: parameter for parameter in self.parameters}
         if name not in known:
             raise DataError(
-                f"name must be one of {', '.join(known)}; got {name!r}."
-                f"{closest_match_hint(name, known) or ' Choose one.'}"
+                "name",
+                f"must be one of {', '.join(known)}",
+                got=repr(name),
+                fix=closest_match_hint(name, known) or "Choose one.",
             )
         return known[name]
 

@@ -198,9 +198,10 @@ def recover_models(
     """
     if not isinstance(models, Mapping) or not isinstance(parameters, Mapping):
         raise DataError(
-            "models and parameters must be by name; got "
-            f"{type(models).__name__} and {type(parameters).__name__}. Pass "
-            '{"learner": QLearning(2)} and {"learner": {"temperature": (0.1, 0.5), ...}}.'
+            "models and parameters",
+            "must be by name",
+            got=f"{type(models).__name__} and {type(parameters).__name__}",
+            fix='Pass {"learner": QLearning(2)} and {"learner": {"temperature": (0.1, 0.5), ...}}.',
         )
     for model in models.values():
         check_simulation_arguments(model, task, rng, parameter_prior)
@@ -231,12 +232,17 @@ def _check_ranges(models: Mapping[str, Model], parameters: Mapping[str, Any], fo
     missing = [name for name in models if name not in parameters]
     if missing:
         raise DataError(
-            f"parameters must hold ranges for each model; got none for {', '.join(missing)}. "
-            "Give a mapping {model: {parameter: range}}."
+            "parameters",
+            "must hold ranges for each model",
+            got=f"none for {', '.join(missing)}",
+            fix="Give a mapping {model: {parameter: range}}.",
         )
     if folds is not None and not isinstance(folds, (int, np.integer, str)):
         raise DataError(
-            "folds must be a number or 'block' here; got labels. Simulated people have none."
+            "folds",
+            "must be a number or 'block' here",
+            got="labels",
+            fix="Simulated people have none.",
         )
 
 

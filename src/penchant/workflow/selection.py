@@ -30,7 +30,7 @@ from scipy import special
 from penchant._typing import BoolVector, IntVector, Label, Labels, Matrix, Vector
 from penchant.argument_checks import whole_number
 from penchant.bandit.episode import Episode
-from penchant.errors import DataError, closest_match_hint, format_list
+from penchant.errors import DataError, argument, closest_match_hint, format_list
 from penchant.inference.fit import History
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Declared, Model
@@ -85,16 +85,16 @@ def cross_validation_splits(episodes: Sequence[History], folds: Folds) -> list[S
     for k, episode in enumerate(episodes):
         by_subject.setdefault(episode.subject, []).append(k)
     found: list[Split] = []
-    undivided: list[str] = []
+    undivided: list[DataError] = []
     for subject, mine in by_subject.items():
         own, parts = [episodes[k] for k in mine], [labels[k] for k in mine]
         names = _fold_names(own, parts)
         if len(names) > 1:
             found += _subject_splits(subject, own, parts, names)
         elif names:
-            undivided.append(_single_fold_message(subject, names, folds))
+            undivided.append(_single_fold_error(subject, names, folds))
     if undivided and not found:
-        raise DataError(undivided[0])
+        raise undivided[0]
     return found
 
 
@@ -109,7 +109,10 @@ def fold_labels(episodes: Sequence[History], folds: Folds) -> list[Labels]:
     if isinstance(folds, str):
         if folds != "block":
             raise DataError(
-                f"folds must be 'block', a number of folds, or labels; got {folds!r}. Choose one."
+                "folds",
+                "must be 'block', a number of folds, or labels",
+                got=repr(folds),
+                fix="Choose one.",
             )
         return [_constant_labels(episode.block, episode.n_events) for episode in episodes]
     if isinstance(folds, (int, np.integer)):
@@ -143,23 +146,29 @@ def _every_kth_label(episodes: Sequence[History], k: int) -> list[Labels]:
 def _labels_of_given_folds(episodes: Sequence[History], folds: Sequence[Any]) -> list[Labels]:
     if len(folds) != len(episodes):
         raise DataError(
-            f"folds must hold labels for each of the {len(episodes)} episodes; got {len(folds)}. "
-            "Give an array for each, with a label for each event."
+            "folds",
+            f"must hold labels for each of the {len(episodes)} episodes",
+            got=len(folds),
+            fix="Give an array for each, with a label for each event.",
         )
     found = []
     for k, (labels, episode) in enumerate(zip(folds, episodes, strict=True)):
         own = np.asarray(labels, dtype=object)
         if own.shape != (episode.n_events,):
             raise DataError(
-                f"folds must hold {episode.n_events} labels, one per event, for episode {k}; got "
-                f"shape {own.shape}. Correct it."
+                "folds",
+                f"must hold {episode.n_events} labels, one per event, for episode {k}",
+                got=f"shape {own.shape}",
+                fix="Correct it.",
             )
         missing = np.flatnonzero([is_missing(label) for label in own.tolist()] & episode.scored)
         if missing.size:
             places = format_list((f"event {t}" for t in missing[:11]), missing.size)
             raise DataError(
-                f"folds must hold a label for every decision that is scored; got none at {places} "
-                f"of episode {k}. Fill them, or leave these decisions unscored."
+                "folds",
+                "must hold a label for every decision that is scored",
+                got=f"none at {places} of episode {k}",
+                fix="Fill them, or leave these decisions unscored.",
             )
         found.append(own)
     return found
@@ -208,17 +217,14 @@ def _episodes_scored_at(
     )
 
 
-def _single_fold_message(subject: Label, names: Sequence[Any], folds: Folds) -> str:
-    whose = "" if subject is None else f" for subject {subject}"
-    if folds == "block":
-        return (
-            "folds must leave something to learn from; got one block, "
-            f"{format_list(map(str, names))},{whose}. Give a number, such as folds=5, or leave the "
-            "subject out."
-        )
-    return (
-        f"folds must leave something to learn from; got one fold only{whose}. "
-        "Give other folds, or leave the subject out."
+def _single_fold_error(subject: Label, names: Sequence[Any], folds: Folds) -> DataError:
+    by_block = folds == "block"
+    return DataError(
+        "folds",
+        "must leave something to learn from",
+        got=f"one block ({format_list(map(str, names))})" if by_block else "one fold only",
+        where="" if subject is None else f"for subject {subject}",
+        fix=f"Pass {argument('folds', 5)}, or leave the subject out.",
     )
 
 
@@ -421,20 +427,29 @@ def checked_nested_pairs(
     for pair in nested:
         if isinstance(pair, str) or len(pair) != 2:
             raise DataError(
-                f"nested must hold pairs (smaller, larger) of names; got {pair!r}. Correct it."
+                "nested",
+                "must hold pairs (smaller, larger) of names",
+                got=repr(pair),
+                fix="Correct it.",
             )
         for name in pair:
             if name not in names:
                 raise DataError(
-                    f"nested must name models among {', '.join(names)}; got {name!r}."
-                    f"{closest_match_hint(name, names) or ' Correct it.'}"
+                    "nested",
+                    f"must name models among {', '.join(names)}",
+                    got=repr(name),
+                    fix=closest_match_hint(name, names) or "Correct it.",
                 )
         a, b = (list(names).index(name) for name in pair)
         if n_parameters[a] >= n_parameters[b]:
             raise DataError(
-                "nested must hold pairs (smaller, larger); got "
-                f"{pair[0]} with {n_parameters[a]} parameters and {pair[1]} with "
-                f"{n_parameters[b]}. Turn them round, or leave the pair out."
+                "nested",
+                "must hold pairs (smaller, larger)",
+                got=(
+                    f"{pair[0]} with {n_parameters[a]} parameters and {pair[1]} with "
+                    f"{n_parameters[b]}"
+                ),
+                fix="Turn them round, or leave the pair out.",
             )
         found.append((a, b))
     return found
@@ -552,12 +567,14 @@ def select_models(
     evidence = _checked_evidence(log_evidence)
     n_models = evidence.shape[1]
     if not (np.isfinite(prior_count) and prior_count > 0):
-        raise DataError(f"prior_count must be > 0; got {prior_count}. 1 is usual.")
+        raise DataError("prior_count", "must be > 0", got=prior_count, fix="1 is usual.")
     labels = tuple(names) if names is not None else tuple(f"model {k + 1}" for k in range(n_models))
     if len(labels) != n_models:
         raise DataError(
-            f"names must be {n_models}, one per column of log_evidence; got {len(labels)}. "
-            "Name every model."
+            "names",
+            f"must be {n_models}, one per column of log_evidence",
+            got=len(labels),
+            fix="Name every model.",
         )
     alpha, g = _variational_posterior(evidence, prior_count)
     exceedance = exceedance_probabilities(alpha)
@@ -652,8 +669,10 @@ def _checked_evidence(log_evidence: Any) -> Matrix:
     evidence = np.array(log_evidence, dtype=np.float64)
     if evidence.ndim != 2 or not evidence.size:
         raise DataError(
-            f"log_evidence must have shape (n_subjects, n_models); got {evidence.shape}. "
-            "Give a row per person and a column per model."
+            "log_evidence",
+            "must have shape (n_subjects, n_models)",
+            got=evidence.shape,
+            fix="Give a row per person and a column per model.",
         )
     wrong = np.argwhere(~np.isfinite(evidence))
     if len(wrong):
@@ -661,7 +680,9 @@ def _checked_evidence(log_evidence: Any) -> Matrix:
             (f"{evidence[n, k]} at person {n}, model {k}" for n, k in wrong[:11]), len(wrong)
         )
         raise DataError(
-            f"log_evidence must be finite; got {cells}. Leave these people out, or fit with a "
-            "parameter_prior."
+            "log_evidence",
+            "must be finite",
+            got=cells,
+            fix="Leave these people out, or fit with a parameter_prior.",
         )
     return evidence
