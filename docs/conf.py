@@ -6,7 +6,7 @@ from pathlib import Path
 import penchant
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "extensions"))
+sys.path[:0] = [str(HERE), str(HERE / "extensions")]
 
 project = "Penchant"
 author = "the authors of Penchant"
@@ -80,5 +80,5 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_sidebars = {"index": [], "models": []}
-copybutton_prompt_text = r">>> |\.\.\. |\$ "
-copybutton_prompt_is_regexp = True
+copybutton_prompt_text = "$ "
+copybutton_selector = "div:not(.highlight-output) > div.highlight > pre"

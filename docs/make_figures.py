@@ -6,17 +6,14 @@ picture is always one that the lines above it draw. Without names, all pages tha
 are drawn anew.
 """
 
-import doctest
-import io
 import re
 import sys
-import unittest.mock
 from pathlib import Path
 
 import penchant as pn
+from page_examples import check, examples
 
 DOCS = Path(__file__).parent
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def shown(page):
@@ -29,26 +26,15 @@ def shown(page):
 
 def draw(page):
     """Run the examples of a page, and save each figure where the page shows it."""
-    text = page.read_text(encoding="utf-8")
-    examples = doctest.DocTestParser().get_examples(text)
-    made, names = [], {"__name__": "__main__"}
-    begin = pn.figures.figure
-
-    def watched(*args, **keywords):
-        made.append(begin(*args, **keywords))
-        return made[-1]
-
-    with unittest.mock.patch.object(pn.figures, "figure", watched):
-        done = 0
-        for line, words, file in shown(page):
-            now = [example for example in examples if done <= example.lineno < line]
-            test = doctest.DocTest(now, names, page.name, str(page), 0, text)
-            said = io.StringIO()
-            if doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.write, clear_globs=False).failed:
-                raise SystemExit(said.getvalue())
-            names, done = test.globs, line
-            pn.figures.save(made[-1], file, title=words, overwrite=True)
-            print(f"{file.relative_to(DOCS)}: {file.stat().st_size:,} bytes")
+    found = examples(page.read_text(encoding="utf-8"))
+    made, names, done = [], {"__name__": "__main__"}, 0
+    for line, words, file in shown(page):
+        for example in found:
+            if done <= example.line < line:
+                made += check(example, names, page)
+        done = line
+        pn.figures.save(made[-1], file, title=words, overwrite=True)
+        print(f"{file.relative_to(DOCS)}: {file.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

@@ -1,22 +1,24 @@
 """Make notebooks of the tutorials and run them: python docs/make_notebooks.py [PAGE.md ...].
 
 A page and its notebook are the same words and the same code; the page is the one to change. A cell
-ends where the page prints something. Where the page shows a figure, the cell shows it, and
+is a block of the page. Where the page shows a figure, the cell shows it, and
 summaries are shown as tables. Where only words have changed, what was printed is kept.
 """
 
-import doctest
 import json
 import re
 import sys
 from pathlib import Path
 
+from page_examples import BLOCK
+
 DOCS = Path(__file__).parent
 FOLDER = DOCS / "notebooks"
 PAGES = ("tutorial-two-options", "tutorial-discounting", "tutorial-spatial", "own-model")
-BLOCK = re.compile(r"^```python\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 FIGURE = re.compile(r"^!\[[^\]]+\]\(figures/[\w-]+\.svg\)\n", re.MULTILINE)
-SUMMARY = re.compile(r"^print\((.+)\.summary\(\)\)$|^print\(((?:found|people)\b.*)\)$", re.MULTILINE)
+SUMMARY = re.compile(
+    r"^print\((.+)\.summary\(\)\)$|^print\(((?:found|people)\b.*)\)$", re.MULTILINE
+)
 
 
 def cells(page):
@@ -26,7 +28,7 @@ def cells(page):
     place = 0
     for block in BLOCK.finditer(text):
         made += _words(text[place : block.start()], made)
-        made += [("code", source) for source in _sources(block[1])]
+        made.append(("code", _shown(block["code"])))
         place = block.end()
     made += _words(text[place:], made)
     return [made[0], ("code", "%matplotlib inline"), *made[1:]]
@@ -42,18 +44,6 @@ def _words(text, made):
         made[-1] = (kind, f"{source}\n{shown}")
     text = re.sub(r"\]\((?!https?:|#|\.\.)", "](../", FIGURE.sub("", text)).strip("\n")
     return [("markdown", text)] if text else []
-
-
-def _sources(block):
-    """Code of a block, cut after every example that prints something."""
-    source = ""
-    for example in doctest.DocTestParser().get_examples(block):
-        source += example.source
-        if example.want:
-            yield _shown(source)
-            source = ""
-    if source:
-        yield _shown(source)
 
 
 def _shown(source):

@@ -1,13 +1,13 @@
 """`pip install .` is enough for the documents: what their examples import comes with it."""
 
 import ast
-import doctest
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import page_examples
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -22,8 +22,8 @@ OPTIONAL = {"pandas", "polars"}
 def source(path):
     if path.suffix == ".py":
         return path.read_text(encoding="utf-8")
-    examples = doctest.DocTestParser().get_examples(path.read_text(encoding="utf-8"))
-    return "".join(example.source for example in examples)
+    examples = page_examples.examples(path.read_text(encoding="utf-8"))
+    return "".join(example.code for example in examples)
 
 
 def imported(code):
@@ -60,7 +60,8 @@ def test_commands_are_those_of_penchant_or_of_any_system(path):
 def test_a_tutorial_runs_without_pandas_and_polars(name):
     page = ROOT / "docs" / f"tutorial-{name}.md"
     program = (
-        "import sys, doctest\n"
+        "import sys\n"
+        "from pathlib import Path\n"
         "import importlib.util as util\n"
         f"absent = {sorted(OPTIONAL)!r}\n"
         "class Absent:\n"
@@ -70,11 +71,17 @@ def test_a_tutorial_runs_without_pandas_and_polars(name):
         "sys.meta_path.insert(0, Absent())\n"
         "find = util.find_spec\n"
         "util.find_spec = lambda name, *more: None if name in absent else find(name, *more)\n"
-        "flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE\n"
-        "failed, n = doctest.testfile(sys.argv[1], module_relative=False, optionflags=flags)\n"
-        "sys.exit(bool(failed) or not n)\n"
+        "sys.path.insert(0, sys.argv[2])\n"
+        "import page_examples\n"
+        "names = {'__name__': '__main__'}\n"
+        "for example in page_examples.examples(Path(sys.argv[1]).read_text('utf-8')):\n"
+        "    page_examples.check(example, names, sys.argv[1])\n"
+        "sys.exit(not len(names) > 1)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, str(page)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", program, str(page), str(page.parent)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
