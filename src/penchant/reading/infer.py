@@ -385,7 +385,7 @@ def _bare_option(label: Any) -> str:
 
 
 def _may_describe(work: Inference, columns: Sequence[str]) -> bool:
-    """Whether columns hold numbers or amounts, or a few words: an attribute, not a label of each."""
+    """Whether columns hold numbers, amounts or few words: an attribute, not a label of each."""
     if _are_numbers(work.source, columns):
         return True
     words = {str(x) for name in columns for x in work.source.labels(name, "attributes")}

@@ -264,7 +264,9 @@ def sample_posterior(
     min_information = np.full(len(mode), 0.1)
     min_information[: len(fit.names)] = 1e-6 / np.abs(mode[: len(fit.names)]).max(initial=1.0) ** 2
     shortfall = np.maximum(min_information - np.diag(information), 0.0)
-    factor = cholesky_of_inverses((information + np.diag(shortfall))[None], MIN_RELATIVE_INFORMATION)[0]
+    factor = cholesky_of_inverses(
+        (information + np.diag(shortfall))[None], MIN_RELATIVE_INFORMATION
+    )[0]
     z = rng.standard_normal((n, len(mode)))
     z /= np.sqrt(rng.chisquare(PROPOSAL_DF, size=(n, 1)) / PROPOSAL_DF)
     x = mode + z @ factor.T
