@@ -51,16 +51,20 @@ class RewardPrior:
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.mean):
-            raise DataError(f"mean must be finite; got {self.mean}. Give the reward expected.")
+            raise DataError(
+                "mean", "must be finite", got=self.mean, fix="Give the reward expected."
+            )
         if not (np.isfinite(self.variance) and self.variance > 0):
             raise DataError(
-                f"variance must be > 0 and finite; got {self.variance}. "
-                "An agent that knows nothing has a large one."
+                "variance",
+                "must be > 0 and finite",
+                got=self.variance,
+                fix="An agent that knows nothing has a large one.",
             )
         scale = self.length_scale
         if scale is not None and not (np.isfinite(scale) and scale >= 0):
             raise DataError(
-                f"{argument('length_scale')} must be >= 0; got {scale}. 0: independent options."
+                "length_scale", "must be >= 0", got=scale, fix="0: independent options."
             )
 
     def relative_precision(self, noise_variance: float) -> float:
@@ -100,8 +104,10 @@ class Kernel:
             if known.name == document["name"]:
                 return known
         raise DataError(
-            f"kernel must be one of the library to come back; got {document['name']!r}. Make the "
-            "model again, and pass it."
+            "kernel",
+            "must be one of the library to come back",
+            got=repr(document["name"]),
+            fix="Make the model again, and pass it.",
         )
 
 

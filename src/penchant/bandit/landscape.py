@@ -71,13 +71,17 @@ def check_locations(locations: Any, n_options: int | None = None) -> Matrix:
     if matrix.ndim != 2 or not matrix.size:
         advice = "For options on a line use locations[:, None]." if matrix.ndim == 1 else ""
         raise DataError(
-            f"{argument('locations')} must have shape (n_options, n_coordinates); got shape "
-            f"{matrix.shape}. {advice or 'Give the coordinates of every option.'}"
+            "locations",
+            "must have shape (n_options, n_coordinates)",
+            got=f"shape {matrix.shape}",
+            fix=advice or "Give the coordinates of every option.",
         )
     if n_options is not None and len(matrix) != n_options:
         raise DataError(
-            f"{argument('locations')} must hold {n_options} options, as many as can be chosen; got "
-            f"{len(matrix)}. Give one row per option."
+            "locations",
+            f"must hold {n_options} options, as many as can be chosen",
+            got=len(matrix),
+            fix="Give one row per option.",
         )
     _check_finite(matrix)
     _check_distinct(matrix)
@@ -90,8 +94,10 @@ def _check_finite(matrix: Matrix) -> None:
     if len(wrong):
         described = (f"{matrix[i, a]} at option {i}, coordinate {a}" for i, a in wrong[:11])
         raise DataError(
-            f"{argument('locations')} must be finite; got {format_list(described, len(wrong))}. "
-            "Fill these coordinates, or drop the options."
+            "locations",
+            "must be finite",
+            got=format_list(described, len(wrong)),
+            fix="Fill these coordinates, or drop the options.",
         )
 
 
@@ -105,9 +111,10 @@ def _check_distinct(matrix: Matrix) -> None:
             for k in same[:11]
         )
         raise DataError(
-            f"{argument('locations')} must differ between options; got "
-            f"{format_list(described, same.size)}. Correct them: two options in one place have the "
-            "same reward."
+            "locations",
+            "must differ between options",
+            got=format_list(described, same.size),
+            fix="Correct them: two options in one place have the same reward.",
         )
 
 
@@ -197,8 +204,10 @@ class GaussianNoise:
             variance = np.nan
         if not 0 < variance < np.inf:
             raise DataError(
-                f"variance must be > 0 and finite; got {self.variance!r}. "
-                "Give sigma_s^2, the variance of a reward around its mean."
+                "variance",
+                "must be > 0 and finite",
+                got=repr(self.variance),
+                fix="Give sigma_s^2, the variance of a reward around its mean.",
             )
         object.__setattr__(self, "variance", variance)  # users may give an integer
 
@@ -274,8 +283,10 @@ class Landscape:
         object.__setattr__(self, "mean_rewards", _check_mean_rewards(self.mean_rewards))
         if not isinstance(self.noise, Noise):
             raise DataError(
-                f"noise must be GaussianNoise or IntegerNoise; got {self.noise!r}. "
-                "Pass e.g. GaussianNoise(variance=10.0)."
+                "noise",
+                "must be GaussianNoise or IntegerNoise",
+                got=repr(self.noise),
+                fix="Pass e.g. GaussianNoise(variance=10.0).",
             )
 
     @property
@@ -300,8 +311,10 @@ class Landscape:
         """
         if not 0 <= option < self.n_options or option != int(option):
             raise DataError(
-                f"option must lie in 0..{self.n_options - 1}; got {option!r}. "
-                "Options are counted from 0."
+                "option",
+                f"must lie in 0..{self.n_options - 1}",
+                got=repr(option),
+                fix="Options are counted from 0.",
             )
         return float(self.mean_rewards[int(option)]) + self.noise.draw(rng=rng)
 
@@ -317,13 +330,19 @@ def _check_mean_rewards(mean_rewards: Any) -> Vector:
     means = np.array(exact_floats(mean_rewards, "mean_rewards", lambda i: f"option {i}"))
     if means.ndim != 1 or not means.size:
         raise DataError(
-            f"mean_rewards must have shape (n_options,); got shape {means.shape}. "
-            "For a map (height, width) use mean_rewards.ravel(), then option = x + width * y."
+            "mean_rewards",
+            "must have shape (n_options,)",
+            got=f"shape {means.shape}",
+            fix=(
+                "For a map (height, width) use mean_rewards.ravel(), then option = x + width * y."
+            ),
         )
     wrong = np.flatnonzero(~np.isfinite(means))
     if wrong.size:
         places = format_list((f"{means[i]} at option {i}" for i in wrong[:11]), wrong.size)
-        raise DataError(f"mean_rewards must be finite; got {places}. Fill or drop these options.")
+        raise DataError(
+            "mean_rewards", "must be finite", got=places, fix="Fill or drop these options."
+        )
     means.flags.writeable = False
     return means
 
@@ -428,7 +447,9 @@ def cumulative_regret(
     array([13.5, 45.5, 42. , 43. ])
     """
     if kind not in ("expected", "received"):
-        raise DataError(f"kind must be 'expected' or 'received'; got {kind!r}. Choose one.")
+        raise DataError(
+            "kind", "must be 'expected' or 'received'", got=repr(kind), fix="Choose one."
+        )
     episode.check_options(landscape.n_options)
     # Regret is of what was executed: a proposal that was not done cost nothing.
     done = episode.executed

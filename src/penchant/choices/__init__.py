@@ -55,15 +55,19 @@ def contrasted_options(
         return [i for i in range(len(labels)) if i != left_out]
     if reference is not None:
         raise DataError(
-            f"{typed} must not be given together with options; got {reference!r}. Give one of them."
+            typed,
+            "must not be given together with options",
+            got=repr(reference),
+            fix="Give one of them.",
         )
     codes = [_option_code(label, labels, argument("options")) for label in options]
     # One option must be left out to compare with, as with a reference.
     if not codes or len(codes) == len(labels) or len(set(codes)) < len(codes):
         raise DataError(
-            f"{argument('options')} must name some options, each once, and leave one out to "
-            f"compare with; got {format_list(map(repr, options)) or 'none'}. The options are "
-            f"{format_list(map(repr, labels))}."
+            "options",
+            "must name some options, each once, and leave one out to compare with",
+            got=format_list(map(repr, options)) or "none",
+            fix=f"The options are {format_list(map(repr, labels))}.",
         )
     return codes
 
@@ -71,8 +75,10 @@ def contrasted_options(
 def _option_code(label: Any, labels: tuple[Any, ...], name: str) -> int:
     if label not in labels:
         raise DataError(
-            f"{name} must be among the options {format_list(map(repr, labels))}; got "
-            f"{label!r}.{closest_match_hint(str(label), map(str, labels)) or ' Correct it.'}"
+            name,
+            f"must be among the options {format_list(map(repr, labels))}",
+            got=repr(label),
+            fix=closest_match_hint(str(label), map(str, labels)) or "Correct it.",
         )
     return labels.index(label)
 
@@ -96,27 +102,33 @@ def decision_attribute(
     array = exact_floats(values, "values", lambda k: f"decision {k}")
     if array.shape != (n,):
         raise DataError(
-            f"values must have shape ({n},), one per decision; got shape {array.shape}. "
-            "Give a number per decision, or map each subject to one."
+            "values",
+            f"must have shape ({n},), one per decision",
+            got=f"shape {array.shape}",
+            fix="Give a number per decision, or map each subject to one.",
         )
     wrong = np.flatnonzero(~np.isfinite(array))
     if wrong.size:
         places = format_list((f"{array[k]} at decision {k}" for k in wrong[:11]), wrong.size)
-        raise DataError(f"values must be finite; got {places}. Fill or drop these decisions.")
+        raise DataError("values", "must be finite", got=places, fix="Fill or drop these decisions.")
     return array
 
 
 def _values_of_subjects(values: Mapping[Any, Any], labels: Sequence[Any] | None) -> Vector:
     if labels is None:
         raise DataError(
-            "values must be an array, as the choices name no subjects; got a mapping. "
-            "Give a number per decision."
+            "values",
+            "must be an array, as the choices name no subjects",
+            got="a mapping",
+            fix="Give a number per decision.",
         )
     unknown = [repr(label) for label in labels if label not in values]
     if unknown:
         raise DataError(
-            f"values must have a number for every subject; got none for {format_list(unknown)}. "
-            "Add them, or drop these subjects."
+            "values",
+            "must have a number for every subject",
+            got=f"none for {format_list(unknown)}",
+            fix="Add them, or drop these subjects.",
         )
     return exact_floats([values[label] for label in labels], "values")
 
@@ -133,9 +145,10 @@ def decision_values(
     if wrong.size:
         places = format_list((f"decision {k}" for k in wrong[:11]), wrong.size)
         raise DataError(
-            f"{name} must be the same for all options of a decision; got different values at "
-            f"{places}. "
-            f"{argument('Pass `values`, one per decision')}."
+            name,
+            "must be the same for all options of a decision",
+            got=f"different values at {places}",
+            fix=f"{argument('Pass `values`, one per decision')}.",
         )
     return values
 
@@ -166,7 +179,7 @@ def subset(self: Choices, decisions: Any) -> Choices:
     """Keep some decisions: a boolean mask or indices, in their given order."""
     kept = arrays.decision_indices(decisions, self.n_decisions)
     if not kept.size:
-        raise DataError("decisions must keep at least one; got none. Check the filter.")
+        raise DataError("decisions", "must keep at least one", got="none", fix="Check the filter.")
     # Rows of the sets kept, without a loop: each set's rows are its first row and the next ones.
     sizes = self.first_row[kept + 1] - self.first_row[kept]
     first_row = np.zeros(len(kept) + 1, dtype=np.int64)
@@ -203,7 +216,7 @@ def select(self: Choices, names: Sequence[str]) -> Choices:
     """Keep some variables, in the order given."""
     columns = [variable_index(self, name) for name in names]
     if not columns:
-        raise DataError("names must keep at least one variable; got none. Name one.")
+        raise DataError("names", "must keep at least one variable", got="none", fix="Name one.")
     return dataclasses.replace(
         self,
         explanatory=np.ascontiguousarray(self.explanatory[:, columns]),
@@ -223,8 +236,10 @@ def variable_index(choices: Choices, name: str) -> int:
     """Position of a variable, by name."""
     if name not in choices.names:
         raise DataError(
-            f"names must be variables; got {name!r}, but they are {', '.join(choices.names)}."
-            f"{closest_match_hint(name, choices.names) or ' Correct it.'}"
+            "names",
+            "must be variables",
+            got=f"{name!r}, but they are {', '.join(choices.names)}",
+            fix=closest_match_hint(name, choices.names) or "Correct it.",
         )
     return choices.names.index(name)
 
@@ -295,8 +310,10 @@ def with_interaction(
     """
     if by is not None and (options is not None or reference is not None):
         raise DataError(
-            f"by must not be given together with options or reference; got {by!r}. "
-            "Multiply with a variable, or with indicators of options."
+            "by",
+            "must not be given together with options or reference",
+            got=repr(by),
+            fix="Multiply with a variable, or with indicators of options.",
         )
     per_row = np.repeat(_attribute_values(self, name, values), np.diff(self.first_row))
     if by is not None:

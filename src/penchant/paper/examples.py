@@ -50,8 +50,10 @@ def value_matrix(values: Any) -> Matrix:
     matrix = exact_floats(values, "values")
     if matrix.ndim != 2:
         raise DataError(
-            f"values must have shape (n_decisions, n_options); got shape {matrix.shape}. "
-            "Give the value of every option at every decision."
+            "values",
+            "must have shape (n_decisions, n_options)",
+            got=f"shape {matrix.shape}",
+            fix="Give the value of every option at every decision.",
         )
     return matrix
 
@@ -144,12 +146,17 @@ def _times(times: Any, n: int) -> Vector:
     t = exact_floats(times, "times")
     if t.shape != (n,):
         raise DataError(
-            f"times must have shape ({n},), one per decision; got shape {t.shape}. Give one each."
+            "times",
+            f"must have shape ({n},), one per decision",
+            got=f"shape {t.shape}",
+            fix="Give one each.",
         )
     wrong = np.flatnonzero(~(t >= 1) | np.isinf(t))
     if wrong.size:
         places = format_list((f"{t[k]:g} at decision {k}" for k in wrong[:11]), wrong.size)
-        raise DataError(f"times must be at least 1; got {places}. The first decision is t = 1.")
+        raise DataError(
+            "times", "must be at least 1", got=places, fix="The first decision is t = 1."
+        )
     return t
 
 
@@ -195,7 +202,10 @@ def q_learning_choices(values: Any, chosen: Any, rewards: Any, *, subject: Any =
     r = exact_floats(rewards, "rewards")
     if r.shape != (n,):
         raise DataError(
-            f"rewards must have shape ({n},), one per decision; got shape {r.shape}. Give one each."
+            "rewards",
+            f"must have shape ({n},), one per decision",
+            got=f"shape {r.shape}",
+            fix="Give one each.",
         )
     follows = _follows(subject, n)
     explanatory = np.zeros((n, m, 2))
