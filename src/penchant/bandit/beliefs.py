@@ -22,7 +22,7 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit import _kernels as compiled
 from penchant.bandit.episode import Episode
-from penchant.errors import DataError, argument
+from penchant.errors import DataError
 
 
 @dataclass(frozen=True)

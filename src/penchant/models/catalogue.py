@@ -245,8 +245,10 @@ def entry_of(name: str) -> Entry:
     """The model of this name."""
     if name not in CATALOGUE:
         raise DataError(
-            f"model must be one of {format_list(CATALOGUE)}; got {name!r}."
-            f"{closest_match_hint(name, CATALOGUE) or ' Choose one.'}"
+            "model",
+            f"must be one of {format_list(CATALOGUE)}",
+            got=repr(name),
+            fix=closest_match_hint(name, CATALOGUE) or "Choose one.",
         )
     return CATALOGUE[name]
 

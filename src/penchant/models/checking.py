@@ -134,12 +134,17 @@ def _several(data: Any) -> Sequence[Any]:
     if not several or not all(hasattr(one, name) for one in several for name in needed):
         got = type(several[0]).__name__ if several else "none"
         raise DataError(
-            f"data must be Episode or Offers, or some of them; got {got}. "
-            "Make them with Episode(chosen, rewards) or Offers(chosen, offers)."
+            "data",
+            "must be Episode or Offers, or some of them",
+            got=got,
+            fix="Make them with Episode(chosen, rewards) or Offers(chosen, offers).",
         )
     if not any(one.n_decisions for one in several):
         raise DataError(
-            "data must hold at least one decision that is scored; got none. Give some more."
+            "data",
+            "must hold at least one decision that is scored",
+            got="none",
+            fix="Give some more.",
         )
     return [one for one in several if one.n_events]
 

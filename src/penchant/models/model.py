@@ -248,7 +248,7 @@ def positive(parameters: Mapping[str, float], name: str) -> float:
     """A parameter above 0."""
     value = float(parameters[name])
     if not (np.isfinite(value) and value > 0):
-        raise DataError(f"{name} must be > 0; got {value}. Correct it.")
+        raise DataError(name, "must be > 0", got=value, fix="Correct it.")
     return value
 
 
@@ -256,7 +256,7 @@ def finite(parameters: Mapping[str, float], name: str) -> float:
     """A parameter that is any number."""
     value = float(parameters[name])
     if not np.isfinite(value):
-        raise DataError(f"{name} must be finite; got {value}. Correct it.")
+        raise DataError(name, "must be finite", got=value, fix="Correct it.")
     return value
 
 

@@ -116,7 +116,10 @@ class Transform:
     def __post_init__(self) -> None:
         if self.name not in FORMULAS:
             raise DataError(
-                f"transform must be one of {', '.join(FORMULAS)}; got {self.name!r}. Choose one."
+                "transform",
+                f"must be one of {', '.join(FORMULAS)}",
+                got=repr(self.name),
+                fix="Choose one.",
             )
 
     def value(self, u: Any) -> Any:
@@ -187,6 +190,8 @@ def read_link(name: str, given: Any) -> Transform:
         if np.isfinite([low, high]).all() and low < high:
             return Transform("logit", low, high)
     raise DataError(
-        f"links[{name!r}] must be one of {', '.join(LINKS)} or ('logit', low, high); got "
-        f"{given!r}.{closest_match_hint(str(given), LINKS) or ' Choose one.'}"
+        f"links[{name!r}]",
+        f"must be one of {', '.join(LINKS)} or ('logit', low, high)",
+        got=repr(given),
+        fix=closest_match_hint(str(given), LINKS) or "Choose one.",
     )

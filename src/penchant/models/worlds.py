@@ -331,7 +331,7 @@ def reversal_schedule(
     ((50, 2), True)
     """
     if not 0 <= reliability <= 1:
-        raise DataError(f"reliability must lie in 0..1; got {reliability}. Correct it.")
+        raise DataError("reliability", "must lie in 0..1", got=reliability, fix="Correct it.")
     best = np.arange(n_decisions) // every % 2
     kept = rng.random(n_decisions) < reliability
     first = np.where((best == 0) == kept, 1.0, -1.0)
@@ -610,7 +610,10 @@ class BeadsWorld(_World):
         whole_number(self.most, "most", 1)
         if not 0.5 < self.share < 1:
             raise DataError(
-                f"share must lie between 0.5 and 1; got {self.share}. Give the larger of the two."
+                "share",
+                "must lie between 0.5 and 1",
+                got=self.share,
+                fix="Give the larger of the two.",
             )
 
     @property

@@ -45,7 +45,10 @@ def build_choices(source: SourceTable, schema: Schema) -> Built:
     """
     if schema.attributes is None:
         raise DataError(
-            "attributes must be given in the schema; got none. List the columns of each attribute."
+            "attributes",
+            "must be given in the schema",
+            got="none",
+            fix="List the columns of each attribute.",
         )
     by_option = ATTRIBUTE_COLUMNS in schema.attributes
     return _from_long(source, schema) if by_option else _from_wide(source, schema)
@@ -135,14 +138,16 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
     decision = [source.check(x, "columns.decision") for x in column_list(columns.decision)]
     if not decision:
         raise DataError(
-            "columns.decision must name the column that says which rows belong together; got none."
+            "columns.decision",
+            "must name the column that says which rows belong together",
+            got="none",
         )
     source, subject = named_rows(source, columns.subject, "subject")
     parts = [source.codes(x, "columns.decision") for x in decision]
     for name, own in zip(decision, parts, strict=True):
         if own.missing.size:
             raise DataError(
-                f"{name} must not be missing; got an empty cell at row {own.missing[0]}."
+                name, "must not be missing", got=f"an empty cell at row {own.missing[0]}"
             )
     if subject is not None:
         parts = [source.codes(subject, "columns.subject"), *parts]
@@ -152,8 +157,11 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
     wrong = np.flatnonzero(~np.isin(flags, (0.0, 1.0, -1.0)))
     if wrong.size:
         raise DataError(
-            f"{chosen} must say 1 for the option taken and 0 for the others; got "
-            f"{taken[wrong[0]]:g} at row {wrong[0]}. Name another column, or recode it."
+            chosen,
+            "must say 1 for the option taken and 0 for the others",
+            got=f"{taken[wrong[0]]:g}",
+            where=f"at row {wrong[0]}",
+            fix="Name another column, or recode it.",
         )
     none = np.bincount(key, weights=flags == 1, minlength=int(key.max()) + 1) == 0
     n_missed = int(none[np.unique(key)].sum())
@@ -312,7 +320,9 @@ def _kept(
 def _single(value: Any, role: str) -> str:
     names = column_list(value)
     if len(names) != 1:
-        raise DataError(f"{role} must be one column; got {format_list(names) or 'none'}. Name it.")
+        raise DataError(
+            role, "must be one column", got=format_list(names) or "none", fix="Name it."
+        )
     return names[0]
 
 

@@ -159,7 +159,9 @@ def _names(model: Attributed, known: Sequence[str]) -> tuple[str, ...]:
     unknown = [name for name in names if name not in known]
     if unknown:
         raise DataError(
-            f"models must be names of the variables of these choices; got {unknown[0]!r}, but they "
-            f"are {', '.join(known)}. Formulas are for what `read` returns."
+            "models",
+            "must be names of the variables of these choices",
+            got=f"{unknown[0]!r}, but they are {', '.join(known)}",
+            fix="Formulas are for what `read` returns.",
         )
     return names

@@ -153,10 +153,13 @@ def _ask_of_signs(c: Columns) -> None:
     both = len(sums) == 2 and min(sums) < 0 < max(sums) and sums != {-1.0, 1.0}
     if both and np.nanmax(c["choice"]) == 2:
         raise DataError(
-            "task must be named, as choice and outcome are columns of two tasks: bandit, where "
-            "outcomes count as they are, and reversal, where their signs count; got two options "
-            f"and outcomes {min(sums):g} and {max(sums):g}. "
-            f"Pass {argument('task', 'bandit')} or {argument('task', 'reversal')}."
+            "task",
+            (
+                "must be named, as choice and outcome are columns of two tasks: bandit, "
+                "where outcomes count as they are, and reversal, where their signs count"
+            ),
+            got=f"two options and outcomes {min(sums):g} and {max(sums):g}",
+            fix=f"Pass {argument('task', 'bandit')} or {argument('task', 'reversal')}.",
         )
 
 
@@ -451,8 +454,10 @@ def task_named(name: str) -> NamedTask:
     """The task of this name."""
     if name not in TASKS:
         raise DataError(
-            f"task must be one of {', '.join(TASKS)}; got {name!r}."
-            f"{closest_match_hint(name, TASKS) or ' Choose one.'}"
+            "task",
+            f"must be one of {', '.join(TASKS)}",
+            got=repr(name),
+            fix=closest_match_hint(name, TASKS) or "Choose one.",
         )
     return TASKS[name]
 

@@ -28,8 +28,10 @@ def explanatory_rows(explanatory: Any) -> tuple[Matrix, IntVector]:
     n, m, d = array.shape
     if n == 0 or m == 0 or d == 0:
         raise DataError(
-            "explanatory must hold at least one decision, option and variable; "
-            f"got shape {array.shape}: 0 decisions to learn from. Check what was filtered out."
+            "explanatory",
+            "must hold at least one decision, option and variable",
+            got=f"shape {array.shape}: 0 decisions to learn from",
+            fix="Check what was filtered out.",
         )
     rows = np.ascontiguousarray(array).reshape(n * m, d)
     return rows, np.arange(0, (n + 1) * m, m, dtype=np.int64)
@@ -51,8 +53,10 @@ def _not_three_axes(explanatory: Any, shape: tuple[int, ...]) -> DataError:
     elif len(shape) == 2:
         hint = "For one variable use explanatory[:, :, None]."
     return DataError(
-        "explanatory must have shape (n_decisions, n_options, n_parameters); "
-        f"got shape {shape}. {hint}"
+        "explanatory",
+        "must have shape (n_decisions, n_options, n_parameters)",
+        got=f"shape {shape}",
+        fix=hint,
     )
 
 
@@ -68,9 +72,13 @@ def _ragged_rows(sets: Sequence[Any]) -> tuple[Matrix, IntVector]:
     for k, matrix in enumerate(matrices):
         if matrix.ndim != 2 or matrix.shape[1] != d or matrix.shape[0] == 0:
             raise DataError(
-                "explanatory must give every decision a matrix (n_options, n_parameters) with the "
-                f"same variables; got shape {matrix.shape} at decision {k}, but "
-                f"{matrices[0].shape} at decision 0. Use the same columns in every set."
+                "explanatory",
+                (
+                    "must give every decision a matrix (n_options, n_parameters) with the same "
+                    "variables"
+                ),
+                got=f"shape {matrix.shape} at decision {k}, but {matrices[0].shape} at decision 0",
+                fix="Use the same columns in every set.",
             )
     first_row = np.zeros(len(matrices) + 1, dtype=np.int64)
     np.cumsum([len(matrix) for matrix in matrices], out=first_row[1:])
@@ -92,8 +100,10 @@ def chosen_positions(
         array = _from_one_hot(array)
     if array.shape != (n,):
         raise DataError(
-            f"chosen must have shape ({n},), one option per decision; got shape {array.shape}."
-            " Give the index of the chosen option, counted from 0."
+            "chosen",
+            f"must have shape ({n},), one option per decision",
+            got=f"shape {array.shape}",
+            fix="Give the index of the chosen option, counted from 0.",
         )
     if array.dtype.kind not in "iu":
         array = _whole_numbers(array)
@@ -115,8 +125,11 @@ def _from_one_hot(array: np.ndarray[Any, Any]) -> IntVector:
     if wrong.size:
         places = format_list((f"decision {k}" for k in wrong[:11]), wrong.size)
         raise DataError(
-            "chosen must mark exactly one option per decision; "
-            f"got {picked[wrong[0]].sum()} at {places}. Mark one, or drop these decisions."
+            "chosen",
+            "must mark exactly one option per decision",
+            got=picked[wrong[0]].sum(),
+            where=f"at {places}",
+            fix="Mark one, or drop these decisions.",
         )
     positions: IntVector = picked.argmax(axis=1)
     return positions
@@ -130,8 +143,10 @@ def _whole_numbers(array: np.ndarray[Any, Any]) -> IntVector:
             (f"{array[k:][:1].tolist()[0]!r} at decision {k}" for k in wrong[:11]), wrong.size
         )
         raise DataError(
-            f"chosen must be an option's index; got {places}. "
-            "Give whole numbers from 0, or drop these decisions."
+            "chosen",
+            "must be an option's index",
+            got=places,
+            fix="Give whole numbers from 0, or drop these decisions.",
         )
     return floats.astype(np.int64)
 
@@ -142,7 +157,7 @@ def _out_of_range(array: IntVector, sizes: IntVector, wrong: IntVector) -> DataE
     advice = "Options are counted from 0."
     if array.min() >= 1 and array.max() == sizes.max():
         advice = "It looks 1-based: subtract 1, options are counted from 0."
-    return DataError(f"chosen must lie in 0..{top}; got {places}. {advice}")
+    return DataError("chosen", f"must lie in 0..{top}", got=places, fix=advice)
 
 
 def check_finite(
@@ -168,8 +183,13 @@ def check_finite(
         for (r, a), k in zip(places[:11], decision, strict=True)
     )
     raise DataError(
-        f"{what} must be finite; got {format_list(described, len(places))}. Mark options that were "
-        f"not on offer in {quoted_argument('available')}, or drop these decisions."
+        what,
+        "must be finite",
+        got=format_list(described, len(places)),
+        fix=(
+            f"Mark options that were not on offer in {quoted_argument('available')}, or "
+            "drop these decisions."
+        ),
     )
 
 
@@ -184,30 +204,36 @@ def decision_weights(
     """Weight of each decision: whole numbers for frequencies, any for probabilities."""
     if kind not in ("frequency", "probability"):
         raise DataError(
-            f"weight_kind must be 'frequency' or 'probability'; got {kind!r}. Choose one."
+            "weight_kind", "must be 'frequency' or 'probability'", got=repr(kind), fix="Choose one."
         )
     if weights is None:
         return None
     array = exact_floats(weights, "weights")
     if array.shape != (n,):
         raise DataError(
-            f"weights must have shape ({n},), one per decision; got shape {array.shape}. "
-            "Give one weight per decision."
+            "weights",
+            f"must have shape ({n},), one per decision",
+            got=f"shape {array.shape}",
+            fix="Give one weight per decision.",
         )
     wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if wrong.size:
         places = format_list((f"{array[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
         raise DataError(
-            f"weights must be finite and not negative; got {places}. Correct or drop them."
+            "weights", "must be finite and not negative", got=places, fix="Correct or drop them."
         )
     if not array.max(initial=0.0) > 0:
-        raise DataError("weights must not all be zero; got a sum of 0. Give some decision weight.")
+        raise DataError(
+            "weights", "must not all be zero", got="a sum of 0", fix="Give some decision weight."
+        )
     wrong = np.flatnonzero(array != np.floor(array))
     if kind == "frequency" and wrong.size:
         places = format_list((f"{array[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
         raise DataError(
-            f"weights must be whole numbers, as frequencies are; got {places}. Pass "
-            f"{argument('weight_kind', 'probability')} for sampling weights."
+            "weights",
+            "must be whole numbers, as frequencies are",
+            got=places,
+            fix=f"Pass {argument('weight_kind', 'probability')} for sampling weights.",
         )
     return array
 
@@ -219,8 +245,10 @@ def row_offset(offset: Any, shape: tuple[int, int] | None, n_rows: int) -> Vecto
     array = exact_floats(offset, "offset")
     if array.shape not in {(n_rows,), shape}:
         raise DataError(
-            f"offset must have shape {shape or (n_rows,)}; got shape {array.shape}. "
-            "Give one number per option of each decision."
+            "offset",
+            f"must have shape {shape or (n_rows,)}",
+            got=f"shape {array.shape}",
+            fix="Give one number per option of each decision.",
         )
     return np.ascontiguousarray(array).reshape(-1)
 
@@ -234,13 +262,17 @@ def subject_codes(
     shape = as_array(subject, name).shape
     if shape != (n,):
         raise DataError(
-            f"{name} must have shape ({n},), one per decision; got shape {shape}. "
-            "Give one label per decision."
+            name,
+            f"must have shape ({n},), one per decision",
+            got=f"shape {shape}",
+            fix="Give one label per decision.",
         )
     coded = array_codes(subject, name)
     if coded.missing.size:
         places = format_list((f"decision {k}" for k in coded.missing[:11]), coded.missing.size)
-        raise DataError(f"{name} must not be missing; got none at {places}. Fill or drop these.")
+        raise DataError(
+            name, "must not be missing", got=f"none at {places}", fix="Fill or drop these."
+        )
     return coded.codes, python_values(coded.labels)
 
 
@@ -259,12 +291,14 @@ def variable_names(names: Sequence[str] | None, n_parameters: int) -> tuple[str,
     given = tuple(str(name) for name in names)
     if isinstance(names, str) or len(given) != n_parameters:
         raise DataError(
-            f"names must hold {n_parameters} names, one per variable; got {names!r}. "
-            "Give a list of names."
+            "names",
+            f"must hold {n_parameters} names, one per variable",
+            got=repr(names),
+            fix="Give a list of names.",
         )
     twice = sorted({name for name in given if given.count(name) > 1})
     if twice:
-        raise DataError(f"names must differ; got {', '.join(twice)} twice. Rename one.")
+        raise DataError("names", "must differ", got=f"{', '.join(twice)} twice", fix="Rename one.")
     return given
 
 
@@ -278,16 +312,20 @@ def available_mask(
     n_rows = int(first_row[-1])
     if mask.shape not in {(n_rows,), shape}:
         raise DataError(
-            f"available must have shape {shape or (n_rows,)}; got shape {mask.shape}. "
-            "Give one flag per option of each decision."
+            "available",
+            f"must have shape {shape or (n_rows,)}",
+            got=f"shape {mask.shape}",
+            fix="Give one flag per option of each decision.",
         )
     mask = np.ascontiguousarray(mask).reshape(-1)
     empty = np.flatnonzero(~np.logical_or.reduceat(mask, first_row[:-1]))
     if empty.size:
         places = format_list((f"decision {k}" for k in empty[:11]), empty.size)
         raise DataError(
-            f"available must leave an option in every decision; got none at {places}. "
-            "Mark the options on offer, or drop these decisions."
+            "available",
+            "must leave an option in every decision",
+            got=f"none at {places}",
+            fix="Mark the options on offer, or drop these decisions.",
         )
     return None if mask.all() else mask
 
@@ -302,13 +340,18 @@ def one_by_one(values: Any, name: str, first_row: IntVector) -> Any:
     for k, (length, size) in enumerate(zip(lengths, sizes, strict=False)):
         if length != size:
             raise DataError(
-                f"{name} must give every decision one value per option; got {length} at decision "
-                f"{k}, which has {size} options. Give one list per decision."
+                name,
+                "must give every decision one value per option",
+                got=length,
+                where=f"at decision {k}, which has {size} options",
+                fix="Give one list per decision.",
             )
     if len(lengths) != len(sizes):
         raise DataError(
-            f"{name} must have one list per decision ({len(sizes)}); got {len(lengths)}. "
-            "Give one value per option of each decision."
+            name,
+            f"must have one list per decision ({len(sizes)})",
+            got=len(lengths),
+            fix="Give one value per option of each decision.",
         )
     return [value for row in values for value in row]
 
@@ -321,8 +364,10 @@ def _truth(available: Any) -> BoolVector:
     odd = np.unique(numbers[(numbers != 0) & (numbers != 1)])
     if odd.size:
         raise DataError(
-            f"available must hold True or False; got {format_list(map(str, odd))}. "
-            "Use a boolean mask (n_decisions, n_options)."
+            "available",
+            "must hold True or False",
+            got=format_list(map(str, odd)),
+            fix="Use a boolean mask (n_decisions, n_options).",
         )
     mask = numbers != 0
     return mask
@@ -336,8 +381,10 @@ def check_available(chosen: IntVector, available: BoolVector | None, first_row: 
     if missing.size:
         places = format_list((f"decision {k}" for k in missing[:11]), missing.size)
         raise DataError(
-            f"chosen must be an available option; got an unavailable one at {places}. "
-            "Mark it available, or drop these decisions."
+            "chosen",
+            "must be an available option",
+            got=f"an unavailable one at {places}",
+            fix="Mark it available, or drop these decisions.",
         )
 
 

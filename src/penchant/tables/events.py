@@ -81,8 +81,10 @@ def option_indices(chosen: Any, place: Place, base: int = 0, name: str = "chosen
     floats = exact_floats(chosen, name, place)
     if floats.ndim != 1:
         raise DataError(
-            f"{name} must have shape (n_events,); got shape {floats.shape}. "
-            "Give the index of one option per event, counted from 0."
+            name,
+            "must have shape (n_events,)",
+            got=f"shape {floats.shape}",
+            fix="Give the index of one option per event, counted from 0.",
         )
     timeout = np.isnan(floats) | (floats == NOTHING)
     with np.errstate(invalid="ignore"):
@@ -91,8 +93,12 @@ def option_indices(chosen: Any, place: Place, base: int = 0, name: str = "chosen
     if wrong.size:
         places = format_list((f"{floats[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
         raise DataError(
-            f"{name} must be an option's index, counted from {base}; got {places}. "
-            f"Number the options so; leave the cell empty or write -1 where nothing was {name}."
+            name,
+            f"must be an option's index, counted from {base}",
+            got=places,
+            fix=(
+                f"Number the options so; leave the cell empty or write -1 where nothing was {name}."
+            ),
         )
     options: IntVector = np.where(timeout, NOTHING + base, floats).astype(np.int64) - base
     return options
@@ -101,8 +107,10 @@ def option_indices(chosen: Any, place: Place, base: int = 0, name: str = "chosen
 def _check_shape(values: Any, name: str, n: int, advice: str, word: str = "event") -> None:
     if values.shape != (n,):
         raise DataError(
-            f"{name} must have shape ({n},), one per {word}, as chosen has; "
-            f"got shape {values.shape}. {advice}"
+            name,
+            f"must have shape ({n},), one per {word}, as chosen has",
+            got=f"shape {values.shape}",
+            fix=advice,
         )
 
 
@@ -113,7 +121,7 @@ def mask_of(values: Any, name: str, n: int, place: Place, word: str = "event") -
     wrong = np.flatnonzero((floats != 0) & (floats != 1))
     if wrong.size:
         places = format_list((f"{floats[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
-        raise DataError(f"{name} must hold True/False or 0/1; got {places}. Convert it.")
+        raise DataError(name, "must hold True/False or 0/1", got=places, fix="Convert it.")
     mask: BoolVector = floats != 0
     return mask
 
@@ -186,7 +194,7 @@ def check_options(chosen: IntVector, n_options: int, place: Place, name: str = "
     advice = "Options are counted from 0."
     if chosen.max() == n_options and not (chosen == 0).any():
         advice = "It looks 1-based: subtract 1, options are counted from 0."
-    raise DataError(f"{name} must lie in 0..{n_options - 1}; got {places}. {advice}")
+    raise DataError(name, f"must lie in 0..{n_options - 1}", got=places, fix=advice)
 
 
 def check_label(label: Any, name: str, whole: str, advice: str) -> None:
@@ -195,7 +203,7 @@ def check_label(label: Any, name: str, whole: str, advice: str) -> None:
         hash(label)
     except TypeError as error:
         raise DataError(
-            f"{name} must be one label for {whole}; got {type(label).__name__}. {advice}"
+            name, f"must be one label for {whole}", got=type(label).__name__, fix=advice
         ) from error
 
 

@@ -128,8 +128,10 @@ def _check_distinct(
             "or drop repeated rows."
         )
         raise DataError(
-            "decision must differ between the rows of an episode; got "
-            f"{format_list(cells, again.size)}. {apart() or names}"
+            "decision",
+            "must differ between the rows of an episode",
+            got=format_list(cells, again.size),
+            fix=apart() or names,
         )
 
 
@@ -138,11 +140,14 @@ def _check_start(first: IntVector, wrong: BoolVector, rows: IntVector, place: Pl
     if where.size:
         cells = (f"{first[k]} at {place(rows[k])}" for k in where[:11])
         raise DataError(
-            "decision must start at 0 or 1 in every episode, or run on through the blocks of a "
-            f"subject; got {format_list(cells, where.size)}. Number the decisions of each subject "
-            "and block afresh, "
-            "and add the rows that are missing, with an empty choice. "
-            f"Or pass {argument('gaps', 'order')} if the numbers only say what came first."
+            "decision",
+            ("must start at 0 or 1 in every episode, or run on through the blocks of a subject"),
+            got=format_list(cells, where.size),
+            fix=(
+                "Number the decisions of each subject and block afresh, and add the rows "
+                f"that are missing, with an empty choice. Or pass {argument('gaps', 'order')} "
+                "if the numbers only say what came first."
+            ),
         )
 
 
@@ -151,10 +156,14 @@ def _check_gaps(numbers: IntVector, step: IntVector, rows: IntVector, place: Pla
     if gap.size:
         cells = (f"{numbers[k]} after {numbers[k - 1]} at {place(rows[k])}" for k in gap[:11])
         raise DataError(
-            f"decision must count on without a gap; got {format_list(cells, gap.size)}. Add a row "
-            "with an empty choice and an empty reward for each decision missed; or pass "
-            f"{argument('gaps', 'timeout')} to take them for missed, {argument('gaps', 'order')} "
-            "if the gaps mean nothing."
+            "decision",
+            "must count on without a gap",
+            got=format_list(cells, gap.size),
+            fix=(
+                "Add a row with an empty choice and an empty reward for each decision "
+                f"missed; or pass {argument('gaps', 'timeout')} to take them for missed, "
+                f"{argument('gaps', 'order')} if the gaps mean nothing."
+            ),
         )
 
 
@@ -287,8 +296,10 @@ def check_policy(missing_reward: MissingReward) -> None:
     """The policy is one that there is."""
     if missing_reward not in MISSING_REWARD:
         raise DataError(
-            f"missing_reward must be one of {', '.join(MISSING_REWARD)}; got {missing_reward!r}. "
-            "Choose one."
+            "missing_reward",
+            f"must be one of {', '.join(MISSING_REWARD)}",
+            got=repr(missing_reward),
+            fix="Choose one.",
         )
 
 

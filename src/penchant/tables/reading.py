@@ -224,21 +224,25 @@ class Reading(FrameExport, JsonDocument):
         who = self.columns.get("subject")
         if column not in frame.columns:
             raise DataError(
-                f"column must be one of the table; got {column!r}, but they are "
-                f"{format_names(frame.columns)}."
-                f"{closest_match_hint(column, frame.columns) or ' Correct it.'}"
+                "column",
+                "must be one of the table",
+                got=f"{column!r}, but they are {format_names(frame.columns)}",
+                fix=closest_match_hint(column, frame.columns) or "Correct it.",
             )
         if who is None:
-            raise DataError("subject must be known to tell groups; got none. Name its column.")
+            raise DataError(
+                "subject", "must be known to tell groups", got="none", fix="Name its column."
+            )
         people, labels = (column_labels(frame, name, name) for name in (who, column))
         found: dict[Any, Any] = {}
         for row in range(len(frame)):
             whose, label = people.at(row), labels.at(row)
             if found.setdefault(whose, label) != label:
                 raise DataError(
-                    f"column must say the same in all rows of a subject; got {found[whose]!r} and "
-                    f"{label!r} in {column} for {whose!r}. Name one that does not vary within "
-                    "subjects."
+                    "column",
+                    "must say the same in all rows of a subject",
+                    got=f"{found[whose]!r} and {label!r} in {column} for {whose!r}",
+                    fix="Name one that does not vary within subjects.",
                 )
         return found
 

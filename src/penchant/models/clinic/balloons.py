@@ -72,7 +72,9 @@ class Balloons(Recursion):
 
     def __post_init__(self) -> None:
         if self.rule not in (TARGET, MEAN):
-            raise DataError(f"rule must be {TARGET!r} or {MEAN!r}; got {self.rule!r}. Choose one.")
+            raise DataError(
+                "rule", f"must be {TARGET!r} or {MEAN!r}", got=repr(self.rule), fix="Choose one."
+            )
 
     @property
     def weights(self) -> tuple[str, ...]:

@@ -72,14 +72,19 @@ class Beads(ValueModel):
         known_number(self.share, "share", "Give the share of beads of one colour in its jar.")
         if not 0.5 < self.share < 1:
             raise DataError(
-                f"share must lie between 0.5 and 1; got {self.share}. Give the larger of the two."
+                "share",
+                "must lie between 0.5 and 1",
+                got=self.share,
+                fix="Give the larger of the two.",
             )
         for name in ("win", "loss"):
             known_number(getattr(self, name), name, "1 and 1 are usual.")
         if not self.win + self.loss > 0:
             raise DataError(
-                f"win and loss must add up to more than 0; got {self.win} and {self.loss}. 1 and "
-                "1 are usual."
+                "win and loss",
+                "must add up to more than 0",
+                got=f"{self.win} and {self.loss}",
+                fix="1 and 1 are usual.",
             )
 
     @property
@@ -104,9 +109,10 @@ class Beads(ValueModel):
         if wrong.size:
             k = int(wrong[0])
             raise DataError(
-                f"before['firsts'] must not exceed before['drawn']; got {found['firsts'][k]} of "
-                f"{found['drawn'][k]} at event {k}. Count beads of the first colour among those "
-                "drawn."
+                "before['firsts']",
+                "must not exceed before['drawn']",
+                got=f"{found['firsts'][k]} of {found['drawn'][k]} at event {k}",
+                fix="Count beads of the first colour among those drawn.",
             )
         return found
 

@@ -83,13 +83,17 @@ class GoNoGo(Recursion):
         whole_number(self.n_cues, "n_cues", 1)
         if self.pavlovian not in (True, False, "by valence"):
             raise DataError(
-                f"pavlovian must be True, False or 'by valence'; got {self.pavlovian!r}. Choose "
-                "one."
+                "pavlovian",
+                "must be True, False or 'by valence'",
+                got=repr(self.pavlovian),
+                fix="Choose one.",
             )
         if self.pavlovian == "by valence" and not self.two_sensitivities:
             raise DataError(
-                "pavlovian must be True or False with one sensitivity; got 'by valence'. Set "
-                "two_sensitivities=True."
+                "pavlovian",
+                "must be True or False with one sensitivity",
+                got="'by valence'",
+                fix="Set two_sensitivities=True.",
             )
 
     @property

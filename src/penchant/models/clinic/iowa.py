@@ -60,7 +60,10 @@ class Decks(Recursion):
         whole_number(self.n_options, "n_options", 2)
         if not self.payscale > 0:
             raise DataError(
-                f"payscale must be > 0; got {self.payscale}. Give what outcomes are divided by."
+                "payscale",
+                "must be > 0",
+                got=self.payscale,
+                fix="Give what outcomes are divided by.",
             )
 
     def settings(self) -> Mapping[str, float]:
@@ -163,7 +166,9 @@ class PVL(ProspectDecks):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rule not in ("decay", "delta"):
-            raise DataError(f"rule must be 'decay' or 'delta'; got {self.rule!r}. Choose one.")
+            raise DataError(
+                "rule", "must be 'decay' or 'delta'", got=repr(self.rule), fix="Choose one."
+            )
 
     @property
     def parameters(self) -> tuple[Row, ...]:

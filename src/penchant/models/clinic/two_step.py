@@ -97,16 +97,23 @@ class TwoStep(Recursion):
         known_number(self.common, "common", "Give the probability of the usual transition.")
         if not 0.5 < self.common <= 1:
             raise DataError(
-                f"common must lie above 0.5, up to 1; got {self.common}. Give the larger of the "
-                "two probabilities."
+                "common",
+                "must lie above 0.5, up to 1",
+                got=self.common,
+                fix="Give the larger of the two probabilities.",
             )
         if self.trace not in ("before", "after"):
-            raise DataError(f"trace must be 'before' or 'after'; got {self.trace!r}. Choose one.")
+            raise DataError(
+                "trace", "must be 'before' or 'after'", got=repr(self.trace), fix="Choose one."
+            )
         if self.trace_decay is not None:
             known_number(self.trace_decay, "trace_decay", "Give None to estimate it.")
             if not 0 <= self.trace_decay <= 1:
                 raise DataError(
-                    f"trace_decay must lie in 0..1, or be None; got {self.trace_decay}. Correct it."
+                    "trace_decay",
+                    "must lie in 0..1, or be None",
+                    got=self.trace_decay,
+                    fix="Correct it.",
                 )
 
     @property

@@ -166,7 +166,9 @@ class WinStayLoseShift(Recursion):
         if "epsilon" in parameters:
             epsilon = finite(parameters, "epsilon")
             if not 0 <= epsilon <= 2:
-                raise DataError(f"epsilon must lie in 0..2; got {epsilon}. 1 is random choice.")
+                raise DataError(
+                    "epsilon", "must lie in 0..2", got=epsilon, fix="1 is random choice."
+                )
             parameters = {**parameters, "epsilon": min(max(epsilon, MIN_EPSILON), MAX_EPSILON)}
         return super().agents(parameters, n_agents)
 

@@ -218,8 +218,10 @@ def _check_variances(given: Any, name: str) -> None:
         known_number(one, argument(name), "Give variances, in squared units of rewards.")
     if len(given) != 2 or min(given) < 0 or max(given) <= 0:
         raise DataError(
-            f"{argument(name)} must be a variance, or two of which one may be 0; got "
-            f"{given}. Correct it."
+            argument(name),
+            "must be a variance, or two of which one may be 0",
+            got=given,
+            fix="Correct it.",
         )
 
 

@@ -129,17 +129,23 @@ class KalmanFilter(Recursion):
         if decay is not None:
             known_number(decay, "decay", "Give None to estimate it.")
             if not 0 <= decay <= 1:
-                raise DataError(f"decay must lie in 0..1, or be None; got {decay}. 1 is none.")
+                raise DataError(
+                    "decay", "must lie in 0..1, or be None", got=decay, fix="1 is none."
+                )
         if drift is not None:
             known_number(drift, "drift_variance", "Give None to estimate it.")
             if drift < 0:
-                raise DataError(f"drift_variance must be >= 0, or None; got {drift}. 0 is none.")
+                raise DataError(
+                    "drift_variance", "must be >= 0, or None", got=drift, fix="0 is none."
+                )
         if self.centre == "initial_mean":
             return
         if self.decay == 1:
             raise DataError(
-                f"centre must be left out where decay is 1; got {self.centre!r}. Nothing decays to "
-                "it: give a decay, or None to estimate it."
+                "centre",
+                "must be left out where decay is 1",
+                got=repr(self.centre),
+                fix="Nothing decays to it: give a decay, or None to estimate it.",
             )
         if self.centre is not None:
             known_number(self.centre, "centre", "Give 'initial_mean', or None to estimate it.")
@@ -385,7 +391,7 @@ def check_variance(value: object, name: str) -> None:
     """Refuse what is no variance."""
     known_number(value, name, "Give a variance, in squared units of rewards.")
     if not value > 0:  # type: ignore[operator]  # a number, as just checked
-        raise DataError(f"{name} must be > 0; got {value}. Correct it.")
+        raise DataError(name, "must be > 0", got=value, fix="Correct it.")
 
 
 def _said(value: float | str | None) -> str:

@@ -89,8 +89,12 @@ class LearningRates:
         rates = cls(gains, losses, others, trace)
         if len(rates.estimated) > MOST:
             raise DataError(
-                f"rates to be estimated must be at most {MOST}; got {', '.join(rates.estimated)}. "
-                "Give one a known value: learning_rate, forgetting, fictitious or choice_rate."
+                "rates to be estimated",
+                f"must be at most {MOST}",
+                got=", ".join(rates.estimated),
+                fix=(
+                    "Give one a known value: learning_rate, forgetting, fictitious or choice_rate."
+                ),
             )
         return rates
 
@@ -198,26 +202,32 @@ def _check_numbers(model: Any) -> None:
     for name, rate in _given(model):
         tied = rate == "learning_rate" and name in ("forgetting", "fictitious")
         if not tied and rate is not None and not _is_share(rate):
-            raise DataError(f"{name} must lie in 0..1, or be None; got {rate!r}. Correct it.")
+            raise DataError(name, "must lie in 0..1, or be None", got=repr(rate), fix="Correct it.")
         if tied and model.dual_rates and name == "forgetting":
             raise DataError(
-                f"{name} must not be 'learning_rate' with dual_rates; got it. Give a number, "
-                "or None to estimate it."
+                name,
+                "must not be 'learning_rate' with dual_rates",
+                got="it",
+                fix="Give a number, or None to estimate it.",
             )
     pair = model.learning_rate
     if model.dual_rates and pair is not None and not _is_pair(pair):
         raise DataError(
-            f"learning_rate must be two numbers in 0..1 with dual_rates; got {pair!r}. "
-            "Give those for rewards above and below the value, or None."
+            "learning_rate",
+            "must be two numbers in 0..1 with dual_rates",
+            got=repr(pair),
+            fix="Give those for rewards above and below the value, or None.",
         )
     if model.forgetting != 0.0 and model.fictitious != 0.0:
         raise DataError(
-            "forgetting and fictitious must not both be given: each says what becomes of "
-            f"options not taken; got {model.forgetting!r} and {model.fictitious!r}. Choose one."
+            "forgetting and fictitious",
+            "must not both be given: each says what becomes of options not taken",
+            got=f"{model.forgetting!r} and {model.fictitious!r}",
+            fix="Choose one.",
         )
     if model.choice_rate is not None and not model.choice_kernel:
         raise DataError(
-            f"choice_rate must come with choice_kernel=True; got {model.choice_rate}. Add it."
+            "choice_rate", "must come with choice_kernel=True", got=model.choice_rate, fix="Add it."
         )
 
 
@@ -304,12 +314,20 @@ class QLearning(Recursion):
             known_number(self.initial_value, "initial_value", "Give None to estimate it.")
         elif self._by_error:
             raise DataError(
-                "initial_value must be known with dual_rates; got None. It decides which of the "
-                "two rates is used: give a number, or use a single rate."
+                "initial_value",
+                "must be known with dual_rates",
+                got="None",
+                fix=(
+                    "It decides which of the two rates is used: give a number, or use a single "
+                    "rate."
+                ),
             )
         if self.dual_rates not in (True, False, "outcome"):
             raise DataError(
-                f"dual_rates must be True, False or 'outcome'; got {self.dual_rates!r}. Choose one."
+                "dual_rates",
+                "must be True, False or 'outcome'",
+                got=repr(self.dual_rates),
+                fix="Choose one.",
             )
         if isinstance(self.learning_rate, list):
             object.__setattr__(self, "learning_rate", tuple(self.learning_rate))

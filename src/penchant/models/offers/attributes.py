@@ -138,14 +138,18 @@ def check_attributes(decisions: Any, wanted: tuple[str, ...], whose: str) -> Non
     offers = getattr(decisions, "offers", None)
     if offers is None:
         raise DataError(
-            f"{whose} must be given Offers; got {type(decisions).__name__}. "
-            "Make them with Offers(chosen, offers) or offers_from_frame."
+            whose,
+            "must be given Offers",
+            got=type(decisions).__name__,
+            fix="Make them with Offers(chosen, offers) or offers_from_frame.",
         )
     missing = [name for name in wanted if name not in offers]
     if missing:
         raise DataError(
-            f"offers must have {' and '.join(wanted)} for {whose}; got {', '.join(offers)}."
-            f"{closest_match_hint(missing[0], offers) or f' Add {missing[0]}.'}"
+            "offers",
+            f"must have {' and '.join(wanted)} for {whose}",
+            got=", ".join(offers),
+            fix=closest_match_hint(missing[0], offers) or f"Add {missing[0]}.",
         )
 
 
@@ -209,12 +213,17 @@ class Attributes(LinearModel):
         names = (given,) if isinstance(given, str) else tuple(map(str, given))
         if not names or len(set(names)) < len(names):
             raise DataError(
-                f"attributes must be one name or more, each once; got {names!r}. Name them."
+                "attributes",
+                "must be one name or more, each once",
+                got=repr(names),
+                fix="Name them.",
             )
         if self.price is not None and self.price not in names:
             raise DataError(
-                f"price must be one of the attributes {', '.join(names)}; got {self.price!r}."
-                f"{closest_match_hint(self.price, names) or ' Choose one.'}"
+                "price",
+                f"must be one of the attributes {', '.join(names)}",
+                got=repr(self.price),
+                fix=closest_match_hint(self.price, names) or "Choose one.",
             )
         object.__setattr__(self, "attributes", names)
 

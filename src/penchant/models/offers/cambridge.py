@@ -67,7 +67,9 @@ class CambridgeGamble(OfferModel):
 
     def __post_init__(self) -> None:
         if self.part not in ("stakes", "colours"):
-            raise DataError(f"part must be one of stakes, colours; got {self.part!r}. Choose one.")
+            raise DataError(
+                "part", "must be one of stakes, colours", got=repr(self.part), fix="Choose one."
+            )
 
     @property
     def attributes(self) -> tuple[str, ...]:  # type: ignore[override]  # by part
@@ -110,8 +112,10 @@ class CambridgeGamble(OfferModel):
         low = 0.0 if self.part == "stakes" else np.nextafter(0.0, 1.0)
         if not ((p >= low) & (p <= 1.0 - low)).all():
             raise DataError(
-                "offers['probability'] must lie between 0 and 1 for CambridgeGamble; got "
-                f"{p.min():g} to {p.max():g}. Give shares of boxes."
+                "offers['probability']",
+                "must lie between 0 and 1 for CambridgeGamble",
+                got=f"{p.min():g} to {p.max():g}",
+                fix="Give shares of boxes.",
             )
         if self.part == "colours":
             return {"probability": p, "first": np.arange(p.shape[1]) == np.zeros((len(p), 1))}

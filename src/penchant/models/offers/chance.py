@@ -129,7 +129,7 @@ class Ambiguity(OfferModel):
     def __post_init__(self) -> None:
         if self.kind not in ("linear", "exponential"):
             raise DataError(
-                f"kind must be one of linear, exponential; got {self.kind!r}. Choose one."
+                "kind", "must be one of linear, exponential", got=repr(self.kind), fix="Choose one."
             )
 
     @property
@@ -156,8 +156,10 @@ class Ambiguity(OfferModel):
         """The attributes, if amounts are gains."""
         if (offers["amount"] < 0).any():
             raise DataError(
-                "offers['amount'] must not be negative for Ambiguity; got "
-                f"{offers['amount'].min():g}. Fit gains and losses apart."
+                "offers['amount']",
+                "must not be negative for Ambiguity",
+                got=f"{offers['amount'].min():g}",
+                fix="Fit gains and losses apart.",
             )
         return super().fields(offers)
 

@@ -64,7 +64,7 @@ class Effort(OfferModel):
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise DataError(
-                f"kind must be one of {', '.join(KINDS)}; got {self.kind!r}. Choose one."
+                "kind", f"must be one of {', '.join(KINDS)}", got=repr(self.kind), fix="Choose one."
             )
 
     @property

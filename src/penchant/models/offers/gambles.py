@@ -142,13 +142,17 @@ class ProspectValue(GambleModel):
     def __post_init__(self) -> None:
         if self.weighting not in WEIGHTINGS:
             raise DataError(
-                f"weighting must be one of {', '.join(WEIGHTINGS)}; "
-                f"got {self.weighting!r}. Choose one."
+                "weighting",
+                f"must be one of {', '.join(WEIGHTINGS)}",
+                got=repr(self.weighting),
+                fix="Choose one.",
             )
         if self.curvature is not None and not 0 < self.curvature < np.inf:
             raise DataError(
-                f"curvature must be positive, or None to estimate it; got {self.curvature}. "
-                "1 is linear."
+                "curvature",
+                "must be positive, or None to estimate it",
+                got=self.curvature,
+                fix="1 is linear.",
             )
 
     @property
@@ -179,8 +183,10 @@ class ProspectValue(GambleModel):
         outcome = offers["outcome"]
         if not self.losses and (outcome < 0).any():
             raise DataError(
-                f"offers['outcome'] must not be negative with losses=False; got {outcome.min():g}. "
-                "Leave losses=True to estimate loss aversion."
+                "offers['outcome']",
+                "must not be negative with losses=False",
+                got=f"{outcome.min():g}",
+                fix="Leave losses=True to estimate loss aversion.",
             )
         return super().fields(offers)
 

@@ -55,7 +55,9 @@ class MagnitudeDiscounting(OfferModel):
 
     def __post_init__(self) -> None:
         if self.kind not in ("rate", "utility"):
-            raise DataError(f"kind must be one of rate, utility; got {self.kind!r}. Choose one.")
+            raise DataError(
+                "kind", "must be one of rate, utility", got=repr(self.kind), fix="Choose one."
+            )
 
     @property
     def shape(self) -> tuple[Shape, ...]:
@@ -75,8 +77,10 @@ class MagnitudeDiscounting(OfferModel):
         """The attributes, if amounts are positive."""
         if (offers["amount"] <= 0).any():
             raise DataError(
-                "offers['amount'] must be positive for MagnitudeDiscounting; got "
-                f"{offers['amount'].min():g}. Leave such decisions out."
+                "offers['amount']",
+                "must be positive for MagnitudeDiscounting",
+                got=f"{offers['amount'].min():g}",
+                fix="Leave such decisions out.",
             )
         return super().fields(offers)
 
@@ -126,7 +130,7 @@ class ITCH(LinearModel):
         amount, delay = offers["amount"], offers["delay"]
         if amount.shape[1] != 2:
             raise DataError(
-                f"offers must have two options for ITCH; got {amount.shape[1]}. Choose two."
+                "offers", "must have two options for ITCH", got=amount.shape[1], fix="Choose two."
             )
         x = np.zeros((*amount.shape, 5))
         x[:, 1, 0] = 1.0

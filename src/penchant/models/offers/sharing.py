@@ -134,8 +134,10 @@ class Ultimatum(Recursion):
         _one_of(self.norm, "norm", ("bayes", "delta"))
         if not (np.isfinite(self.first) and self.count > 0 and np.isfinite(self.count)):
             raise DataError(
-                f"first and count must be finite, the latter positive; got {self.first} and "
-                f"{self.count}. 10 and 4 are usual."
+                "first and count",
+                "must be finite, the latter positive",
+                got=f"{self.first} and {self.count}",
+                fix="10 and 4 are usual.",
             )
 
     @property
@@ -215,4 +217,6 @@ class Ultimatum(Recursion):
 
 def _one_of(given: str, name: str, known: tuple[str, ...]) -> None:
     if given not in known:
-        raise DataError(f"{name} must be one of {', '.join(known)}; got {given!r}. Choose one.")
+        raise DataError(
+            name, f"must be one of {', '.join(known)}", got=repr(given), fix="Choose one."
+        )

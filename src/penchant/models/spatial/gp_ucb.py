@@ -93,13 +93,13 @@ class GPUCBAgents:
 def _check_agent(given: dict[str, float]) -> None:
     for name, value in given.items():
         if not np.isfinite(value):
-            raise DataError(f"{name} must be finite; got {value}. Correct it.")
+            raise DataError(name, "must be finite", got=value, fix="Correct it.")
     for name in ("temperature", "noise_ratio"):
         if given[name] <= 0:
-            raise DataError(f"{name} must be > 0; got {given[name]}. Correct it.")
+            raise DataError(name, "must be > 0", got=given[name], fix="Correct it.")
     if given["length_scale"] < 0:
         raise DataError(
-            f"{argument('length_scale')} must be >= 0; got {given['length_scale']}. Correct it."
+            "length_scale", "must be >= 0", got=given["length_scale"], fix="Correct it."
         )
 
 
@@ -262,8 +262,10 @@ def _check(model: GPUCB) -> None:
     """Refuse settings that no model can have."""
     if not isinstance(model.kernel, Kernel) or model.kernel.name not in KERNELS:
         raise DataError(
-            f"kernel must be one of penchant.bandit.beliefs; got {model.kernel!r}. "
-            "Import GAUSSIAN, MATERN32, MATERN52 or EXPONENTIAL from there."
+            "kernel",
+            "must be one of penchant.bandit.beliefs",
+            got=repr(model.kernel),
+            fix="Import GAUSSIAN, MATERN32, MATERN52 or EXPONENTIAL from there.",
         )
     _check_number(
         argument("length_scale"), model.length_scale, "must be >= 0, or None to estimate it", 0.0
@@ -274,8 +276,10 @@ def _check(model: GPUCB) -> None:
     _check_number("prior_sd", model.prior_sd, "must be > 0", 1e-300)
     if model.length_scale is None and model.n_options < 2:
         raise DataError(
-            f"{argument('length_scale')} must be given for a single option; got None. Nothing "
-            "could tell it."
+            "length_scale",
+            "must be given for a single option",
+            got="None",
+            fix="Nothing could tell it.",
         )
     ranges = (
         ("length_scale_range", model.length_scale_range),
@@ -283,7 +287,7 @@ def _check(model: GPUCB) -> None:
     )
     for name, limits in ranges:
         if limits is not None and not 0 < limits[0] < limits[1] < np.inf:
-            raise DataError(f"{name} must go up from above 0; got {limits}. Correct it.")
+            raise DataError(name, "must go up from above 0", got=limits, fix="Correct it.")
 
 
 def _check_number(name: str, value: Any, rule: str, least: float = -np.inf) -> None:
