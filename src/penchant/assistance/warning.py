@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import one_of, whole_number
 from penchant.assistance.knowledge import Z_90
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
@@ -257,10 +257,7 @@ def train_warning(
     True
     """
     at = whole_number(at, "at", 5)
-    if by not in FEATURES:
-        raise DataError(
-            "by", f"must be one of {', '.join(FEATURES)}", got=repr(by), fix="Choose one."
-        )
+    one_of(by, "by", FEATURES)
     labels = np.asarray(poor, dtype=bool)
     if len(labels) != len(plays):
         raise DataError(

@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import IntVector, Vector
+from penchant.argument_checks import one_of
 from penchant.bandit.episode import Episode, EventContext, read_event_context
 from penchant.bandit.landscape import check_locations
 from penchant.errors import Code, DataError, argument, format_list
@@ -382,14 +383,8 @@ def _block_columns(table: Table, episode: IntVector, number: IntVector) -> list[
 
 
 def _check_settings(base: int, gaps: Gaps, chosen: Any, options: Any, locations: Any) -> None:
-    if base not in (0, 1):
-        raise DataError(
-            "base", "must be 0 or 1", got=repr(base), fix="Say which number the first option has."
-        )
-    if gaps not in GAPS:
-        raise DataError(
-            "gaps", f"must be one of {', '.join(GAPS)}", got=repr(gaps), fix="Choose one."
-        )
+    one_of(base, "base", (0, 1), "Say which number the first option has.")
+    one_of(gaps, "gaps", GAPS)
     several = isinstance(chosen, (tuple, list))
     if several and locations is None:
         raise DataError(

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import one_of, whole_number
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, argument, format_list
 from penchant.tables.events import NOTHING
@@ -446,10 +446,7 @@ def cumulative_regret(
     >>> cumulative_regret(episode, landscape, kind="received")
     array([13.5, 45.5, 42. , 43. ])
     """
-    if kind not in ("expected", "received"):
-        raise DataError(
-            "kind", "must be 'expected' or 'received'", got=repr(kind), fix="Choose one."
-        )
+    one_of(kind, "kind", ("expected", "received"))
     episode.check_options(landscape.n_options)
     # Regret is of what was executed: a proposal that was not done cost nothing.
     done = episode.executed

@@ -27,6 +27,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices, NaturalParameters
@@ -177,10 +178,7 @@ def _nominal_point_of_reward_prior(model: Model, nominal: RewardPrior) -> tuple[
 
 def check_coordinate(model: Model, coordinate: str) -> None:
     """Raise an error unless it is one of the two forms, and one of this model."""
-    if coordinate not in ("delta", "sigma0"):
-        raise DataError(
-            "coordinate", "must be 'delta' or 'sigma0'", got=repr(coordinate), fix="Choose one."
-        )
+    one_of(coordinate, "coordinate", ("delta", "sigma0"))
     if coordinate == "sigma0" and Declared(model).nominal_point is None:
         raise DataError(
             "coordinate",

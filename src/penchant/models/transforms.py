@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
+from penchant.argument_checks import one_of
 from penchant.errors import DataError, closest_match_hint
 
 LOG_3 = log(3.0)
@@ -114,13 +115,7 @@ class Transform:
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.name not in FORMULAS:
-            raise DataError(
-                "transform",
-                f"must be one of {', '.join(FORMULAS)}",
-                got=repr(self.name),
-                fix="Choose one.",
-            )
+        one_of(self.name, "transform", FORMULAS)
 
     def value(self, u: Any) -> Any:
         """The value at u."""

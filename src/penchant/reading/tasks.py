@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import IntVector, Vector
-from penchant.errors import DataError, argument, closest_match_hint
+from penchant.argument_checks import one_of
+from penchant.errors import DataError, argument
 from penchant.tables.columns import named_column, plain_name
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.reading import ReadingKind
@@ -452,13 +453,7 @@ CALLED = {"cue_seen": "cue", "gained": "gain", "lost": "loss", "punished": "outc
 
 def task_named(name: str) -> NamedTask:
     """The task of this name."""
-    if name not in TASKS:
-        raise DataError(
-            "task",
-            f"must be one of {', '.join(TASKS)}",
-            got=repr(name),
-            fix=closest_match_hint(name, TASKS) or "Choose one.",
-        )
+    one_of(name, "task", TASKS)
     return TASKS[name]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.errors import DataError, argument, format_list, quoted_argument
 from penchant.tables.labels import array_codes, python_values
 from penchant.tables.numbers import Place, as_array, exact_floats, reject_containers
@@ -202,10 +203,7 @@ def decision_weights(
     weights: Any, n: int, kind: str, place: Place = decision_place
 ) -> Vector | None:
     """Weight of each decision: whole numbers for frequencies, any for probabilities."""
-    if kind not in ("frequency", "probability"):
-        raise DataError(
-            "weight_kind", "must be 'frequency' or 'probability'", got=repr(kind), fix="Choose one."
-        )
+    one_of(kind, "weight_kind", ("frequency", "probability"))
     if weights is None:
         return None
     array = exact_floats(weights, "weights")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
+from penchant.argument_checks import one_of
 from penchant.errors import (
     MAX_LISTED,
     DataError,
@@ -336,10 +337,7 @@ class Rows:
 
 def check_missing(missing: str) -> None:
     """Whether `missing` is one of the treatments there are."""
-    if missing not in ("error", "drop_set"):
-        raise DataError(
-            "missing", "must be 'error' or 'drop_set'", got=repr(missing), fix="Choose one."
-        )
+    one_of(missing, "missing", ("error", "drop_set"))
 
 
 def arranged(rows: Rows, *, weight_kind: str, missing: str) -> dict[str, Any]:

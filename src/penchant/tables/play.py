@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import one_of, whole_number
 from penchant.errors import (
     DataError,
     PenchantWarning,
@@ -294,13 +294,7 @@ MISSING_REWARD: tuple[MissingReward, ...] = ("error", "truncate", "skip")
 
 def check_policy(missing_reward: MissingReward) -> None:
     """The policy is one that there is."""
-    if missing_reward not in MISSING_REWARD:
-        raise DataError(
-            "missing_reward",
-            f"must be one of {', '.join(MISSING_REWARD)}",
-            got=repr(missing_reward),
-            fix="Choose one.",
-        )
+    one_of(missing_reward, "missing_reward", MISSING_REWARD)
 
 
 def without_unknown(

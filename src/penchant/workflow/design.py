@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_level, whole_number
-from penchant.errors import DataError, closest_match_hint
+from penchant.argument_checks import check_level, one_of, whole_number
+from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.json_records import attributes_json
 from penchant.models.model import Model, natural_parameters
@@ -330,13 +330,7 @@ def design(
 def check_goal(model: Model, parameter: str, size: float, name: str) -> None:
     """Refuse a parameter that the model does not have, and a size that is not positive."""
     known = [natural.name for natural in natural_parameters(model)]
-    if parameter not in known:
-        raise DataError(
-            "parameter",
-            f"must be one of {', '.join(known)}",
-            got=repr(parameter),
-            fix=closest_match_hint(parameter, known) or "Choose one.",
-        )
+    one_of(parameter, "parameter", known)
     if not (np.isfinite(size) and size > 0):
         raise DataError(name, "must be > 0", got=size, fix="Correct it.")
 

@@ -30,7 +30,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import one_of, whole_number
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion, rates
@@ -81,13 +81,7 @@ class GoNoGo(Recursion):
 
     def __post_init__(self) -> None:
         whole_number(self.n_cues, "n_cues", 1)
-        if self.pavlovian not in (True, False, "by valence"):
-            raise DataError(
-                "pavlovian",
-                "must be True, False or 'by valence'",
-                got=repr(self.pavlovian),
-                fix="Choose one.",
-            )
+        one_of(self.pavlovian, "pavlovian", (True, False, "by valence"))
         if self.pavlovian == "by valence" and not self.two_sensitivities:
             raise DataError(
                 "pavlovian",

@@ -41,7 +41,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import one_of, whole_number
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion, rates
@@ -165,10 +165,7 @@ class PVL(ProspectDecks):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rule not in ("decay", "delta"):
-            raise DataError(
-                "rule", "must be 'decay' or 'delta'", got=repr(self.rule), fix="Choose one."
-            )
+        one_of(self.rule, "rule", ("decay", "delta"))
 
     @property
     def parameters(self) -> tuple[Row, ...]:

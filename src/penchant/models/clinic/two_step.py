@@ -39,6 +39,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row
 from penchant.models.record import known_number
@@ -102,10 +103,7 @@ class TwoStep(Recursion):
                 got=self.common,
                 fix="Give the larger of the two probabilities.",
             )
-        if self.trace not in ("before", "after"):
-            raise DataError(
-                "trace", "must be 'before' or 'after'", got=repr(self.trace), fix="Choose one."
-            )
+        one_of(self.trace, "trace", ("before", "after"))
         if self.trace_decay is not None:
             known_number(self.trace_decay, "trace_decay", "Give None to estimate it.")
             if not 0 <= self.trace_decay <= 1:

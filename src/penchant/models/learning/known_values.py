@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion
@@ -73,13 +74,7 @@ class KnownValues(Recursion):
             )
         object.__setattr__(self, "values", tuple(values.tolist()))
         object.__setattr__(self, "n_options", len(values))
-        if self.cooling not in NOISE_NAMES:
-            raise DataError(
-                "cooling",
-                f"must be one of {', '.join(NOISE_NAMES)}",
-                got=repr(self.cooling),
-                fix="Choose one.",
-            )
+        one_of(self.cooling, "cooling", NOISE_NAMES)
 
     @property
     def parameters(self) -> tuple[Row, ...]:

@@ -33,7 +33,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import one_of, whole_number
 from penchant.errors import DataError
 from penchant.models.parameters import Limit, Parameter, Row, Shape
 from penchant.models.record import (
@@ -322,13 +322,7 @@ class QLearning(Recursion):
                     "rate."
                 ),
             )
-        if self.dual_rates not in (True, False, "outcome"):
-            raise DataError(
-                "dual_rates",
-                "must be True, False or 'outcome'",
-                got=repr(self.dual_rates),
-                fix="Choose one.",
-            )
+        one_of(self.dual_rates, "dual_rates", (True, False, "outcome"))
         if isinstance(self.learning_rate, list):
             object.__setattr__(self, "learning_rate", tuple(self.learning_rate))
         _ = self._rates  # says what is wrong with them

@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
@@ -66,10 +67,7 @@ class CambridgeGamble(OfferModel):
     part: Literal["stakes", "colours"] = "stakes"
 
     def __post_init__(self) -> None:
-        if self.part not in ("stakes", "colours"):
-            raise DataError(
-                "part", "must be one of stakes, colours", got=repr(self.part), fix="Choose one."
-            )
+        one_of(self.part, "part", ("stakes", "colours"))
 
     @property
     def attributes(self) -> tuple[str, ...]:  # type: ignore[override]  # by part

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
@@ -127,10 +128,7 @@ class Ambiguity(OfferModel):
     positive = ("inverse_temperature",)
 
     def __post_init__(self) -> None:
-        if self.kind not in ("linear", "exponential"):
-            raise DataError(
-                "kind", "must be one of linear, exponential", got=repr(self.kind), fix="Choose one."
-            )
+        one_of(self.kind, "kind", ("linear", "exponential"))
 
     @property
     def weights(self) -> tuple[str, ...]:

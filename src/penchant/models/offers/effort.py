@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit
 
 from penchant._typing import Vector
-from penchant.errors import DataError
+from penchant.argument_checks import one_of
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers.attributes import TEMPERATURE, OfferModel, ratios, shapes
 
@@ -62,10 +62,7 @@ class Effort(OfferModel):
     positive = ("inverse_temperature",)
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise DataError(
-                "kind", f"must be one of {', '.join(KINDS)}", got=repr(self.kind), fix="Choose one."
-            )
+        one_of(self.kind, "kind", KINDS)
 
     @property
     def _subtracts(self) -> bool:

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix
+from penchant.argument_checks import one_of
 from penchant.errors import DataError, argument
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
@@ -140,13 +141,7 @@ class ProspectValue(GambleModel):
         return {"loss_weight": f"Where no gamble has a loss, {typed}."}
 
     def __post_init__(self) -> None:
-        if self.weighting not in WEIGHTINGS:
-            raise DataError(
-                "weighting",
-                f"must be one of {', '.join(WEIGHTINGS)}",
-                got=repr(self.weighting),
-                fix="Choose one.",
-            )
+        one_of(self.weighting, "weighting", WEIGHTINGS)
         if self.curvature is not None and not 0 < self.curvature < np.inf:
             raise DataError(
                 "curvature",

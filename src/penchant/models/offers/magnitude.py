@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
@@ -54,10 +55,7 @@ class MagnitudeDiscounting(OfferModel):
     positive = ("inverse_temperature",)
 
     def __post_init__(self) -> None:
-        if self.kind not in ("rate", "utility"):
-            raise DataError(
-                "kind", "must be one of rate, utility", got=repr(self.kind), fix="Choose one."
-            )
+        one_of(self.kind, "kind", ("rate", "utility"))
 
     @property
     def shape(self) -> tuple[Shape, ...]:

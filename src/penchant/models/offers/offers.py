@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.choices import Choices
 from penchant.errors import DataError, argument, format_list
 from penchant.output import format_count
@@ -410,10 +411,7 @@ def offers_from_frame(
     >>> al.notes
     ('1 decision without a choice: not scored.',)
     """
-    if base not in (0, 1):
-        raise DataError(
-            "base", "must be 0 or 1", got=repr(base), fix="Say which number the first option has."
-        )
+    one_of(base, "base", (0, 1), "Say which number the first option has.")
     table = open_frame(frame)
     given = {"subject": subject, "block": block, "chosen": chosen, "scored": scored}
     columns = offer_columns(list(map(str, table.columns)), given, offers)

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix
+from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
@@ -216,7 +217,4 @@ class Ultimatum(Recursion):
 
 
 def _one_of(given: str, name: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise DataError(
-            name, f"must be one of {', '.join(known)}", got=repr(given), fix="Choose one."
-        )
+    one_of(given, name, known)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import one_of, whole_number
 from penchant.bandit.beliefs import MATERN52, Kernel
 from penchant.bandit.landscape import Landscape, check_locations, distances
 from penchant.errors import DataError
@@ -237,8 +237,7 @@ class MapPrior:
                 got=repr(self.sd),
                 fix="Correct it.",
             )
-        if self.n not in ("all", "evidence"):
-            raise DataError("n", "must be 'all' or 'evidence'", got=repr(self.n), fix="Choose one.")
+        one_of(self.n, "n", ("all", "evidence"))
         if not _is_positive(self.others):
             raise DataError("others", "must be > 0", got=self.others, fix="Correct it.")
 

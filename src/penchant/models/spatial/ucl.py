@@ -35,6 +35,7 @@ import scipy
 from scipy import special
 
 from penchant._typing import IntVector, Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.bandit.beliefs import (
     EXPONENTIAL,
     Beliefs,
@@ -192,13 +193,7 @@ class UCL(CompiledModel):
             if limits is not None and not 0 < limits[0] < limits[1]:
                 raise DataError(name, "must go up from above 0", got=limits, fix="Correct it.")
         for name, known in OPTIONS.items():
-            if getattr(self, name) not in known:
-                raise DataError(
-                    name,
-                    f"must be one of {', '.join(known)}",
-                    got=repr(getattr(self, name)),
-                    fix="Choose one.",
-                )
+            one_of(getattr(self, name), name, known)
 
     @property
     def n_options(self) -> int:
