@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
+from penchant.argument_checks import number
 from penchant.bandit import _kernels as compiled
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
@@ -50,22 +51,12 @@ class RewardPrior:
     length_scale: float | None = None
 
     def __post_init__(self) -> None:
-        if not np.isfinite(self.mean):
-            raise DataError(
-                "mean", "must be finite", got=self.mean, fix="Give the reward expected."
-            )
-        if not (np.isfinite(self.variance) and self.variance > 0):
-            raise DataError(
-                "variance",
-                "must be > 0 and finite",
-                got=self.variance,
-                fix="An agent that knows nothing has a large one.",
-            )
-        scale = self.length_scale
-        if scale is not None and not (np.isfinite(scale) and scale >= 0):
-            raise DataError(
-                "length_scale", "must be >= 0", got=scale, fix="0: independent options."
-            )
+        number(self.mean, "mean", fix="Give the reward expected.")
+        number(
+            self.variance, "variance", above=0, fix="An agent that knows nothing has a large one."
+        )
+        if self.length_scale is not None:
+            number(self.length_scale, "length_scale", least=0, fix="0: independent options.")
 
     def relative_precision(self, noise_variance: float) -> float:
         """Relative precision delta = sigma_s^2 / sigma0^2."""

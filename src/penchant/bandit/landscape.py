@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import one_of, whole_number
+from penchant.argument_checks import number, one_of, whole_number
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, argument, format_list
 from penchant.tables.events import NOTHING
@@ -202,13 +202,12 @@ class GaussianNoise:
             variance = float(self.variance)
         except (TypeError, ValueError):
             variance = np.nan
-        if not 0 < variance < np.inf:
-            raise DataError(
-                "variance",
-                "must be > 0 and finite",
-                got=repr(self.variance),
-                fix="Give sigma_s^2, the variance of a reward around its mean.",
-            )
+        number(
+            self.variance,
+            "variance",
+            above=0,
+            fix="Give sigma_s^2, the variance of a reward around its mean.",
+        )
         object.__setattr__(self, "variance", variance)  # users may give an integer
 
     def draw(self, *, rng: np.random.Generator) -> float:

@@ -306,11 +306,11 @@ def read_typed(raw: Raw, schema: Schema, data: Data, kind: ReadingKind | None) -
     try:
         found = read_raw_by_schema(raw, schema)
     except SchemaQuestions as asked:
-        words = (
-            f"{asked.argument}\nAnswer in a file: penchant check FILE --write reading.toml begins "
-            "one, and --schema reading.toml takes it."
+        asked.fix += (
+            "\nAnswer in a file: penchant check FILE --write reading.toml begins one, and --schema "
+            "reading.toml takes it."
         )
-        raise SchemaQuestions(words, draft=asked.draft, questions=asked.questions) from None
+        raise
     if kind is not None and found.kind != kind:
         raise DataError(
             "--schema" if data.schema else "path",

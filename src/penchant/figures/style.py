@@ -21,7 +21,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
-from penchant.argument_checks import one_of
+from penchant.argument_checks import number, one_of
 from penchant.errors import DataError
 from penchant.figures.labels import (
     FONT,
@@ -165,8 +165,7 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
     one_of(columns, "columns", COLUMN_INCHES)
     width = COLUMN_INCHES[columns]
     tall = width * HEIGHT_TO_WIDTH / columns if height is None else height
-    if not 0 < tall < float("inf"):
-        raise DataError("height", "must be > 0", got=repr(height), fix="Give it in inches.")
+    number(height, "height", above=0, fix="Give it in inches.")
     with style():
         from matplotlib.figure import Figure
 

@@ -94,8 +94,8 @@ def _refuse_titles(source: TextSource, sample: list[str]) -> None:
                     source.name,
                     "must name its columns on its first line",
                     got=(
-                        f"a title, {filled[0][0]!r}, and what look like names on line {records[k][0]} "
-                        f"({', '.join(names[:3])} ...)"
+                        f"a title, {filled[0][0]!r}, and what look like names "
+                        f"on line {records[k][0]} ({', '.join(names[:3])} ...)"
                     ),
                     fix=f"Delete the lines above line {records[k][0]}.",
                 )

@@ -27,7 +27,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import number, one_of
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices, NaturalParameters
@@ -156,8 +156,7 @@ def _check_nominal_value(model: Model, name: str, value: float, known: list[str]
             got=repr(name),
             fix=closest_match_hint(name, known) or "Leave it out.",
         )
-    if not np.isfinite(value):
-        raise DataError(f"nominal {name}", "must be finite", got=value, fix="Correct it.")
+    number(value, f"nominal {name}")
     for shape in model.shape:
         if shape.name == name and not _is_in_domain(shape, float(value)):
             rule = "be > 0" if shape.scale == "log" else f"lie in {shape.low:g}..{shape.high:g}"

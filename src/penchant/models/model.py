@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runt
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
+from penchant.argument_checks import number
 from penchant.bandit.episode import Episode
-from penchant.errors import DataError
 from penchant.models.parameters import Parameter, ParameterTable, Row, Shape, bound_table
 
 if TYPE_CHECKING:
@@ -246,18 +246,12 @@ def softmax(q: Matrix) -> Matrix:
 
 def positive(parameters: Mapping[str, float], name: str) -> float:
     """A parameter above 0."""
-    value = float(parameters[name])
-    if not (np.isfinite(value) and value > 0):
-        raise DataError(name, "must be > 0", got=value, fix="Correct it.")
-    return value
+    return number(float(parameters[name]), name, above=0)
 
 
 def finite(parameters: Mapping[str, float], name: str) -> float:
     """A parameter that is any number."""
-    value = float(parameters[name])
-    if not np.isfinite(value):
-        raise DataError(name, "must be finite", got=value, fix="Correct it.")
-    return value
+    return number(float(parameters[name]), name)
 
 
 class RememberingAgents:

@@ -362,14 +362,6 @@ def with_starts(weights: tuple[str, ...], x: Matrix, theta: Vector, *starts: str
     return np.asarray(value)
 
 
-def known_number(value: object, name: str, advice: str) -> None:
-    """Refuse what is no finite number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        raise DataError(name, "must be a number", got=repr(value), fix=advice)
-    if not np.isfinite(value):
-        raise DataError(name, "must be finite", got=value, fix=advice)
-
-
 def doubts_of(model: Any, episodes: Sequence[Any]) -> tuple[str, ...]:
     """Sentences on settings of the model that these episodes speak against."""
     doubts = Declared(model).doubts

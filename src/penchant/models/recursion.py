@@ -436,8 +436,8 @@ def compiled_program(
         raise DataError(
             f"features and update of {name}",
             "must use the state that is declared",
-            got="s",
-            fix=f"{unknown[0]}, but state() has {', '.join(names.states)}. Declare it.",
+            got=f"s.{unknown[0]}, but state() has {', '.join(names.states)}",
+            fix="Declare it.",
         )
     bound = [(one, to) for one, to in names.bound if one in fields["psi"]]
     estimated = {*names.shape, *(one for one, _ in bound)}

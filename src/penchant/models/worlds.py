@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix
-from penchant.argument_checks import whole_number
-from penchant.errors import DataError
+from penchant.argument_checks import number, whole_number
 
 Told = Mapping[str, float]
 
@@ -330,8 +329,7 @@ def reversal_schedule(
     >>> pays.shape, bool((pays.sum(axis=1) == 0).all())
     ((50, 2), True)
     """
-    if not 0 <= reliability <= 1:
-        raise DataError("reliability", "must lie in 0..1", got=reliability, fix="Correct it.")
+    number(reliability, "reliability", least=0, most=1)
     best = np.arange(n_decisions) // every % 2
     kept = rng.random(n_decisions) < reliability
     first = np.where((best == 0) == kept, 1.0, -1.0)
@@ -608,13 +606,7 @@ class BeadsWorld(_World):
     def __post_init__(self) -> None:
         whole_number(self.n_sequences, "n_sequences", 1)
         whole_number(self.most, "most", 1)
-        if not 0.5 < self.share < 1:
-            raise DataError(
-                "share",
-                "must lie between 0.5 and 1",
-                got=self.share,
-                fix="Give the larger of the two.",
-            )
+        number(self.share, "share", above=0.5, below=1, fix="Give the larger of the two.")
 
     @property
     def n_events(self) -> int:

@@ -55,7 +55,7 @@ def build(source: SourceTable, schema: Schema) -> Reading:
     except DataError as error:
         if getattr(error, "questions", None):
             raise
-        raise DataError(source.located(str(error))) from None
+        raise source.in_lines(error) from None
     used = built.source
     roles = {part.strip() for name in built.columns.values() for part in name.split(",")}
     made = [name for name in used.names if name not in source.names and name not in roles]

@@ -108,11 +108,13 @@ def _check_known(reading: Reading, variables: Variables) -> None:
         wrong = np.flatnonzero(np.isnan(values))
         if wrong.size:
             row = int(reading.arguments["rows"][wrong[0]])
-            message = (
-                f"{name} must not be missing; got an empty cell at row {row}. Leave such rows out "
-                "with keep."
-            )
-            raise DataError(reading.located(message))
+            with reading.in_lines():
+                raise DataError(
+                    name,
+                    "must not be missing",
+                    got=f"an empty cell at row {row}",
+                    fix="Leave such rows out with keep.",
+                )
 
 
 def names_in(formula: str) -> list[str]:

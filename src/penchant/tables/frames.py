@@ -155,14 +155,16 @@ def column_floats(table: Table, name: Any, role: str) -> Vector:
 
 def read_floats(table: Table, named: Sequence[tuple[str, Any]]) -> dict[tuple[str, Any], Vector]:
     """Columns of numbers by part and name; all that hold something else are named at once."""
-    numbers, wrong = {}, []
+    numbers: dict[tuple[str, Any], Vector] = {}
+    wrong: list[DataError] = []
     for role, name in named:
         try:
             numbers[role, name] = column_floats(table, name, role)
         except DataError as error:
-            wrong.append(error.text)
+            wrong.append(error)
     if wrong:
-        raise DataError(" ".join(wrong))
+        wrong[0].fix = " ".join([wrong[0].fix, *(error.text for error in wrong[1:])])
+        raise wrong[0]
     return numbers
 
 

@@ -203,6 +203,13 @@ class OfferColumns:
         return "; ".join(said)
 
 
+# How offers of a gamble with a loss are written, to be pasted.
+GAMBLE_WITH_LOSS = {
+    "outcome": [["sure", 0], ["gain", "loss"]],
+    "probability": [[1, 0], ["p_gain", "p_loss"]],
+}
+
+
 def _word(part: Any) -> str:
     return part if isinstance(part, str) else f"{part:g}"
 
@@ -409,11 +416,7 @@ def recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
                 "as the loss has its own"
             ),
             got="neither",
-            fix=(
-                "Write "
-                f"{argument('offers', {'outcome': [['sure', 0], ['gain', 'loss']], 'probability': [[1, 0], ['p_gain', 'p_loss']]})}"
-                "."
-            ),
+            fix=f"Write {argument('offers', GAMBLE_WITH_LOSS)}.",
         )
     outcome = ((sure, 0.0), (gain, loss))
     return {"outcome": outcome, "probability": ((1.0, 0.0), (0.5, 0.5))}, {"outcome": ((1, 1),)}

@@ -216,7 +216,7 @@ def doubt_zero(chosen: Vector, rewards: Vector, place: Place) -> None:
     if not zero.any() or not (chosen > 1).any() or _is_filler(rewards[chosen > 0]):
         return
     if np.isnan(rewards[zero]).all():
-        raise DataError(_no_reward(zero, place))
+        raise _no_reward(zero, place)
     if _is_filler(rewards[zero]):
         paid = np.nanmax(rewards[zero])
         warnings.warn(
@@ -249,12 +249,17 @@ def doubt_marks(chosen: Vector) -> None:
     )
 
 
-def _no_reward(zero: BoolVector, place: Place) -> str:
+def _no_reward(zero: BoolVector, place: Place) -> DataError:
     where = np.flatnonzero(zero)
     places = format_list((f"0 at {place(int(row))}" for row in where[:11]), where.size)
-    return (
-        f"chosen must have a reward; got none where it is 0, as in {places}. If 0 marks decisions "
-        f"without a choice, and options are counted from 1, pass {argument('base', 1)}."
+    return DataError(
+        "chosen",
+        "must have a reward",
+        got=f"none where it is 0, as in {places}",
+        fix=(
+            "If 0 marks decisions without a choice, and options are counted from 1, pass "
+            f"{argument('base', 1)}."
+        ),
     )
 
 

@@ -161,11 +161,6 @@ class Reading(FrameExport, JsonDocument):
             named = self.raw is not None and bool(self.raw.pieces)
             raise error.changed(self.in_words, self.source if named else "") from None
 
-    def located(self, message: str) -> str:
-        """A message about rows of the table as one about lines of the files, where it has some."""
-        named = self.raw is not None and bool(self.raw.pieces)
-        return f"{self.source}: {self.in_words(message)}" if named else message
-
     def in_words(self, message: str) -> str:
         """The same without the name of the file."""
         return message if self.raw is None else self.raw.located(message, self.rows)
@@ -182,12 +177,13 @@ class Reading(FrameExport, JsonDocument):
         """
         if self.kind != "play" or not self.numbered:
             if self.kind == "play" and self.n_options > n_options:
-                raise DataError(
-                    self.located(
-                        f"{said} has {n_options} options, but got {self.n_options} labels. "
-                        "Match them."
+                with self.in_lines():
+                    raise DataError(
+                        said,
+                        f"must have the {self.n_options} options that are labelled",
+                        got=n_options,
+                        fix="Match them.",
                     )
-                )
             return
         base = self.arguments["base"]
         numbers = column_floats(open_frame(self.table), self.arguments["chosen"], "chosen")
@@ -200,7 +196,13 @@ class Reading(FrameExport, JsonDocument):
         if base == 0 and np.nanmax(numbers) == n_options and not (numbers == 0).any():
             advice = f"They look counted from 1: pass {argument('base', 1)}."
         places = format_list(cells, wrong.size)
-        raise DataError(self.located(f"{said} has {n_options} options, but got {places}. {advice}"))
+        with self.in_lines():
+            raise DataError(
+                said,
+                "must have every option that was chosen",
+                got=f"{n_options} options, but {places}",
+                fix=advice,
+            )
 
     def _labels(self, row: int) -> str:
         """Whose row it is, in words."""

@@ -381,7 +381,7 @@ class Schema:
         try:
             return cls.from_toml(text)
         except DataError as error:
-            raise DataError(f"{name}: {error}") from None
+            raise error.changed(str, name) from None
 
     @classmethod
     def from_toml(cls, text: str) -> Schema:
@@ -613,6 +613,12 @@ def schema_questions(draft: Schema, questions: Sequence[Question], about: str) -
     """The error that asks all questions about a table at once, numbered, with answers to paste."""
     lines = [f"{k + 1}. {one.text}\n   {one.pasted()}" for k, one in enumerate(questions)]
     count = f"{len(questions)} question{'s' * (len(questions) > 1)}"
-    message = f"{about}: schema must say what is open; got {count}.\n"
     asked = replace(draft, raised=draft.raised | {one.role for one in questions})
-    return SchemaQuestions(message + "\n".join(lines), draft=asked, questions=questions)
+    return SchemaQuestions(
+        f"{about}: schema",
+        "must say what is open",
+        got=count,
+        fix="\n".join(lines),
+        draft=asked,
+        questions=questions,
+    )

@@ -269,11 +269,12 @@ class SourceTable:
                 table = table.append_column(name, array)
         return replace(self, table=table)
 
-    def located(self, message: str) -> str:
-        """A message about rows as one about lines of the files, with the file's name."""
+    def in_lines(self, error: DataError) -> DataError:
+        """An error about rows as one about lines of the files, with the file's name."""
         if not self.raw.pieces:
-            return message
-        return f"{self.raw.name}: {self.raw.located(message, self.rows.tolist())}"
+            return error
+        rows = self.rows.tolist()
+        return error.changed(lambda text: self.raw.located(text, rows), self.raw.name)
 
 
 def _said_by_name(file: Path, key: str) -> str:

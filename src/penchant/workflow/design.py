@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_level, one_of, whole_number
+from penchant.argument_checks import check_level, number, one_of, whole_number
 from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.json_records import attributes_json
@@ -331,14 +331,12 @@ def check_goal(model: Model, parameter: str, size: float, name: str) -> None:
     """Refuse a parameter that the model does not have, and a size that is not positive."""
     known = [natural.name for natural in natural_parameters(model)]
     one_of(parameter, "parameter", known)
-    if not (np.isfinite(size) and size > 0):
-        raise DataError(name, "must be > 0", got=size, fix="Correct it.")
+    number(size, name, above=0)
 
 
 def check_share(value: float, name: str) -> None:
     """Refuse what does not lie between 0 and 1."""
-    if not 0 < value < 1:
-        raise DataError(name, "must lie between 0 and 1", got=value, fix="Correct it.")
+    number(value, name, above=0, below=1)
 
 
 def _design_decisions(

@@ -25,10 +25,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import number, whole_number
 from penchant.errors import DataError
 from penchant.models.parameters import Row, Shape
-from penchant.models.record import Record, known_number
+from penchant.models.record import Record
 from penchant.models.recursion import TEMPERATURE, Field, ValueModel
 
 
@@ -69,16 +69,15 @@ class Beads(ValueModel):
 
     def __post_init__(self) -> None:
         whole_number(self.most, "most", 1)
-        known_number(self.share, "share", "Give the share of beads of one colour in its jar.")
-        if not 0.5 < self.share < 1:
-            raise DataError(
-                "share",
-                "must lie between 0.5 and 1",
-                got=self.share,
-                fix="Give the larger of the two.",
-            )
+        number(
+            self.share,
+            "share",
+            above=0.5,
+            below=1,
+            fix="Give the share of beads of one colour in its jar.",
+        )
         for name in ("win", "loss"):
-            known_number(getattr(self, name), name, "1 and 1 are usual.")
+            number(getattr(self, name), name, fix="1 and 1 are usual.")
         if not self.win + self.loss > 0:
             raise DataError(
                 "win and loss",

@@ -41,8 +41,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import one_of, whole_number
-from penchant.errors import DataError
+from penchant.argument_checks import number, one_of, whole_number
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion, rates
 from penchant.models.transforms import Transform
@@ -58,13 +57,7 @@ class Decks(Recursion):
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
-        if not self.payscale > 0:
-            raise DataError(
-                "payscale",
-                "must be > 0",
-                got=self.payscale,
-                fix="Give what outcomes are divided by.",
-            )
+        number(self.payscale, "payscale", above=0, fix="Give what outcomes are divided by.")
 
     def settings(self) -> Mapping[str, float]:
         """Number of decks, and the payscale."""

@@ -39,10 +39,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import number, one_of
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row
-from penchant.models.record import known_number
 from penchant.models.recursion import Recursion, rates
 
 BASED, FREE, TRACED = "model_based", "model_free", "model_free_with_trace"
@@ -95,7 +94,7 @@ class TwoStep(Recursion):
     optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
     def __post_init__(self) -> None:
-        known_number(self.common, "common", "Give the probability of the usual transition.")
+        number(self.common, "common", fix="Give the probability of the usual transition.")
         if not 0.5 < self.common <= 1:
             raise DataError(
                 "common",
@@ -105,14 +104,9 @@ class TwoStep(Recursion):
             )
         one_of(self.trace, "trace", ("before", "after"))
         if self.trace_decay is not None:
-            known_number(self.trace_decay, "trace_decay", "Give None to estimate it.")
-            if not 0 <= self.trace_decay <= 1:
-                raise DataError(
-                    "trace_decay",
-                    "must lie in 0..1, or be None",
-                    got=self.trace_decay,
-                    fix="Correct it.",
-                )
+            number(
+                self.trace_decay, "trace_decay", least=0, most=1, fix="Give None to estimate it."
+            )
 
     @property
     def parameters(self) -> tuple[Row, ...]:

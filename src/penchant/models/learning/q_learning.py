@@ -33,13 +33,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import one_of, whole_number
+from penchant.argument_checks import number, one_of, whole_number
 from penchant.errors import DataError
 from penchant.models.parameters import Limit, Parameter, Row, Shape
 from penchant.models.record import (
     control_names,
     doubts_of_start,
-    known_number,
     start_words,
     with_starts,
 )
@@ -201,8 +200,8 @@ def _check_numbers(model: Any) -> None:
     """Every rate is a number from 0 to 1, to be estimated, or that of learning."""
     for name, rate in _given(model):
         tied = rate == "learning_rate" and name in ("forgetting", "fictitious")
-        if not tied and rate is not None and not _is_share(rate):
-            raise DataError(name, "must lie in 0..1, or be None", got=repr(rate), fix="Correct it.")
+        if not tied and rate is not None:
+            number(rate, name, least=0, most=1, fix="Give None to estimate it.")
         if tied and model.dual_rates and name == "forgetting":
             raise DataError(
                 name,
@@ -311,7 +310,7 @@ class QLearning(Recursion):
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 1)
         if self.initial_value is not None:
-            known_number(self.initial_value, "initial_value", "Give None to estimate it.")
+            number(self.initial_value, "initial_value", fix="Give None to estimate it.")
         elif self._by_error:
             raise DataError(
                 "initial_value",

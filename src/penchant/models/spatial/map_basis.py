@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import one_of, whole_number
+from penchant.argument_checks import number, one_of, whole_number
 from penchant.bandit.beliefs import MATERN52, Kernel
 from penchant.bandit.landscape import Landscape, check_locations, distances
 from penchant.errors import DataError
@@ -88,8 +88,7 @@ class MapBasis:
                 fix="Ask for fewer.",
             )
         scale = LENGTH * spacing(places) if length_scale is None else float(length_scale)
-        if not (np.isfinite(scale) and scale > 0):
-            raise DataError("length_scale", "must be > 0", got=scale, fix="Correct it.")
+        number(scale, "length_scale", above=0)
         if not isinstance(kernel, Kernel):
             raise DataError(
                 "kernel",
@@ -238,8 +237,7 @@ class MapPrior:
                 fix="Correct it.",
             )
         one_of(self.n, "n", ("all", "evidence"))
-        if not _is_positive(self.others):
-            raise DataError("others", "must be > 0", got=self.others, fix="Correct it.")
+        number(self.others, "others", above=0)
 
     def __str__(self) -> str:
         width = f"by {self.sd}" if isinstance(self.sd, str) else f"{self.sd:g}"

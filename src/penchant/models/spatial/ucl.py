@@ -35,7 +35,7 @@ import scipy
 from scipy import special
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import number, one_of
 from penchant.bandit.beliefs import (
     EXPONENTIAL,
     Beliefs,
@@ -149,22 +149,15 @@ class UCL(CompiledModel):
                 got=f"one of {self.prior_map.n_options}",
                 fix="Match them.",
             )
-        variance = self.noise_variance
-        if not isinstance(variance, (int, float)) or not (np.isfinite(variance) and variance > 0):
-            raise DataError(
-                "noise_variance",
-                "must be > 0",
-                got=self.noise_variance,
-                fix="It is 10 in the paper's human data.",
-            )
+        number(
+            self.noise_variance,
+            "noise_variance",
+            above=0,
+            fix="It is 10 in the paper's human data.",
+        )
         fixed = self.length_scale
-        if fixed is not None and not (np.isfinite(fixed) and fixed >= 0):
-            raise DataError(
-                "length_scale",
-                "must be >= 0, or None to estimate it",
-                got=fixed,
-                fix="0 means independent options.",
-            )
+        if fixed is not None:
+            number(fixed, "length_scale", least=0, fix="0 means independent options.")
         if not isinstance(self.kernel, Kernel):
             raise DataError(
                 "kernel",
@@ -176,10 +169,8 @@ class UCL(CompiledModel):
             raise DataError(
                 "alpha_scale",
                 "must be > 1 and alpha_power >= 0",
-                got=(
-                    f"{self.alpha_scale} and {self.alpha_power}. alpha_t = 1/(K t^a) must lie in "
-                    "(0, 1)"
-                ),
+                got=f"{self.alpha_scale} and {self.alpha_power}",
+                fix="alpha_t = 1/(K t^a) must lie in (0, 1).",
             )
         if self.length_scale is None and self.n_options < 2:
             raise DataError(
@@ -496,22 +487,10 @@ class UCLAgents:
         """
         nu, variance = parameters["decision_noise"], parameters["prior_variance"]
         scale = model.length_scale if model.length_scale is not None else parameters["length_scale"]
-        if not (np.isfinite(nu) and nu >= 0):
-            raise DataError(
-                "decision_noise", "must be >= 0", got=nu, fix="0 means deterministic UCL."
-            )
-        if not (np.isfinite(variance) and variance > 0):
-            raise DataError(
-                "prior_variance", "must be > 0 and finite", got=variance, fix="Correct it."
-            )
-        if not (np.isfinite(scale) and scale >= 0):
-            raise DataError(
-                "length_scale", "must be >= 0", got=scale, fix="0: independent options."
-            )
-        if not np.isfinite(parameters["prior_mean"]):
-            raise DataError(
-                "prior_mean", "must be finite", got=parameters["prior_mean"], fix="Correct it."
-            )
+        number(nu, "decision_noise", least=0, fix="0 means deterministic UCL.")
+        number(variance, "prior_variance", above=0)
+        number(scale, "length_scale", least=0, fix="0: independent options.")
+        number(parameters["prior_mean"], "prior_mean")
         correlation = model.kernel(distances(model.locations), float(scale))
         given = {name: float(value) for name, value in parameters.items()}
         return cls(
