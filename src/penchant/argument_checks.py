@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector
+from penchant._typing import BoolVector, Labels
 from penchant.errors import DataError, closest_match_hint, format_list
 
 MAX_QUOTED = 3  # so few names are shown as they are typed, in quotes
@@ -127,12 +127,12 @@ def check_rng(rng: Any) -> None:
 
 
 def check_length(
-    shape: tuple[int, ...], name: str, n: int, each: str = "one per decision", fix: str = ""
+    values: Labels, name: str, n: int, each: str = "one per decision", fix: str = ""
 ) -> None:
-    """Raise unless an array of this shape holds n entries, one for each of something."""
-    if shape != (n,):
+    """Raise unless an array holds n entries, one for each of something."""
+    if values.shape != (n,):
         rule = f"must have shape ({n},), {each}"
-        raise DataError(name, rule, got=f"shape {shape}", fix=fix or f"Give {each}.")
+        raise DataError(name, rule, got=f"shape {values.shape}", fix=fix or f"Give {each}.")
 
 
 def decision_place(k: int) -> str:

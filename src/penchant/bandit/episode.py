@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.errors import DataError, format_list
+from penchant.argument_checks import check_entries
+from penchant.errors import DataError
 from penchant.output import format_count
 from penchant.tables.events import (
     LARGEST_REWARD,
@@ -147,15 +148,9 @@ def _read_event_numbers(values: Any, label: str, needed: BoolVector, place: Plac
         )
     with np.errstate(invalid="ignore"):  # NaN compares as false, and is reported as wrong below
         fine = (np.abs(array) <= LARGEST_REWARD).reshape(n, -1).all(axis=1)
-    wrong = np.flatnonzero(needed & ~fine)
-    if wrong.size:
-        cells = (f"{array[k]} at {place(int(k))}" for k in wrong[:11])
-        raise DataError(
-            label,
-            "must be finite and not beyond 1e100 where an option was taken",
-            got=format_list(cells, wrong.size),
-            fix="Fill them, or leave these events out.",
-        )
+    rule = "must be finite and not beyond 1e100 where an option was taken"
+    fix = "Fill them, or leave these events out."
+    check_entries(fine | ~needed, array, label, rule, fix, place)
     return array
 
 
@@ -176,23 +171,12 @@ def _read_availability(available: Any, events: Events, place: Place) -> BoolVect
         )
     mask: BoolVector = floats != 0
     taken = np.flatnonzero((events.chosen != NOTHING) & (events.chosen < mask.shape[1]))
-    wrong = taken[~mask[taken, events.chosen[taken]]]
-    if wrong.size:
-        cells = (f"{events.chosen[k]} at {place(int(k))}" for k in wrong[:11])
-        raise DataError(
-            "chosen",
-            "must be among the options that are available",
-            got=format_list(cells, wrong.size),
-            fix="Correct one of them.",
-        )
-    none = np.flatnonzero(~mask.any(axis=1))
-    if none.size:
-        raise DataError(
-            "available",
-            "must leave an option at every event",
-            got=f"none at {place(int(none[0]))}",
-            fix="Give True for every option that could be chosen.",
-        )
+    fine = np.ones(n, dtype=bool)
+    fine[taken] = mask[taken, events.chosen[taken]]
+    rule = "must be among the options that are available"
+    check_entries(fine, events.chosen, "chosen", rule, "Correct one of them.", place)
+    rule, fix = "must leave an option at every event", "Give True for what could be chosen."
+    check_entries(mask.any(axis=1), "none", "available", rule, fix, place)
     return mask
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import number, one_of, whole_number
+from penchant.argument_checks import check_entries, number, one_of, whole_number
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, argument, format_list
 from penchant.tables.events import NOTHING
@@ -325,8 +325,13 @@ class Landscape:
         )
 
 
+def option_place(i: int) -> str:
+    """Where option i is, for arrays."""
+    return f"option {i}"
+
+
 def _check_mean_rewards(mean_rewards: Any) -> Vector:
-    means = np.array(exact_floats(mean_rewards, "mean_rewards", lambda i: f"option {i}"))
+    means = np.array(exact_floats(mean_rewards, "mean_rewards", option_place))
     if means.ndim != 1 or not means.size:
         raise DataError(
             "mean_rewards",
@@ -336,12 +341,8 @@ def _check_mean_rewards(mean_rewards: Any) -> Vector:
                 "For a map (height, width) use mean_rewards.ravel(), then option = x + width * y."
             ),
         )
-    wrong = np.flatnonzero(~np.isfinite(means))
-    if wrong.size:
-        places = format_list((f"{means[i]} at option {i}" for i in wrong[:11]), wrong.size)
-        raise DataError(
-            "mean_rewards", "must be finite", got=places, fix="Fill or drop these options."
-        )
+    fix = "Fill or drop these options."
+    check_entries(np.isfinite(means), means, "mean_rewards", "must be finite", fix, option_place)
     means.flags.writeable = False
     return means
 

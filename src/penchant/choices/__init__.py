@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
+from penchant.argument_checks import check_entries, check_length
 from penchant.errors import DataError, argument, closest_match_hint, format_list
 from penchant.output import single_option_notes, weight_notes
 from penchant.tables import arrays
@@ -72,6 +73,9 @@ def contrasted_options(
     return codes
 
 
+FILL = "Fill or drop these decisions."
+
+
 def _option_code(label: Any, labels: tuple[Any, ...], name: str) -> int:
     if label not in labels:
         raise DataError(
@@ -100,17 +104,9 @@ def decision_attribute(
     if isinstance(values, Mapping):
         values = _values_of_subjects(values, labels)[codes]
     array = exact_floats(values, "values", lambda k: f"decision {k}")
-    if array.shape != (n,):
-        raise DataError(
-            "values",
-            f"must have shape ({n},), one per decision",
-            got=f"shape {array.shape}",
-            fix="Give a number per decision, or map each subject to one.",
-        )
-    wrong = np.flatnonzero(~np.isfinite(array))
-    if wrong.size:
-        places = format_list((f"{array[k]} at decision {k}" for k in wrong[:11]), wrong.size)
-        raise DataError("values", "must be finite", got=places, fix="Fill or drop these decisions.")
+    fix = "Give a number per decision, or map each subject to one."
+    check_length(array, "values", n, fix=fix)
+    check_entries(np.isfinite(array), array, "values", "must be finite", FILL)
     return array
 
 
@@ -141,15 +137,11 @@ def decision_values(
     rows = np.arange(len(column)) if available is None else np.flatnonzero(available)
     values = np.empty(len(first_row) - 1)
     values[decision[rows]] = column[rows]  # rows of a set must be equal, so any may win
-    wrong = np.unique(decision[rows[column[rows] != values[decision[rows]]]])
-    if wrong.size:
-        places = format_list((f"decision {k}" for k in wrong[:11]), wrong.size)
-        raise DataError(
-            name,
-            "must be the same for all options of a decision",
-            got=f"different values at {places}",
-            fix=f"{argument('Pass `values`, one per decision')}.",
-        )
+    same = np.ones(len(values), dtype=bool)
+    same[decision[rows[column[rows] != values[decision[rows]]]]] = False
+    rule = "must be the same for all options of a decision"
+    advice = f"{argument('Pass `values`, one per decision')}."
+    check_entries(same, "different values", name, rule, advice)
     return values
 
 

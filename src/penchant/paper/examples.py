@@ -26,8 +26,9 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
+from penchant.argument_checks import check_entries, check_length
 from penchant.choices import Choices, NaturalParameters
-from penchant.errors import DataError, format_list
+from penchant.errors import DataError
 from penchant.tables.arrays import check_finite, chosen_positions
 from penchant.tables.numbers import exact_floats
 
@@ -144,19 +145,9 @@ def _times(times: Any, n: int) -> Vector:
     if times is None:
         return np.arange(1.0, n + 1.0)
     t = exact_floats(times, "times")
-    if t.shape != (n,):
-        raise DataError(
-            "times",
-            f"must have shape ({n},), one per decision",
-            got=f"shape {t.shape}",
-            fix="Give one each.",
-        )
-    wrong = np.flatnonzero(~(t >= 1) | np.isinf(t))
-    if wrong.size:
-        places = format_list((f"{t[k]:g} at decision {k}" for k in wrong[:11]), wrong.size)
-        raise DataError(
-            "times", "must be at least 1", got=places, fix="The first decision is t = 1."
-        )
+    check_length(t, "times", n)
+    fine = (t >= 1) & np.isfinite(t)
+    check_entries(fine, t, "times", "must be at least 1", "The first decision is t = 1.")
     return t
 
 
@@ -200,13 +191,7 @@ def q_learning_choices(values: Any, chosen: Any, rewards: Any, *, subject: Any =
     n, m = v.shape
     taken = chosen_positions(chosen, np.full(n, m))
     r = exact_floats(rewards, "rewards")
-    if r.shape != (n,):
-        raise DataError(
-            "rewards",
-            f"must have shape ({n},), one per decision",
-            got=f"shape {r.shape}",
-            fix="Give one each.",
-        )
+    check_length(r, "rewards", n)
     follows = _follows(subject, n)
     explanatory = np.zeros((n, m, 2))
     explanatory[:, :, 0] = v

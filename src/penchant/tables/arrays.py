@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_entries, check_length, decision_place, one_of
 from penchant.errors import DataError, argument, format_list, quoted_argument
 from penchant.tables.labels import array_codes, python_values
 from penchant.tables.numbers import Place, as_array, exact_floats, reject_containers
@@ -99,17 +99,16 @@ def chosen_positions(
     array = as_array(chosen, "chosen")
     if array.ndim == 2 and array.shape == (n, sizes[0]):
         array = _from_one_hot(array)
-    if array.shape != (n,):
-        raise DataError(
-            "chosen",
-            f"must have shape ({n},), one option per decision",
-            got=f"shape {array.shape}",
-            fix="Give the index of the chosen option, counted from 0.",
-        )
+    fix = "Give the index of the chosen option, counted from 0."
+    check_length(array, "chosen", n, "one option per decision", fix)
     if array.dtype.kind not in "iu":
         array = _whole_numbers(array)
     if array.min() < 0 or (array >= sizes).any():
-        raise _out_of_range(array, sizes, np.flatnonzero((array < 0) | (array >= sizes)))
+        fix = "Options are counted from 0."
+        if array.min() >= 1 and array.max() == sizes.max():
+            fix = "It looks 1-based: subtract 1, options are counted from 0."
+        fine = (array >= 0) & (array < sizes)
+        check_entries(fine, array, "chosen", f"must lie in 0..{int(sizes.max()) - 1}", fix)
     return array.astype(np.int64)
 
 
@@ -122,43 +121,18 @@ def _first_on_offer(sizes: IntVector, available: BoolVector | None) -> IntVector
 
 def _from_one_hot(array: np.ndarray[Any, Any]) -> IntVector:
     picked = exact_floats(array, "chosen") != 0
-    wrong = np.flatnonzero(picked.sum(axis=1) != 1)
-    if wrong.size:
-        places = format_list((f"decision {k}" for k in wrong[:11]), wrong.size)
-        raise DataError(
-            "chosen",
-            "must mark exactly one option per decision",
-            got=picked[wrong[0]].sum(),
-            where=f"at {places}",
-            fix="Mark one, or drop these decisions.",
-        )
+    marked = picked.sum(axis=1)
+    rule = "must mark exactly one option per decision"
+    check_entries(marked == 1, marked, "chosen", rule, "Mark one, or drop these decisions.")
     positions: IntVector = picked.argmax(axis=1)
     return positions
 
 
 def _whole_numbers(array: np.ndarray[Any, Any]) -> IntVector:
     floats = exact_floats(array, "chosen")
-    wrong = np.flatnonzero(~(floats == np.floor(floats)))
-    if wrong.size:
-        places = format_list(
-            (f"{array[k:][:1].tolist()[0]!r} at decision {k}" for k in wrong[:11]), wrong.size
-        )
-        raise DataError(
-            "chosen",
-            "must be an option's index",
-            got=places,
-            fix="Give whole numbers from 0, or drop these decisions.",
-        )
+    fix = "Give whole numbers from 0, or drop these decisions."
+    check_entries(floats == np.floor(floats), floats, "chosen", "must be an option's index", fix)
     return floats.astype(np.int64)
-
-
-def _out_of_range(array: IntVector, sizes: IntVector, wrong: IntVector) -> DataError:
-    places = format_list((f"{array[k]} at decision {k}" for k in wrong[:11]), wrong.size)
-    top = int(sizes.max()) - 1
-    advice = "Options are counted from 0."
-    if array.min() >= 1 and array.max() == sizes.max():
-        advice = "It looks 1-based: subtract 1, options are counted from 0."
-    return DataError("chosen", f"must lie in 0..{top}", got=places, fix=advice)
 
 
 def check_finite(
@@ -194,11 +168,6 @@ def check_finite(
     )
 
 
-def decision_place(k: int) -> str:
-    """Where decision k is, for arrays."""
-    return f"decision {k}"
-
-
 def decision_weights(
     weights: Any, n: int, kind: str, place: Place = decision_place
 ) -> Vector | None:
@@ -207,32 +176,17 @@ def decision_weights(
     if weights is None:
         return None
     array = exact_floats(weights, "weights")
-    if array.shape != (n,):
-        raise DataError(
-            "weights",
-            f"must have shape ({n},), one per decision",
-            got=f"shape {array.shape}",
-            fix="Give one weight per decision.",
-        )
-    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
-    if wrong.size:
-        places = format_list((f"{array[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
-        raise DataError(
-            "weights", "must be finite and not negative", got=places, fix="Correct or drop them."
-        )
+    check_length(array, "weights", n, fix="Give one weight per decision.")
+    fine, rule = np.isfinite(array) & (array >= 0), "must be finite and not negative"
+    check_entries(fine, array, "weights", rule, "Correct or drop them.", place)
     if not array.max(initial=0.0) > 0:
         raise DataError(
             "weights", "must not all be zero", got="a sum of 0", fix="Give some decision weight."
         )
-    wrong = np.flatnonzero(array != np.floor(array))
-    if kind == "frequency" and wrong.size:
-        places = format_list((f"{array[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
-        raise DataError(
-            "weights",
-            "must be whole numbers, as frequencies are",
-            got=places,
-            fix=f"Pass {argument('weight_kind', 'probability')} for sampling weights.",
-        )
+    if kind == "frequency":
+        whole, rule = array == np.floor(array), "must be whole numbers, as frequencies are"
+        fix = f"Pass {argument('weight_kind', 'probability')} for sampling weights."
+        check_entries(whole, array, "weights", rule, fix, place)
     return array
 
 
@@ -257,20 +211,11 @@ def subject_codes(
     """Index of each decision's subject, and the subjects' labels in sorted order."""
     if subject is None:
         return None
-    shape = as_array(subject, name).shape
-    if shape != (n,):
-        raise DataError(
-            name,
-            f"must have shape ({n},), one per decision",
-            got=f"shape {shape}",
-            fix="Give one label per decision.",
-        )
+    check_length(as_array(subject, name), name, n, fix="Give one label per decision.")
     coded = array_codes(subject, name)
-    if coded.missing.size:
-        places = format_list((f"decision {k}" for k in coded.missing[:11]), coded.missing.size)
-        raise DataError(
-            name, "must not be missing", got=f"none at {places}", fix="Fill or drop these."
-        )
+    given = np.ones(n, dtype=bool)
+    given[coded.missing] = False
+    check_entries(given, "none", name, "must not be missing", "Fill or drop these.")
     return coded.codes, python_values(coded.labels)
 
 
@@ -316,15 +261,10 @@ def available_mask(
             fix="Give one flag per option of each decision.",
         )
     mask = np.ascontiguousarray(mask).reshape(-1)
-    empty = np.flatnonzero(~np.logical_or.reduceat(mask, first_row[:-1]))
-    if empty.size:
-        places = format_list((f"decision {k}" for k in empty[:11]), empty.size)
-        raise DataError(
-            "available",
-            "must leave an option in every decision",
-            got=f"none at {places}",
-            fix="Mark the options on offer, or drop these decisions.",
-        )
+    some = np.logical_or.reduceat(mask, first_row[:-1])
+    rule = "must leave an option in every decision"
+    fix = "Mark the options on offer, or drop these decisions."
+    check_entries(some, "none", "available", rule, fix)
     return None if mask.all() else mask
 
 
@@ -375,15 +315,9 @@ def check_available(chosen: IntVector, available: BoolVector | None, first_row: 
     """Every chosen option was on offer."""
     if available is None:
         return
-    missing = np.flatnonzero(~available[first_row[:-1] + chosen])
-    if missing.size:
-        places = format_list((f"decision {k}" for k in missing[:11]), missing.size)
-        raise DataError(
-            "chosen",
-            "must be an available option",
-            got=f"an unavailable one at {places}",
-            fix="Mark it available, or drop these decisions.",
-        )
+    on_offer = available[first_row[:-1] + chosen]
+    fix = "Mark it available, or drop these decisions."
+    check_entries(on_offer, "an unavailable one", "chosen", "must be an available option", fix)
 
 
 def available_counts(available: BoolVector, first_row: IntVector) -> IntVector:
