@@ -98,7 +98,7 @@ def test_mean_rewards_are_a_locked_copy():
 
 @pytest.mark.parametrize("variance", [0, -1, np.nan, np.inf, None, "ten"])
 def test_a_noise_variance_is_positive_and_finite(variance):
-    with refused(f"variance must be > 0 and finite; got {variance!r}.\nGive sigma_s^2"):
+    with refused(f"got {variance!r}.\nGive sigma_s^2"):
         GaussianNoise(variance)
 
 

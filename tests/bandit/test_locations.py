@@ -78,7 +78,9 @@ def test_checked_locations_are_a_locked_copy():
 
 
 def test_the_number_of_locations_must_be_that_of_the_options():
-    with refused("locations must hold 100 options, as many as can be chosen; got 81.\nGive one row"):
+    with refused(
+        "locations must hold 100 options, as many as can be chosen; got 81.\nGive one row"
+    ):
         check_locations(grid(9, 9), n_options=100)
 
 

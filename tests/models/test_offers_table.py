@@ -145,7 +145,7 @@ def test_the_table_is_left_as_it_was():
     ("change", "arguments", "message"),
     [
         ({"choice": [1, 2, 1, 2, 1]}, {}, r"among the options 0\.\.1; got 2 at row 1 .*base=1"),
-        ({"choice": [1, 2, 1, 0, 1]}, {}, r"got 2 at row 1 \(subject 7\). Correct it"),
+        ({"choice": [1, 2, 1, 0, 1]}, {}, r"got 2 at row 1 \(subject 7\).\nCorrect it"),
         ({"choice": [-1, 1, -1, 1, 1]}, {}, r"got -1 and 1 only. .* pass options=\[-1, 1\]"),
         ({"choice": ["a", "b", "a", "a", "b"]}, {}, r"label named in `options`; got 'a', 'b'"),
         (
@@ -180,7 +180,7 @@ def test_tables_that_cannot_be_read_are_refused(change, arguments, message):
 
 def test_columns_that_nobody_knows_are_refused_with_what_to_write():
     with pytest.raises(
-        pn.errors.DataError, match=r"offers must say .* got columns x, y. Write offers="
+        pn.errors.DataError, match=r"offers must say .* got columns x, y.\nWrite offers="
     ):
         pn.offers_from_frame(pd.DataFrame({"x": [1], "y": [2]}))
     table = pd.DataFrame(DELAYS).drop(columns="choice")
@@ -242,7 +242,9 @@ def test_0_is_no_option_where_they_are_counted_from_1():
 
 
 def test_options_counted_from_0_are_not_read_as_counted_from_1():
-    message = r"must count options from 1, as base says, .*; got 0, 1, and never 2. If 0 is the fir"
+    message = (
+        r"must count options from 1, as base says, .*; got 0, 1, and never 2.\nIf 0 is the fir"
+    )
     with pytest.raises(pn.errors.DataError, match=message):
         pn.offers_from_frame(pd.DataFrame(DELAYS), base=1)
 

@@ -195,7 +195,7 @@ def test_the_words_name_the_options():
         ),
         (
             {"dual_rates": True, "forgetting": None, "choice_kernel": True},
-            "at most 3; got learning_rate_positive, .*, forgetting, choice_rate. Give one",
+            "at most 3; got learning_rate_positive, .*, forgetting, choice_rate.\nGive one",
         ),
         ({"initial_value": "zero"}, "initial_value must be a number; got 'zero'"),
     ],
