@@ -54,8 +54,12 @@ def families(names: Sequence[str]) -> list[Families]:
 
 
 # Words of attributes that only offers have; what amounts are of chance are outcomes of a gamble.
-_AMOUNTS = frozenset(("amount", "amounts", "amt", "betrag", "montant", "monto", "importo", "bedrag"))
-_DELAYS = frozenset(("delay", "delays", "wait", "waiting", "wartezeit", "delai", "ritardo", "demora"))
+_AMOUNTS = frozenset(
+    ("amount", "amounts", "amt", "betrag", "montant", "monto", "importo", "bedrag")
+)
+_DELAYS = frozenset(
+    ("delay", "delays", "wait", "waiting", "wartezeit", "delai", "ritardo", "demora")
+)
 _CHANCES = frozenset(("probability", "probabilities", "prob", "probs", "chance", "p"))
 
 
