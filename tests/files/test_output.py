@@ -181,7 +181,9 @@ def full_disk(*_args, **_kwargs):
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, step):
     (tmp_path / "a.csv").write_text("old")
     monkeypatch.setattr(os, step, full_disk)
-    with pytest.raises(DataError, match=r"writing failed: the disk is full.\nThe file is as it was"):
+    with pytest.raises(
+        DataError, match=r"writing failed: the disk is full.\nThe file is as it was"
+    ):
         write_table(tmp_path / "a.csv", TABLE, overwrite=True)
     assert (tmp_path / "a.csv").read_text() == "old"
     assert names(tmp_path) == ["a.csv"]
