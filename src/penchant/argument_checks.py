@@ -59,9 +59,9 @@ def number(
     """
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise DataError(name, "must be a number", got=repr(value), fix=fix)
-    if not np.isfinite(value):
+    if np.isinf(value):
         raise DataError(name, "must be finite", got=value, fix=fix)
-    within = (
+    within = not np.isnan(value) and (
         (above is None or value > above)
         and (least is None or value >= least)
         and (most is None or value <= most)
@@ -79,6 +79,8 @@ def _limits(
         return f"must lie in {least:g}..{most:g}"
     if above is not None and below is not None:
         return f"must lie between {above:g} and {below:g}"
+    if above is least is most is below is None:
+        return "must be finite"
     signs = ((">", above), (">=", least), ("<=", most), ("<", below))
     return "must be " + " and ".join(
         f"{sign} {limit:g}" for sign, limit in signs if limit is not None

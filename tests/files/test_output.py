@@ -104,9 +104,9 @@ def test_a_table_needs_an_ending_that_says_what_it_is(tmp_path):
 
 def test_a_missing_directory_is_refused_before_the_work(tmp_path):
     (tmp_path / "results").mkdir()
-    with pytest.raises(DataError, match=r"existing directory; .* Did you mean 'results'"):
+    with pytest.raises(DataError, match=r"(?s)existing directory; .*Did you mean 'results'"):
         check_writable(tmp_path / "result" / "a.csv", overwrite=False)
-    with pytest.raises(DataError, match=r"existing directory; .* Create it first"):
+    with pytest.raises(DataError, match=r"(?s)existing directory; .*Create it first"):
         check_writable(tmp_path / "x" / "y" / "a.csv", overwrite=False)
 
 
@@ -209,7 +209,7 @@ def test_a_file_that_does_not_fit_leaves_nothing(tmp_path, ending):
         check=False,
     )
     assert done.returncode == 1
-    assert "writing failed" in done.stderr.splitlines()[-1]
+    assert "writing failed" in done.stderr.splitlines()[-2]
     assert names(tmp_path) == []
 
 

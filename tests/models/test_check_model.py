@@ -319,7 +319,7 @@ TEMPERATURE = Parameter.reciprocal("temperature", "inverse_temperature")
 @pytest.mark.parametrize(
     ("declared", "words"),
     [
-        ({"weights": "beta"}, "got the text 'beta'.\nWrite ('beta',)"),
+        ({"weights": "beta"}, "got the text 'beta'. Write ('beta',)"),
         ({"weights": ()}, "weights must be a tuple of names; got ()"),
         ({"weights": (1,)}, "weights must be names; got (1,)"),
         ({"weights": ("a", "a")}, "weights must have different names"),
