@@ -405,7 +405,15 @@ def _is_long(work: Inference) -> bool:
     option, chosen = named("option", work.names), named("chosen", work.names)
     if option.single is None or chosen.single is None or option.single == chosen.single:
         return False
+    if option.sure and chosen.sure and _sure_decision(work, option.single, chosen.single):
+        return not named("reward", work.names).columns
     return _decision_columns(work, option.single, chosen.single) is not None
+
+
+def _sure_decision(work: Inference, option: str, chosen: str) -> str | None:
+    """The one column whose name says decisions, whatever it holds: faults of it are told later."""
+    found = named("decision", [name for name in work.names if name not in (option, chosen)])
+    return found.single if found.sure else None
 
 
 def _decision_columns(work: Inference, option: str, chosen: str) -> tuple[str, ...] | None:
@@ -466,6 +474,9 @@ def _complete_long(work: Inference) -> None:
     columns = work.draft.columns
     if columns.decision is None and columns.option and columns.chosen:
         found = _decision_columns(work, columns.option, columns.chosen)
+        sure = _sure_decision(work, str(columns.option), str(columns.chosen))
+        if found is None and sure is not None:
+            found = (sure,)
         if found is None:
             candidates = named("decision", work.free).candidates
             work.ask(
@@ -484,6 +495,13 @@ def _settle_long_attributes(work: Inference) -> None:
     columns = work.draft.columns
     parts = [work.source.codes(x, "columns.decision") for x in column_list(columns.decision)]
     key, n = joint_codes(parts)
+    if n == len(key):
+        raise DataError(
+            "a decision",
+            "must have two rows or more, one per option",
+            got=f"{n} decisions of one option",
+            fix="Add the rows of the options that were not chosen.",
+        )
     found, doubtful = [], []
     for name in work.free:
         coded = work.source.codes(name, "attributes.columns")
@@ -491,18 +509,17 @@ def _settle_long_attributes(work: Inference) -> None:
         first[key[::-1]] = coded.codes[::-1]
         if (coded.codes == first[key]).all():
             continue  # says the same of all options: of the person, or of the decision
-        numeric = _are_numbers(work.source, [name]) or pa.types.is_boolean(
-            work.source.table[name].type
-        )
-        if not numeric or (n > 1 and _codes_option(work, coded)):
+        words = work.source.holds_words(name, "attributes.columns")
+        if words or (n > 1 and _codes_option(work, coded)):
             doubtful.append(name)
         found.append(name)
     if doubtful or not found:
+        doubt = f"{', '.join(doubtful[:3])} may be codes or labels."
+        said = doubt if doubtful else "No other column differs between the options of a decision."
         work.ask(
             "attributes.columns",
-            f"Which columns are attributes of the options? {', '.join(doubtful[:3])} may be codes "
-            "or labels.",
-            ([name for name in found if name not in doubtful], found),
+            f"Which columns are attributes of the options? {said}",
+            [one for one in ([x for x in found if x not in doubtful], found) if one],
         )
     else:
         work.settle("attributes", {ATTRIBUTE_COLUMNS: tuple(found)})
