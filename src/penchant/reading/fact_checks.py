@@ -49,7 +49,8 @@ def _rows_of_phases(work: Inference) -> None:
     for name in work.source.names:
         if name in work.draft.column_names() or name in work.plain.own:
             continue
-        if not is_named("phase", name) or not varies_within(work, name):
+        said = is_named("phase", name) or any(map(_is_practice, words_of(name)))
+        if not said or not varies_within(work, name) or _numbers_rows(work, name):
             continue
         labels = work.source.labels(name, "rows.keep")
         if 1 < len(labels) <= MAX_PHASES:
@@ -60,6 +61,15 @@ def _rows_of_phases(work: Inference) -> None:
                 'count? "" keeps all.',
                 (first, ""),
             )
+
+
+def _numbers_rows(work: Inference, name: str) -> bool:
+    """Whether a column is a number that no two rows of a person share: an index, not a phase."""
+    if not pa.types.is_integer(work.source.table[name].type):
+        return False
+    coded = work.source.codes(name, "rows.keep")
+    people = [work.source.codes(x, "subject") for x in column_list(work.draft.columns.subject)]
+    return joint_codes([*people, coded])[1] == len(work.source)
 
 
 def _condition(name: str, labels: list[Any]) -> str:

@@ -25,7 +25,7 @@ from penchant.tables.columns import COORDINATES, plain_name
 from penchant.tables.frames import joint_codes
 from penchant.tables.lexicon import Match, has_last_word, is_named, named, vocabulary
 from penchant.tables.offer_columns import known_offers, offer_columns, recognised_offers
-from penchant.tables.option_families import families
+from penchant.tables.option_families import families, offer_families
 from penchant.tables.programs import PlainTable
 from penchant.tables.questionnaires import N_ITEMS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS, KINDS, Question, Schema
@@ -278,7 +278,7 @@ def _choose_kind(work: Inference) -> None:
     paid = named("reward", work.free)
     both = _gain_and_loss(work)
     reward = reward or paid.single or both
-    offered = known_offers(work.names)
+    offered = known_offers(work.names) or offer_families(work.names)
     if choice is not None and offered is not None and (paid.single is None or both):
         work.settle("kind", "offers")
     elif choice is not None and reward is not None and both is None:
@@ -622,8 +622,8 @@ def _flags(work: Inference) -> list[str]:
 def _complete_offers(work: Inference) -> None:
     if work.draft.attributes is None and work.draft.task is None:
         # What is offered has to be said by names, unless somebody said that these are offers.
-        known = _offers_said(work) if work.said.kind == "offers" else known_offers(work.names)
-        work.settle("attributes", known)
+        said = _offers_said(work) if work.said.kind == "offers" else known_offers(work.names)
+        work.settle("attributes", said or offer_families(work.names))
     if work.draft.task is None or work.draft.attributes is not None:
         _name_choice(work)
     elif work.draft.columns.choice is None and work.draft.task in N_ITEMS:
@@ -641,7 +641,8 @@ def _complete_offers(work: Inference) -> None:
             "or a constant, per option.",
             attribute_guesses(work),
         )
-    work.settle("columns.block", named("block", work.free).single)
+    for role in ("block", "scored"):
+        work.settle(f"columns.{role}", named(role, work.free).single)
     if isinstance(work.draft.columns.choice, str) and work.draft.task is None:
         infer_codes(work)
 
@@ -700,7 +701,7 @@ def _complete_episodes(work: Inference) -> None:
             (*named("subject", work.names).candidates, *_labels_of_people(work), ""),
             needed=False,
         )
-    for role in ("is_choice", "scored"):
+    for role in ("is_choice", "scored", "executed"):
         work.settle(f"columns.{role}", named(role, work.free).single)
 
 
