@@ -34,6 +34,8 @@ NOT_OF_PLAY |= {"wide", "missing", "attributes", "opt_out", "reference", "price"
 NOT_OF_OFFERS = (NOT_OF_PLAY - {"example"}) | {"decision"}
 OF_PLAY = {"reward", "is_choice", "executed", "gaps", "shown", "missing_reward", "clock"}
 OF_PLAY |= {"linearized"}
+# What is not asked but where a column speaks for it: all rows count, and none was only shown.
+USUAL_UNLESS_SAID = frozenset(("rows.keep", "shown.first"))
 KINDS: dict[ReadingKind, Kind] = {"choices": "choices", "play": "episodes", "offers": "offers"}
 
 
@@ -91,7 +93,8 @@ def schema_typed(
         answers["columns.trial"] = _none_as_empty(next(iter(data.decision), None))
         answers |= _typed_options(data.options, kind)
         answers |= _typed_of_wide(data)
-    return given.with_answers({role: own for role, own in answers.items() if own is not None})
+    known = given.with_answers({role: own for role, own in answers.items() if own is not None})
+    return replace(known, raised=known.raised | USUAL_UNLESS_SAID)
 
 
 def _typed_of_file(data: Data) -> dict[str, Any]:

@@ -34,6 +34,8 @@ from penchant.tables.two_step_columns import two_step_columns
 
 MAX_ANSWERS = 6  # candidates that a question lists
 MAX_FAMILY = 12  # options of a family of columns that are guessed to describe them
+# Columns that differ between the options of a decision, as no time that is measured there does.
+TIMES_OF_OPTIONS = frozenset(("time", "duration"))
 MAX_LABELS = 100  # distinct labels of a column that may hold choices
 
 
@@ -503,7 +505,11 @@ def _settle_long_attributes(work: Inference) -> None:
             fix="Add the rows of the options that were not chosen.",
         )
     found, doubtful = [], []
-    for name in work.free:
+    used = work.draft.column_names()
+    for name in work.source.names:
+        ignored = is_named("ignored", name) and plain_name(name) not in TIMES_OF_OPTIONS
+        if name in used or name in work.plain.own or ignored:
+            continue
         coded = work.source.codes(name, "attributes.columns")
         first = np.zeros(n, dtype=np.int64)
         first[key[::-1]] = coded.codes[::-1]
@@ -694,11 +700,12 @@ def _complete_episodes(work: Inference) -> None:
                 found.columns,
                 needed=False,
             )
-    if work.draft.columns.subject is None:
+    people = (*named("subject", work.names).candidates, *_labels_of_people(work))
+    if work.draft.columns.subject is None and people:
         work.ask(
             "columns.subject",
             'Which column says whose rows these are? Answer "" if all are one person\'s.',
-            (*named("subject", work.names).candidates, *_labels_of_people(work), ""),
+            (*people, ""),
             needed=False,
         )
     for role in ("is_choice", "scored", "executed"):

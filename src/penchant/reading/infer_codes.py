@@ -14,6 +14,7 @@ from penchant.tables.columns import plain_name
 from penchant.tables.lexicon import vocabulary, words_of
 from penchant.tables.offer_columns import FIRST_WORDS, SECOND_WORDS
 from penchant.tables.option_families import families
+from penchant.tables.play import FILLERS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS
 from penchant.tables.source_table import code_key, column_list
 
@@ -247,4 +248,5 @@ def _zero_is_nothing(work: Inference, name: str) -> bool:
     paid = work.source.floats(reward, "columns.reward")
     own = np.unique(paid[(taken == 0) & ~np.isnan(paid)])
     rest = np.unique(paid[(taken > 0) & ~np.isnan(paid)])
-    return len(own) <= 1 < len(rest)
+    filled = len(own) == 0 or (len(own) == 1 and own[0] in FILLERS)
+    return filled and len(rest) > 1
