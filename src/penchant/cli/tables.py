@@ -141,7 +141,7 @@ def _is_long(data: Data, given: Schema, kind: ReadingKind | None, names: Sequenc
     """Whether a table has a row per option, by what was typed and by its names."""
     if kind not in (None, "choices") or data.wide or given.kind not in (None, "choices"):
         return False
-    if data.option is not None or data.explanatory or given.columns.option is not None:
+    if data.option or data.explanatory or data.available or data.offset or given.columns.option:
         return True
     if (given.attributes or {}).keys() == {ATTRIBUTE_COLUMNS}:
         return True

@@ -8,7 +8,6 @@ a function is called, `PHRASES` has the words.
 from __future__ import annotations
 
 import ast
-import copy
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -178,7 +177,9 @@ def results_in_options(value: Any, depth: int = MAX_DEPTH) -> Any:
     known = [name for name in names if hasattr(value, name)]
 
     def copied(new: Iterable[Any]) -> Any:
-        made = copy.copy(value)
+        made = object.__new__(type(value))  # `copy` would leave out what is not stored, as data
+        for name in vars(value):
+            object.__setattr__(made, name, vars(value)[name])
         for name, one in zip(known, new, strict=True):
             object.__setattr__(made, name, one)
         return made

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penchant.errors import DataError
+from penchant.errors import Code, DataError, argument, format_list
 from penchant.files.folder import FILE
 from penchant.reading.build import kept_rows
 from penchant.reading.fact_checks import check_facts, varies_within
@@ -504,7 +504,7 @@ def _settle_long_attributes(work: Inference) -> None:
             got=f"{n} decisions of one option",
             fix="Add the rows of the options that were not chosen.",
         )
-    found, doubtful = [], []
+    found, doubtful, same = [], [], []
     used = work.draft.column_names()
     for name in work.source.names:
         ignored = is_named("ignored", name) and plain_name(name) not in TIMES_OF_OPTIONS
@@ -514,7 +514,8 @@ def _settle_long_attributes(work: Inference) -> None:
         first = np.zeros(n, dtype=np.int64)
         first[key[::-1]] = coded.codes[::-1]
         if (coded.codes == first[key]).all():
-            continue  # says the same of all options: of the person, or of the decision
+            same.append(name)  # of the person, or of the decision
+            continue
         words = work.source.holds_words(name, "attributes.columns")
         if words or (n > 1 and _codes_option(work, coded)):
             doubtful.append(name)
@@ -529,6 +530,12 @@ def _settle_long_attributes(work: Inference) -> None:
         )
     else:
         work.settle("attributes", {ATTRIBUTE_COLUMNS: tuple(found)})
+    numbers = [name for name in same if name in work.free and _are_numbers(work.source, [name])]
+    if numbers:
+        work.doubts.append(
+            f"{format_list(numbers)}: the same for all options of a decision, and not used. To use "
+            f"one, {argument('interact {} with the options', Code(numbers[0]))}."
+        )
 
 
 def _codes_option(work: Inference, coded: Any) -> bool:
