@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from penchant.cli.wording import quoted
 from penchant.errors import SchemaQuestions
 from penchant.output import format_count
 from penchant.tables.columns import NO_COLUMN
@@ -90,8 +90,8 @@ def numbered_questions(questions: Sequence[Question]) -> str:
 
 def _as_option(role: str, answer: Any) -> str | None:
     """The option that answers a question; None where no option can."""
-    if role == "rows.keep" and answer and isinstance(answer, str):
-        return f"--where {shlex.quote(answer)}"
+    if role == "rows.keep":
+        return f"--where {quoted(answer)}"
     if role not in _OF_COLUMNS and role != "choice.labels":
         return None
     if isinstance(answer, dict):
@@ -100,4 +100,4 @@ def _as_option(role: str, answer: Any) -> str | None:
     if any(set(",=") & set(str(name)) or isinstance(name, (list, tuple)) for name in names):
         return None
     words = ",".join(map(str, names)) or NO_COLUMN
-    return f"{ROLE_OPTIONS[role]} {shlex.quote(words)}"
+    return f"{ROLE_OPTIONS[role]} {quoted(words)}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -14,6 +12,7 @@ import numpy as np
 from penchant import datasets
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.questions import questions_to_paste, roles_as_options
+from penchant.cli.wording import quoted
 from penchant.cli.words import refuse, say
 from penchant.errors import DataError, SchemaQuestions, marked
 from penchant.files.folder import Raw
@@ -468,7 +467,13 @@ def check_model_given(given: bool, file: str | None, data: Data, history: Histor
     """Refuse a table without a model, with models that suit it."""
     if given:
         return
-    if file not in (None, "-") and kind_of(file, data, history) == "offers":
+    kind = None
+    if file not in (None, "-"):
+        raw = open_raw(file, data)
+        kind = kind_of(file, data, history)
+        if kind is None:
+            read_rows(raw, data, history, None)  # asks what the table is
+    if kind == "offers":
         raise DataError(
             "--model",
             "must be given",
@@ -519,12 +524,12 @@ def groups_command(
     named = ["--model", model] if model else []
     words = ["penchant", "study", str(file), *typed, *own, *named]
     words += ["--condition", found[0], "-o", "results"]
-    return " ".join(map(_quoted, words))
+    return " ".join(map(quoted, words))
 
 
 def other_groups(reading: Reading) -> str | None:
     """What compares other groups than the first; None where no other column tells any."""
-    others = [f"--condition {_quoted(name)}" for name in reading.group_columns[1:]]
+    others = [f"--condition {quoted(name)}" for name in reading.group_columns[1:]]
     return " or ".join(others) or None
 
 
@@ -547,19 +552,7 @@ def command_typed(file: str | None, model: str | None, typed: Sequence[str]) -> 
     penchant fit a.csv --where "phase == 'test'" --model hyperbolic
     """
     words = ["penchant", "fit", str(file), *typed, *(["--model", model] if model else [])]
-    return " ".join(map(_quoted, words))
-
-
-def _quoted(word: str) -> str:
-    """A word as a shell takes it, in quotes that are easy to read.
-
-    >>> print(_quoted("stage != 'training'"))
-    "stage != 'training'"
-    """
-    recalls = re.search(r"!(?![=\s(])", word)  # what a shell would take from its history
-    if "'" in word and not set(word) & set('"$`\\') and not recalls:
-        return f'"{word}"'
-    return shlex.quote(word)
+    return " ".join(map(quoted, words))
 
 
 def typed_again(*options: Data | History | Agent) -> list[str]:
