@@ -14,9 +14,6 @@ import math
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
 from penchant._compiled import njit
 from penchant.softmax._simd import LANES, MAX_CACHED_VECTORS, block_moments, relative_rows
@@ -376,65 +373,6 @@ def fit_subjects(
         if codes[s] != CONVERGED:
             for a in range(d):
                 theta[s, a] = best[a]
-
-
-@intrinsic
-def _load_float64(typingctx, address, row):
-    """Load the number in this row of the column of doubles that begins at this address."""
-
-    def build(context, builder, signature, arguments):
-        column = builder.inttoptr(arguments[0], ir.DoubleType().as_pointer())
-        return builder.load(builder.gep(column, [arguments[1]]))
-
-    return types.float64(types.int64, types.int64), build
-
-
-@compiled_no_alloc
-def sum_columns(columns, table, order, rows, kernel, theta, buffers, workspace, moments):
-    """Compute the moments of `sum_blocks` of decisions `order`, stored column by column.
-
-    columns : addresses of the variables' columns, and of that of the offset if there is one
-    table : first row of decisions, their chosen options, their weights (empty: 1 each)
-    rows : rows of each block of eight decisions, see `likelihood.block_rows`
-    buffers : of one block: source rows, chosen rows, weights with numbers of padding rows, values
-    workspace : as in `sum_blocks`
-    """
-    first_row, chosen, weights = table
-    sources, references, side, values = buffers
-    scratch, total, parts = workspace
-    n_columns = kernel[3]
-    for j in range(len(moments)):
-        moments[j] = 0.0
-    n_blocks = len(rows)
-    for i in range((n_blocks + CHUNK_BLOCKS - 1) // CHUNK_BLOCKS):
-        last = (i + 1) * CHUNK_BLOCKS if (i + 1) * CHUNK_BLOCKS < n_blocks else n_blocks
-        for j in range(len(total)):
-            total[j] = 0.0
-        for b in range(i * CHUNK_BLOCKS, last):
-            n_rows = rows[b]
-            for lane in range(LANES):
-                j = b * LANES + lane
-                inside = j < len(order)
-                k = order[j] if inside else order[b * LANES]
-                c = first_row[k] + chosen[k]
-                used = first_row[k + 1] - first_row[k] - 1 if inside else 0
-                references[lane] = c
-                side[0, lane] = 0.0
-                if inside:
-                    side[0, lane] = weights[k] if weights.size else 1.0
-                side[0, LANES + lane] = n_rows - used
-                for row in range(n_rows):
-                    r = first_row[k] + row
-                    sources[row, lane] = (r + (r >= c)) if row < used else c
-            for a in range(n_columns):
-                column = columns[a]
-                for row in range(n_rows):
-                    position = (row * n_columns + a) * LANES
-                    for lane in range(LANES):
-                        x = _load_float64(column, sources[row, lane])
-                        values[position + lane] = x - _load_float64(column, references[lane])
-            block_moments(kernel, values, 0, (n_rows, 1), theta, side, 0, scratch, total)
-        _add_sums_over_lanes(total, parts, i, moments)
 
 
 @compiled_no_alloc
