@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from penchant._compiled import njit
-from penchant.softmax._simd import LANES, MAX_CACHED_VECTORS, block_moments, relative_rows
+from penchant.softmax._simd import LANES, MAX_CACHED_VECTORS, block_moments
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
@@ -51,6 +51,18 @@ MAX_SLOW_STEPS = 3  # in a row: one or two can be slow by rounding alone, withou
 SUFFICIENT_GAIN = 0.25
 
 
+@compiled_inner
+def _write_relative_row(table, sources, references, d, values, position, size):
+    """Write one row of a block relative to the chosen rows; update the largest |x| and |x - own|."""
+    for lane in range(LANES):
+        i, c = sources[lane], references[lane]
+        for a in range(d):
+            x, own, to = table[i, a], table[c, a], position + a * LANES + lane
+            values[to] = x - own
+            size[0, a, lane] = max(size[0, a, lane], max(abs(x), abs(own)))
+            size[1, a, lane] = max(size[1, a, lane], abs(values[to]))
+
+
 @compiled_no_alloc
 def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
     """Write blocks blocks[0] to blocks[1] of the decisions order[bounds[0]:bounds[1]].
@@ -64,7 +76,7 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
     first, last = bounds
     values, side = packed
     rows, offset, available, first_row, chosen, weights = table
-    _, _, d, n_columns = kernel
+    _, d, n_columns = kernel
     sources, references, size = buffers
     uniform, most = True, starts[blocks[0] + 1] - starts[blocks[0]]
     for a in range(d):
@@ -79,25 +91,26 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
             inside = j < last
             k = order[j] if inside else order[first + b * LANES]
             c = first_row[k] + chosen[k]
-            references[lane] = c * d
+            references[lane] = c
             side[b, lane] = 0.0
             used = 0
             if inside:
                 side[b, lane] = weights[k] if weights.size else 1.0
                 for r in range(first_row[k], first_row[k + 1]):
                     # before the test, and overwritten if that fails: no branch
-                    sources[used, lane] = r * d
+                    sources[used, lane] = r
                     used += r != c and (not available.size or available[r])
                 uniform = uniform and used == most
             side[b, LANES + lane] = n_rows - used
             for row in range(used, n_rows):
-                sources[row, lane] = c * d
-        relative_rows(kernel, rows, sources, n_rows, references, values, position, size)
-        if n_columns > d:
-            for row in range(n_rows):
+                sources[row, lane] = c
+        for row in range(n_rows):
+            _write_relative_row(rows, sources[row], references, d, values, position, size)
+            position += d * LANES
+            if n_columns > d:
                 for lane in range(LANES):
-                    i, c = sources[row, lane] // d, references[lane] // d
-                    values[position + (row * n_columns + d) * LANES + lane] = offset[i] - offset[c]
+                    values[position + lane] = offset[sources[row, lane]] - offset[references[lane]]
+                position += LANES
     return uniform
 
 
@@ -134,7 +147,7 @@ def sum_blocks(packed, kernel, theta, begin, end, workspace, moments):
     """
     values, starts, side = packed
     scratch, total, parts = workspace
-    n_columns = kernel[3]
+    n_columns = kernel[2]
     for j in range(len(moments)):
         moments[j] = 0.0
     for i in range((end - begin + CHUNK_BLOCKS - 1) // CHUNK_BLOCKS):
@@ -267,7 +280,7 @@ def maximise(problem, prior, theta, state, progress, max_steps, moments, moments
     of_sums, full, work = workspace
     while True:
         if not moments_known:
-            for a in range(kernel[2]):
+            for a in range(kernel[1]):
                 full[a] = theta[a]
             sum_blocks(packed, kernel, full, INDEX_ZERO, n_blocks, of_sums, moments)
         moments_known = False
@@ -288,7 +301,7 @@ def scatter(problem, same, moments, workspace, weighted, spread):
     """
     (values, starts, side), n_blocks, kernel = problem
     of_sums, full, _ = workspace
-    d = kernel[2]
+    d = kernel[1]
     count = 0.0
     for b in range(n_blocks):
         of_block = 0.0
@@ -329,7 +342,7 @@ def fit_subjects(
     n_rows, first_block = blocks
     values, starts, side = packed
     buffers, of_steps, weighted, moments, best, step, precision = workspace
-    d, n_columns = kernel[2], kernel[3]
+    _, d, n_columns = kernel
     for s in range(begin, end):
         n_blocks = first_block[s + 1] - first_block[s]
         codes[s] = SINGULAR
