@@ -214,20 +214,6 @@ def copy_decisions(places, first_event, scored, subject, chosen, order):
 
 
 @fast
-def zero_small_differences(x, chosen, events, limits, away):
-    """Fill `away` with differences from the options chosen; 0 where they are within the limits.
-
-    x, away : (rows, n_options, d); events : where the rows of each pair begin; limits : (n, d)
-    """
-    for k in range(len(limits)):
-        for r in range(events[k], events[k + 1]):
-            for i in range(x.shape[1]):
-                for a in range(x.shape[2]):
-                    apart = x[r, i, a] - x[r, chosen[r], a]
-                    away[r, i, a] = apart if abs(apart) > limits[k, a] else 0.0
-
-
-@fast
 def clear_undefined(x, dx, scored, ends, perhaps, lost):
     """Mark pairs of whose variables some are not finite; these, and their derivatives, become 0.
 

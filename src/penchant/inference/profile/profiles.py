@@ -847,8 +847,9 @@ class Profiles:
             some = points.take(slice(begin, end))
             x, _ = self.variables(some.subject, some.psi, False)
             rows = self.rows(some.subject)
-            limits, away = ignored * some.largest[:, 1], np.empty_like(x)
-            compiled.zero_small_differences(x, rows.chosen, rows.events, limits, away)
+            away = x - x[np.arange(len(x)), rows.chosen][:, None]
+            limits = np.repeat(ignored * some.largest[:, 1], np.diff(rows.events), axis=0)
+            away[np.abs(away) <= limits[:, None]] = 0.0
             parts.append(fit_table(away, rows.chosen, rows.grouping, None, some.theta))
         return Batch.concatenated(parts)
 
