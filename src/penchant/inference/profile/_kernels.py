@@ -100,35 +100,20 @@ def scatter_derivative(x: Matrix, dx: Matrix, scored: ScoredDecisions, into: Mat
 
 
 def moments(
-    x: Matrix,
-    chosen: IntVector,
-    order: IntVector,
-    bounds: IntVector,
-    theta: Matrix,
-    sums: Vector,
-    gradient: Matrix,
-    information: Matrix,
-) -> None:
-    """Log-likelihood, gradient and information in theta, for pairs k of data and theta.
+    x: Matrix, scored: tuple[IntVector, IntVector, IntVector], theta: Matrix
+) -> tuple[Vector, Matrix, Matrix]:
+    """Log-likelihoods, gradients and informations in theta (n, d), for pairs of data and theta.
 
-    sums : (n,), gradient : (n, d), information : (n, d, d); filled
+    scored : chosen option of every row of x; rows that are scored, and the first of each pair
     """
-    _, m, d = x.shape
-    workspace = np.empty((m, d)), np.empty(d), _probability_workspace(bounds, m)
-    gradient[...] = 0.0
-    information[...] = 0.0
-    _moments(x, (chosen, order, bounds), theta, sums, gradient, information, workspace)
-    _fill_upper_triangle(information)
-
-
-def _fill_upper_triangle(lower: Matrix) -> None:
-    for a in range(1, lower.shape[-1]):
-        lower[:, :a, a] = lower[:, a, :a]
-
-
-def _probability_workspace(bounds: IntVector, n_options: int) -> Vector:
-    most = int(np.diff(bounds).max(initial=0)) * n_options
-    return np.zeros(-(-most // LANES) * LANES)
+    (_, m, d), n = x.shape, len(theta)
+    found = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
+    most = int(np.diff(scored[2]).max(initial=0))
+    packed, _, workspace = _WORKSPACE.of(-(-most // LANES), m, d)
+    given = (np.ascontiguousarray(x).reshape(-1), m, d), scored, np.ascontiguousarray(theta)
+    _moments(*given, moment_kernel(d, False), found, packed, workspace)
+    found[0][~np.isfinite(theta).all(axis=1)] = np.nan  # comparisons in vector code pass over NaN
+    return found
 
 
 def solve_weights(
@@ -232,41 +217,6 @@ def clear_undefined(x, dx, scored, ends, perhaps, lost):
                     x[r, a] = 0.0
                     for q in range(len(dx)):
                         dx[q, r, a] = 0.0
-
-
-@fast_inner
-def probabilities(x, scored, k, theta, counted, p):
-    """Fill p with the probabilities of pair k's options; returns the log-likelihood if counted.
-
-    p : whole blocks of eight, enough for all options of the rows
-    """
-    _, m, d = x.shape
-    chosen, order, bounds = scored
-    at, log_likelihood = INDEX_ZERO, 0.0
-    for j in range(bounds[k], bounds[k + 1]):
-        r = order[j]
-        c, highest = chosen[r], 0.0
-        for i in range(m):
-            utility = 0.0
-            for a in range(d):
-                utility += theta[k, a] * (x[r, i, a] - x[r, c, a])
-            p[at + i] = utility
-            if utility > highest:
-                highest = utility
-        for i in range(m):
-            p[at + i] -= highest
-        log_likelihood -= highest
-        at += m
-    exp_prefix_in_place(p, at)
-    for first in range(0, at, m):
-        total = 0.0
-        for i in range(first, first + m):
-            total += p[i]
-        if counted:
-            log_likelihood -= math.log(total)
-        for i in range(first, first + m):
-            p[i] /= total
-    return log_likelihood
 
 
 @fast
@@ -452,33 +402,6 @@ def _add_scatter_derivative(x, dx, scored, into):
                         into[k, a, q] += (x[r, i, a] - level) * dx[q, r, i, a]
 
 
-@fast
-def _moments(x, scored, theta, sums, gradient, information, workspace):
-    _, m, d = x.shape
-    chosen, order, bounds = scored
-    away, mean, p = workspace
-    for k in range(len(theta)):
-        sums[k] = probabilities(x, scored, k, theta, k >= 0, p)
-        for j in range(bounds[k], bounds[k + 1]):
-            r = order[j]
-            c = chosen[r]
-            at = (j - bounds[k]) * m
-            for a in range(d):
-                mean[a] = 0.0
-            for i in range(m):
-                for a in range(d):
-                    away[i, a] = x[r, i, a] - x[r, c, a]
-                    mean[a] += p[at + i] * away[i, a]
-            for i in range(m):
-                for a in range(d):
-                    away[i, a] -= mean[a]
-                    share = p[at + i] * away[i, a]
-                    for b in range(a + 1):
-                        information[k, a, b] += share * away[i, b]
-            for a in range(d):
-                gradient[k, a] -= mean[a]
-
-
 # Changes of the weights held at 0: more mean cycling, and the general solver takes over.
 MAX_ACTIVE_SET_ROUNDS = 8
 # Squared decrements that a maximum may be above a value: four times what a Newton step gains.
@@ -566,6 +489,26 @@ def sum_moments(problem, theta, workspace):
     packed, n_blocks, kernel = problem
     of_sums, moments, _ = workspace
     sum_blocks(packed, kernel, theta, INDEX_ZERO, n_blocks, of_sums, moments)
+
+
+@compiled_no_alloc
+def _moments(x, scored, theta, kernel, found, packed, workspace):
+    numbers, m, d = x
+    chosen, order, bounds = scored
+    values, gradient, information = found
+    sums = workspace[1]
+    for k in range(len(theta)):
+        n = bounds[k + 1] - bounds[k]
+        taken, to = (chosen, INDEX_ZERO), (packed[0], INDEX_ZERO)
+        pack_decisions(numbers, INDEX_ZERO, (m, d), taken, (order, bounds[k], n), to)
+        fill_decision_weights(n, packed[2])
+        sum_moments((packed, (n + LANES - 1) // LANES, kernel), theta[k], workspace)
+        values[k] = sums[0]
+        for a in range(d):
+            gradient[k, a] = -sums[1 + a]
+            for c in range(a + 1):
+                both = sums[1 + d + a * (a + 1) // 2 + c]
+                information[k, a, c] = information[k, c, a] = both
 
 
 @compiled_inner
