@@ -422,31 +422,16 @@ def fill_decision_weights(n, side):
 
 @compiled_inner
 def pack_decisions(x, row, size, taken, events, to):
-    """Write blocks of eight decisions, relative to the options chosen.
+    """Write blocks of eight decisions, relative to the options chosen; 0 in filling lanes.
 
     x : variables (rows, n_options, d), in one line; row : the first of the pair
     size : n_options and d; taken : options chosen, and where those of the pair begin
     events : which of its events are scored: n of an array, from the second number on
     to : blocks in one line, and where they begin
     """
-    (m, d), (chosen, first), (scored, begin, n), (values, place) = size, taken, events, to
-    whole = INDEX_ZERO
-    if m == 2 and n > 0 and scored[begin + n - 1] == n - 1:
-        whole = n // LANES
-        firsts = np.uint64(first), np.uint64(whole), np.uint64(place)
-        pack_two(x, np.uint64(row), np.uint64(d), chosen, firsts, values)
-    done = whole * LANES
-    rest = scored, np.uint64(begin + done), np.uint64(n - done)
-    sizes, onwards = (np.uint64(m), np.uint64(d)), np.uint64(place + done * (m - 1) * d)
-    pack_any(x, np.uint64(row), sizes, chosen, (np.uint64(first), onwards), rest, values)
-
-
-@compiled_inner
-def pack_any(x, row, size, chosen, places, events, values):
-    """Differences of all other options from the one chosen; 0 in filling lanes."""
-    m, d = size
-    first, place = places
-    scored, begin, n = events
+    chosen, scored, n, values = taken[0], events[0], np.uint64(events[2]), to[0]
+    row, m, d = np.uint64(row), np.uint64(size[0]), np.uint64(size[1])
+    first, begin, place = np.uint64(taken[1]), np.uint64(events[1]), np.uint64(to[1])
     others = (m - ONE) * d
     for b in range((n + WIDE - ONE) // WIDE):
         for lane in range(WIDE):
@@ -454,30 +439,11 @@ def pack_any(x, row, size, chosen, places, events, values):
             event = np.uint64(scored[begin + (j if j < n else b * WIDE)])
             c, r = np.uint64(chosen[first + event]) * d, (row + event) * m * d
             for a in range(d):
-                own, to, i = x[r + c + a], place + (b * others + a) * WIDE + lane, a
+                own, at, i = x[r + c + a], place + (b * others + a) * WIDE + lane, a
                 while i < others:
-                    values[to] = x[r + (i if i < c else i + d)] - own if j < n else 0.0
-                    to += d * WIDE
+                    values[at] = x[r + (i if i < c else i + d)] - own if j < n else 0.0
+                    at += d * WIDE
                     i += d
-
-
-@compiled_inner
-def pack_two(x, row, d, chosen, places, values):
-    """The other of two options less the one chosen, where every event is scored; whole blocks."""
-    first, n_blocks, place = places
-    if d == ONE:  # a plain loop over decisions: blocks of one variable have the same layout
-        for j in range(n_blocks * WIDE):
-            apart = x[TWO * (row + j) + ONE] - x[TWO * (row + j)]
-            values[place + j] = -apart if chosen[first + j] else apart
-        return
-    for b in range(n_blocks):
-        for a in range(d):
-            for lane in range(WIDE):
-                j = b * WIDE + lane
-                at = TWO * (row + j) * d + a
-                apart = x[at + d] - x[at]
-                to = place + (b * d + a) * WIDE + lane
-                values[to] = -apart if chosen[first + j] else apart
 
 
 @compiled_inner
