@@ -548,44 +548,6 @@ def solve_on_face(problem, ends, least, theta, state, workspace):
 
 
 @compiled_inner
-def solve_one_weight(problem, ends, least, positive, theta, workspace):
-    """Newton's method on a single weight, which may have to be nonnegative; NaN if it fails."""
-    tolerance, max_steps, floor = ends
-    moments, best, fraction, squared, step = workspace[1], -np.inf, 1.0, 0.0, 0.0
-    at = theta[0]
-    for _ in range(max_steps):
-        sum_moments(problem, theta, workspace)
-        if best == -np.inf and not moments[0] >= least:
-            theta[0] = 0.0
-            sum_moments(problem, theta, workspace)
-        if positive and theta[0] <= 0.0 and moments[1] >= 0.0:
-            return moments[0]  # concave and falling at 0: no positive weight can be higher
-        if not moments[0] >= best + 0.25 * fraction * squared - 1e-12 * (1.0 + abs(best)):
-            if moments[0] != moments[0]:
-                return np.nan
-            fraction *= 0.5
-        else:
-            best, fraction, at, before = moments[0], 1.0, theta[0], squared
-            # A variable that does not vary has no information: leave its weight, or divide by 0.
-            step = -moments[1] / moments[2] if moments[2] != 0.0 else 0.0
-            squared = -moments[1] * step
-            if not squared >= 0.0:
-                return np.nan
-            converged = squared < tolerance or squared < min(
-                MAX_QUADRATIC_DECREMENT, MAX_QUADRATIC_RATIO * before
-            )
-            if converged and not (positive and at + step <= 0.0):
-                theta[0] = at + step
-                return best + 0.5 * squared if best + 0.5 * squared <= 0.0 else np.nan
-            if best + MAX_DECREMENT_GAIN * squared < floor:
-                return best + 0.5 * squared
-        theta[0] = at + fraction * step
-        if positive and theta[0] < 0.0:
-            theta[0] = 0.0
-    return np.nan
-
-
-@compiled_inner
 def solve_nonnegative(problem, ends, least, positive, theta, state, workspace):
     """Maximum where some weights are not negative; returns the value, NaN if it fails.
 
@@ -669,12 +631,7 @@ def _solve_weights(
             highest = -np.inf
         floor = max(ends[2][k if len(ends[2]) > 1 else INDEX_ZERO], highest - ends[3])
         limits = (ends[0], ends[1], floor)
-        if d == 1 and fixed_weight < 0:
-            values[k] = solve_one_weight(
-                problem, limits, least, len(positive) > 0, theta, workspace
-            )
-        else:
-            values[k] = solve_nonnegative(problem, limits, least, positive, theta, state, workspace)
+        values[k] = solve_nonnegative(problem, limits, least, positive, theta, state, workspace)
         if values[k] > highest:
             highest = values[k]
 
