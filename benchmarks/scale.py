@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from machine import about
 
 import penchant as pn
-from penchant.softmax.chunked_likelihood import MomentsAt
+from penchant.softmax.chunked_likelihood import ChunkMoments
 
 ROWS_PER_FILE = 10_000_000
 ROWS_PER_GROUP = 1_000_000
@@ -198,7 +198,7 @@ def main() -> None:
         spent, estimate = timed(lambda: pn.fit(scan, threads=given.threads))
         rows.append((f"fit, {estimate.notes[-1]}", str(spent)))
         rows.append(("peak memory", f"{peak() / 1e6:.0f} MB, {before / 1e6:.0f} MB before"))
-        work, on = MomentsAt(estimate.theta), scan.with_engine(None, given.threads)
+        work, on = ChunkMoments(estimate.theta), scan.with_engine(None, given.threads)
         columns = ["chosen", *names]  # all sets are of one size: names of decisions are not read
         reading, named, passing = [], [], []
         for _ in range(given.rounds):

@@ -37,7 +37,7 @@ from penchant.scale.rows_to_choices import (
     merge_columns,
 )
 from penchant.scale.stored_files import SOURCE_FILE_COLUMN, StoredFile, cache_folder, stored_files
-from penchant.scale.subject_batches import BatchLimits, Span, SubjectBatch, sorted_copy
+from penchant.scale.subject_batches import BatchLimits, FileRowRange, SubjectBatch, sorted_copy
 from penchant.scale.subject_estimates import (
     SubjectFiles,
     SubjectScanBase,
@@ -74,7 +74,7 @@ class ChunkTask:
     work: Callable[[Choices], Any]
     validated: bool
 
-    def __call__(self, spans: tuple[Span, ...]) -> Any:
+    def __call__(self, spans: tuple[FileRowRange, ...]) -> Any:
         """Result of the work on the chunk; summed over slices where results can be added."""
         layout = self.layout
         added = getattr(self.work, "added", None)
@@ -91,7 +91,7 @@ class ChunkTask:
 
 
 def chunk_slices(
-    spans: Sequence[Span], layout: ChoiceLayout, n_rows: int, without_labels: bool = False
+    spans: Sequence[FileRowRange], layout: ChoiceLayout, n_rows: int, without_labels: bool = False
 ) -> Iterator[list[ChoicePart]]:
     """Yield slices of a chunk, each a list of parts with about `n_rows` rows in all.
 
@@ -127,7 +127,9 @@ def chunk_slices(
         yield parts
 
 
-def read_chunk(spans: Sequence[Span], layout: ChoiceLayout, validated: bool = False) -> Choices:
+def read_chunk(
+    spans: Sequence[FileRowRange], layout: ChoiceLayout, validated: bool = False
+) -> Choices:
     """Read the decisions of a chunk; once validated, without columns only checks need."""
     names = [name for name in layout.names if not validated or name in layout.required_names]
     parts = []
@@ -176,7 +178,7 @@ class Scan(SubjectScanBase):
     """
 
     layout: ChoiceLayout
-    chunks: tuple[tuple[Span, ...], ...]
+    chunks: tuple[tuple[FileRowRange, ...], ...]
     files: tuple[StoredFile, ...]
     chunk_rows: int
     engine: Any = None
@@ -452,7 +454,7 @@ def _choice_layout(given: Mapping[str, Any], weight_kind: str, first: StoredFile
 
 def _scan_choices(files: tuple[StoredFile, ...], layout: ChoiceLayout, chunk_rows: int) -> Scan:
     """Find where decisions begin in every file, and fix the chunks."""
-    spans: list[Span] = []
+    spans: list[FileRowRange] = []
     before: _DecisionStarts | None = None
     with progress("Looking for decisions", len(files)) as advance:
         for file in files:
@@ -475,9 +477,11 @@ def _scan_choices(files: tuple[StoredFile, ...], layout: ChoiceLayout, chunk_row
     return Scan(layout, _merge_small_spans(spans, chunk_rows), files, chunk_rows)
 
 
-def _merge_small_spans(spans: Sequence[Span], chunk_rows: int) -> tuple[tuple[Span, ...], ...]:
+def _merge_small_spans(
+    spans: Sequence[FileRowRange], chunk_rows: int
+) -> tuple[tuple[FileRowRange, ...], ...]:
     """Group consecutive spans into chunks of up to `chunk_rows` rows, so small files share one."""
-    chunks: list[tuple[Span, ...]] = []
+    chunks: list[tuple[FileRowRange, ...]] = []
     room = 0
     for span in spans:
         n_rows = span.end - span.begin
@@ -549,7 +553,7 @@ class _DecisionStarts:
         """Number of rows."""
         return self.edges[-1]
 
-    def spans(self, chunk_rows: int) -> list[Span]:
+    def spans(self, chunk_rows: int) -> list[FileRowRange]:
         """Divide the file into spans of `chunk_rows` to twice as many rows."""
         # A row group is decompressed as a whole, so spans end with row groups where they can.
         wanted, begin = [0], 0
@@ -569,7 +573,9 @@ class _DecisionStarts:
             # Where all decisions have as many rows, later passes need not read the names to divide
             # them.
             size = int(sizes[one]) if (sizes[one:other] == sizes[one]).all() else 0
-            found.append(Span(self.file, int(rows[one]), int(rows[other]), self.edges, size))
+            found.append(
+                FileRowRange(self.file, int(rows[one]), int(rows[other]), self.edges, size)
+            )
         return found
 
 

@@ -20,7 +20,7 @@ from penchant.choices.scan_protocols import ChoiceColumns, Chunks
 from penchant.output import format_count
 from penchant.softmax import _kernels as kernels
 from penchant.softmax._simd import LANES, moment_kernel
-from penchant.softmax.identification import total_rows, whole_numbers
+from penchant.softmax.identification import integer_variables, total_rows
 from penchant.softmax.likelihood import (
     MAX_PACKED_VARIABLES,
     Moments,
@@ -231,7 +231,7 @@ def summarize_choices(choices: Choices, with_start: bool = True) -> ChunkSummary
         relative_weight=relative,
         sizes=np.bincount(sizes, weights).astype(np.float64),
         largest=likelihood.largest_values_and_differences,
-        whole=whole_numbers(choices),
+        whole=integer_variables(choices),
         spread=likelihood.spread(),
         total_rows=total_rows(choices),
         at_zero=likelihood.moments(np.zeros(d)),
@@ -250,7 +250,7 @@ def summarize_chunks(reducer: ChunkReducer, with_start: bool = True) -> ChunkSum
 
 
 @dataclass(frozen=True)
-class MomentsAt:
+class ChunkMoments:
     """Moments of choices at a theta."""
 
     theta: Vector
@@ -294,7 +294,7 @@ class ChunkedLikelihood:
         """Log-likelihood, gradient and information."""
         if not theta.any():  # Newton's method starts there: saves a pass
             return self.summary.at_zero
-        parts = self.reducer.map_chunks(MomentsAt(theta.copy()), "likelihood")
+        parts = self.reducer.map_chunks(ChunkMoments(theta.copy()), "likelihood")
         return reduce(merge_moments, parts)
 
     def spread(self) -> Matrix:
@@ -306,7 +306,7 @@ def _stable_moments(
     choices: Choices, theta: Vector, largest_differences: Vector, share: float
 ) -> StableMoments:
     likelihood = StableChoiceLikelihood.of(choices, largest_differences)
-    return likelihood.with_share(share).moments(theta)
+    return likelihood.with_offset_share(share).moments(theta)
 
 
 @dataclass(frozen=True)
@@ -318,7 +318,7 @@ class ChunkedStableLikelihood:
     largest_offset: float | None
     share: float = 1.0
 
-    def with_share(self, share: float) -> ChunkedStableLikelihood:
+    def with_offset_share(self, share: float) -> ChunkedStableLikelihood:
         """Likelihood with another share of the offsets."""
         return replace(self, share=share)
 

@@ -33,7 +33,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.errors import DataError
 from penchant.models.parameters import Limit, Parameter, Row, Shape
 from penchant.models.record import (
@@ -299,7 +299,7 @@ class QLearning(Recursion):
     bias: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 1)
+        check_whole_number(self.n_options, "n_options", 1)
         if self.initial_value is not None:
             known_number(self.initial_value, "initial_value", "Give None to estimate it.")
         elif self._by_error:
