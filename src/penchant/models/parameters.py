@@ -524,6 +524,12 @@ def bound_weight(name: str, index: int) -> Parameter:
 
 
 Row = Parameter | Shape
+TEMPERATURE = Parameter.reciprocal("temperature", "inverse_temperature")
+
+
+def per_temperature(name: str, weight: str | None = None) -> Parameter:
+    """A parameter in units of rewards: a weight over the inverse temperature."""
+    return Parameter.ratio(name, weight or f"{name}/temperature", "inverse_temperature")
 
 
 class ParameterTable:
