@@ -278,8 +278,7 @@ class Parameter:
 
     @property
     def _is_quotient(self) -> bool:
-        # Rows by places of weights have no names, and rows that are not bound have no places.
-        return bool(self.over or self.over_indices)
+        return bool(self.over)
 
     @property
     def is_positive(self) -> bool:
