@@ -13,7 +13,6 @@ import penchant as pn
 from penchant.errors import DataError
 from penchant.models.simulate import play_like
 from penchant.models.task import Task
-from penchant.reading.read import read_by_arguments as by_args
 from penchant.workflow.selection import with_scored_decisions
 
 CHOSEN = [4, 2, 6, 1, 3, 0, 5, 2]
@@ -212,13 +211,10 @@ def test_a_table_says_what_was_executed(labelled):
     )
     np.testing.assert_array_equal(episode.executed, EXECUTED)
     np.testing.assert_array_equal(episode.chosen, CHOSEN)
-    (read,) = by_args(table, options=options).data
+    codes = {"labels": list(names) if labelled else list(range(7)), "first": 0}
+    (read,) = pn.read(table, **codes).data
     np.testing.assert_array_equal(read.executed, EXECUTED)
-    (mapped,) = by_args(
-        table, options={str(names[i]): i for i in range(7)} if labelled else None
-    ).data
-    np.testing.assert_array_equal(mapped.executed, EXECUTED)
-    (without,) = by_args(table, options=options, executed="none").data
+    (without,) = pn.read(table, **codes, executed="").data
     np.testing.assert_array_equal(without.executed, CHOSEN)
 
 

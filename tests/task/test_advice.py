@@ -11,7 +11,6 @@ pytest.importorskip("starlette", reason="no server: pip install 'penchant[task]'
 import penchant as pn
 from penchant.assistance.helper import Advice, Helper
 from penchant.errors import DataError
-from penchant.reading.read import read_by_arguments as by_args
 from penchant.task import session_states
 from penchant.task.export import export
 from penchant.task.session_states import RefusedError, is_assisted
@@ -109,7 +108,7 @@ def test_proposal_and_execution_are_stored_and_exported_apart(serving, file, sug
         ("2", "2", "9"),
     ]
     assert rows[0]["p_better"] == "0.97" and "expected there" in rows[0]["advice_reason"]
-    read = by_args(table, base=0).data
+    read = pn.read(table, base=0).data
     both = [(episode.chosen.tolist(), episode.executed.tolist()) for episode in read]
     assert ([1, 2], [9, 2]) in both and ([9, 8, 9], [9, 8, 9]) in both
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def simulate_team(
     """
     n_decisions = whole_number(n_decisions, "n_decisions", 1)
     if hasattr(operator, "observe"):
-        agents: Agents = operator
+        agents = cast(Agents, operator)
     else:
         if parameters is None:
             raise DataError("parameters", "must be given with a model of the operator", got="none")

@@ -479,13 +479,14 @@ class Estimate(EstimateFields, FrameExport):
         if of_theta:
             caption = f"Softmax choices{self._subject_words()}: {self._method_words()}"
             # Wald intervals follow from the standard errors in the same table
-            said = () if kind == "wald" else (f"Intervals: {INTERVAL_WORDS[kind]}.",)
-            notes = (*doubt, *self._notes_on_theta(level), *self.notes, *said)
+            intervals = () if kind == "wald" else (f"Intervals: {INTERVAL_WORDS[kind]}.",)
+            notes = (*doubt, *self._notes_on_theta(level), *self.notes, *intervals)
         else:
             caption = f"Exact {self._method_words()}{self._subject_words()}"
             better = _better_interval_hint() if kind == "wald" else ""
-            said = (f"Model: {self.source.model_words}.", f"{self.interval_words(kind)}{better}.")
-            notes = (*doubt, said[0], f"Intervals: {said[1]}", *self.notes)
+            model = f"Model: {self.source.model_words}."
+            intervals_of_model = f"Intervals: {self.interval_words(kind)}{better}."
+            notes = (*doubt, model, intervals_of_model, *self.notes)
         if self.validity is not None:
             about = describe_nominal_point(self.validity.nominal)
             caption = f"Linearised about {about}: maximum likelihood{self._subject_words()}"

@@ -135,7 +135,7 @@ def fit_batch(
     choices: Choices,
     groups: Grouping,
     prior: ParameterPrior | None,
-    max_steps: int,
+    max_steps: int | None,
     threads: int,
     advance: Callable[[int], None],
     start: Matrix | None = None,
@@ -147,7 +147,7 @@ def fit_batch(
         choices.n_parameters,
         groups,
         prior,
-        max_steps,
+        max_steps or MAX_NEWTON_STEPS,
         threads,
         advance,
         start,
@@ -335,7 +335,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
         batch = None
         good = np.zeros(n, dtype=bool)
         if compiled:
-            batch = fit_batch(work, groups, prior, max_steps or MAX_NEWTON_STEPS, workers, advance)
+            batch = fit_batch(work, groups, prior, max_steps, workers, advance)
             check_units(batch.largest.max(axis=0), choices.names)  # before anything is inverted
             covariances, conditions = batch.covariances()
             totals = _total_weights(work, groups)
