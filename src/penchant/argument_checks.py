@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,15 @@ def check_whole_number(value: Any, name: str, least: int) -> int:
             name, f"must be a whole number, {least} or more", got=repr(value), fix="Correct it."
         )
     return whole
+
+
+def one_of(value: Any, name: str, known: Iterable[str]) -> None:
+    """Raise unless a value is one of the known words."""
+    words = tuple(known)
+    if value not in words:
+        raise DataError(
+            name, f"must be one of {', '.join(words)}", got=repr(value), fix="Choose one."
+        )
 
 
 def check_level(level: float) -> None:

@@ -548,7 +548,7 @@ def _options(world: Landscape | Matrix) -> int:
 def agents_of(model: Any, parameters: Rule, n_agents: int) -> Any:
     """Agents of a model, before play."""
     told = Declared(model)
-    if told.natural is not None or told.parameters is not None or told.agents is None:
+    if told.parameters is not None or told.agents is None:
         check_parameters(model, parameters)
     if told.agents is not None:
         return told.agents(dict(parameters), n_agents)

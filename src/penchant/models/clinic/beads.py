@@ -27,9 +27,9 @@ import numpy as np
 from penchant._typing import Matrix
 from penchant.argument_checks import check_whole_number
 from penchant.errors import DataError
-from penchant.models.parameters import Row, Shape
+from penchant.models.parameters import TEMPERATURE, Row, Shape
 from penchant.models.record import Record, known_number
-from penchant.models.recursion import TEMPERATURE, Field, ValueModel
+from penchant.models.recursion import Field, ValueModel
 
 
 @dataclass(frozen=True)

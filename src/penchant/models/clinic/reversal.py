@@ -24,8 +24,8 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_whole_number
-from penchant.models.parameters import Shape
-from penchant.models.recursion import TEMPERATURE, ValueModel, rates
+from penchant.models.parameters import TEMPERATURE, Shape
+from penchant.models.recursion import ValueModel, rates
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,12 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_whole_number
-from penchant.models.parameters import Row, Shape
+from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
 from penchant.models.record import (
     doubts_of_start,
     known_number,
 )
-from penchant.models.recursion import N_RATE_GRID, TEMPERATURE, Recursion, per_temperature, rates
+from penchant.models.recursion import N_RATE_GRID, Recursion, rates
 
 
 @dataclass(frozen=True)

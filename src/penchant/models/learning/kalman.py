@@ -33,7 +33,7 @@ from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_whole_number
 from penchant.errors import DataError, argument
 from penchant.models.model import positive
-from penchant.models.parameters import Limit, Parameter, Row, Shape
+from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
 from penchant.models.record import (
     control_names,
     doubts_of_noise,
@@ -42,7 +42,7 @@ from penchant.models.record import (
     start_words,
     with_starts,
 )
-from penchant.models.recursion import TEMPERATURE, Recursion, per_temperature
+from penchant.models.recursion import Recursion
 from penchant.models.transforms import Transform
 
 N_GRID = {1: 33, 2: 17, 3: 11}

@@ -35,7 +35,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_whole_number
 from penchant.errors import DataError
-from penchant.models.parameters import Limit, Parameter, Row, Shape
+from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
 from penchant.models.record import (
     control_names,
     doubts_of_start,
@@ -43,7 +43,7 @@ from penchant.models.record import (
     start_words,
     with_starts,
 )
-from penchant.models.recursion import TEMPERATURE, Recursion, per_temperature
+from penchant.models.recursion import Recursion
 
 Rate = float | None
 Tied = Literal["learning_rate"]

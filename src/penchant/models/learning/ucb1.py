@@ -25,7 +25,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_whole_number
-from penchant.models.parameters import Parameter, Row
+from penchant.models.parameters import TEMPERATURE, Parameter, Row, per_temperature
 from penchant.models.record import (
     control_names,
     doubts_of_start,
@@ -33,7 +33,7 @@ from penchant.models.record import (
     start_words,
     with_starts,
 )
-from penchant.models.recursion import TEMPERATURE, Recursion, per_temperature
+from penchant.models.recursion import Recursion
 
 
 @dataclass(frozen=True)
