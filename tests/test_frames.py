@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
-from penchant.reading.read import read_by_arguments as by_args
 
 KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
 WEAK = pn.ScaledPrior()
@@ -65,7 +64,7 @@ def test_every_kind_of_table_is_read_and_gives_a_pandas_frame(kind):
     menu = made(kind, pn.datasets.load("menu").slice(0, 360).to_pydict())
     roles = {"decision": "decision", "option": "option", "chosen": "chosen", "subject": "subject"}
     choices = pn.Choices.from_frame(menu, explanatory=["price", "quality"], **roles)
-    reading = by_args(menu)
+    reading = pn.read(menu)
     play = made(
         kind,
         {
@@ -81,7 +80,7 @@ def test_every_kind_of_table_is_read_and_gives_a_pandas_frame(kind):
         pn.fit(reading.data, parameter_prior=WEAK),
         pn.compare_models({"all": "all", "constants": "1"}, reading, pool=True),
         pn.fit(episodes, pn.QLearning(2), parameter_prior=WEAK),
-        pn.fit(by_args(play), pn.QLearning(2), parameter_prior=WEAK),
+        pn.fit(pn.read(play), pn.QLearning(2), parameter_prior=WEAK),
     ]
     assert [type(one.to_frame()) for one in found] == [pd.DataFrame] * len(found)
 
@@ -100,7 +99,7 @@ def test_nothing_is_written_onto_data_or_results():
 def test_files_and_arrays_come_back_as_pandas(tmp_path):
     file = tmp_path / "menu.csv"
     pn.datasets.load("menu").slice(0, 240).to_pandas().to_csv(file, index=False)
-    reading = by_args(file)
+    reading = pn.read(file)
     assert isinstance(pn.fit(reading, parameter_prior=WEAK).to_frame(), pd.DataFrame)
     assert isinstance(pn.fit(reading.data, parameter_prior=WEAK).to_frame(), pd.DataFrame)
     arrays = pn.Choices.from_arrays(np.random.default_rng(2).normal(size=(40, 3, 2)), [1] * 40)

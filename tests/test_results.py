@@ -15,7 +15,6 @@ from penchant.assistance.warning import FEATURES, Calibration, EarlyWarning
 from penchant.models.priors import model_document, model_of
 from penchant.models.spatial.belief_map import MapFit
 from penchant.output import FrameExport, decode, encode
-from penchant.reading.read import read_by_arguments as by_args
 
 HOLD_DATA = {"Reading", "Study", "StudyData", "StoredEstimates", "Offer"}
 SESSIONS = {"Live", "Asker", "Helper"}
@@ -125,10 +124,7 @@ def of_machines(rng):
             *(rng.normal(size=n_features + 1), np.eye(n_features + 1), 40, 0.3, checked),
         ),
         pn.results.BeliefMap.of((map_fit,), "converged", "", 12, pn.grid(3, 1)),
-        pn.results.Gains("novice", {"human": rng.normal(size=3)}, rng.uniform(size=3)),
-        pn.results.Apprenticeship(4, {"alone": rng.normal(size=3)}, rng.uniform(size=3)),
-        pn.results.Warned(0.4, (0.2, 0.7), ("few options tried",)),
-        pn.results.WarningScores(20, np.array([True, False, True, False]), {"both": checked}),
+        pn.results.PoorPlayWarning(0.4, (0.2, 0.7), ("few options tried",)),
     ]
 
 
@@ -156,7 +152,7 @@ def test_studies_and_readings_are_read_in_every_form_too():
     frame = pl.DataFrame(
         {"subject": list("aabb") * 6, "choice": [0, 1, 1, 0] * 6, "reward": [1.0, 0, 0, 1] * 6}
     )
-    reading = by_args(frame)
+    reading = pn.read(frame)
     assert str(reading) == reading.summary() and "<pre>" in reading._repr_html_()
     assert isinstance(reading.to_polars(), pl.DataFrame) and len(reading.to_frame()) == 24
     study = pn.study(pn.read_study(reading), pn.models.RandomChoice(2), n_replicates=0)
@@ -178,7 +174,7 @@ def test_studies_their_data_and_readings_come_back_from_json(tmp_path):
     ]
     file = tmp_path / "play.csv"
     pd.DataFrame(rows).to_csv(file, index=False)
-    reading = by_args(file, subject="who")
+    reading = pn.read(file, subject="who")
     again = back(reading)
     assert again.summary() == reading.summary() and again.table.equals(reading.table)
     assert again.group_columns == reading.group_columns == ("group",)
@@ -207,7 +203,7 @@ def test_choices_and_offers_that_were_read_come_back_from_json():
             "choice": ["A", "B", "neither", "B"],
         }
     )
-    for reading in (by_args(survey), by_args(pn.datasets.load("delays"))):
+    for reading in (pn.read(survey), pn.read(pn.datasets.load("delays"))):
         again = back(reading)
         assert again.summary() == reading.summary() and again.kind == reading.kind
         fits = [
@@ -268,7 +264,7 @@ def test_a_machine_goes_on_from_json_with_the_same_advice():
     field = pn.Field(places, mean=30, sd=9, length_scale=1.5, noise_variance=4.0)
     truth = 30 + 9 * rng.normal(size=20)
     first = pn.assist(model, field, mode="suggest", rng=3)
-    for helper in (first, first.carried_on("decide", pn.Trust(0.6, 0.2))):
+    for helper in (first, first.copy_with_operator_knowledge("decide", pn.Trust(0.6, 0.2))):
         for _ in range(2):
             for _ in range(12):
                 option = int(rng.integers(20))
@@ -280,10 +276,10 @@ def test_a_machine_goes_on_from_json_with_the_same_advice():
         again = back(helper)
         assert again.last == 7 and again.log == helper.log
         for one in (helper, again):
-            one.happened(3, reward=31.5)  # what nobody had proposed or advised
+            one.record_unassisted(3, reward=31.5)  # what nobody had proposed or advised
         later = [one.proposed(11) for one in (helper, back(again))]
         assert later[0] == later[1] and again.trust == helper.trust
-        helper.happened(11, reward=30.0)
+        helper.record_unassisted(11, reward=30.0)
 
 
 def test_results_are_read_in_every_form(results):

@@ -77,11 +77,11 @@ def test_a_word_a_number_or_a_class_for_a_prior_is_told_the_prior(verb):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: pn.fit(TABLE), r"not a table or a file; got DataFrame. Read it first: pn.fit"),
-        (lambda: pn.fit("x.csv"), r"not a table or a file; got str. Read it first"),
+        (lambda: pn.fit(TABLE), r"not a table or a file; got DataFrame.\nRead it first: pn.fit"),
+        (lambda: pn.fit("x.csv"), r"not a table or a file; got str.\nRead it first"),
         (
             lambda: pn.fit(TABLE, MODEL),
-            r"not a table or a file; got DataFrame. Read it first: pn.fit\(pn.read\(data\), m",
+            r"not a table or a file; got DataFrame.\nRead it first: pn.fit\(pn.read\(data\), m",
         ),
         (lambda: pn.fit_each(TABLE, MODEL), "Read a table first: pn.read"),
         (lambda: pn.fit_population(TABLE, MODEL), "got DataFrame"),

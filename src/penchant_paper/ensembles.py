@@ -23,9 +23,13 @@ from penchant import Choices, Estimate
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.output import progress
 from penchant.softmax.fit import WEAK_CONDITION, fit_choices
-from penchant.softmax.fit_each import Grouping, fit_batch, fit_each_choices, proven_maxima
+from penchant.softmax.fit_each import (
+    Grouping,
+    are_maxima_proven_and_identified,
+    fit_batch,
+    fit_each_choices,
+)
 from penchant.softmax.likelihood import available_threads
-from penchant.softmax.solve import MAX_NEWTON_STEPS
 from penchant.tail_probabilities import normal_isf
 from penchant_paper.published import PAPER_LEVEL
 
@@ -110,10 +114,12 @@ def fit_prefixes(
     groups = _all_prefixes(repeats, n)
     workers = available_threads() if threads is None else threads
     with progress(what, repeats * n) as advance:
-        batch = fit_batch(choices, groups, None, MAX_NEWTON_STEPS, workers, advance)
+        batch = fit_batch(choices, groups, None, None, workers, advance)
     covariance, conditions = batch.covariances()
     totals = np.diff(groups.bounds).astype(np.float64)
-    proven = proven_maxima(batch, covariance, conditions, totals, has_prior=False)
+    proven = are_maxima_proven_and_identified(
+        batch, covariance, conditions, totals, has_prior=False
+    )
     arrived = batch.converged & (conditions <= WEAK_CONDITION)
     found = _FittedCells(
         batch.theta.reshape(repeats, n, d),

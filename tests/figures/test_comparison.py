@@ -7,7 +7,6 @@ import pytest
 import penchant as pn
 from penchant.errors import DataError
 from penchant.figures import exceedance, figure, model_differences, model_totals, overview
-from penchant.reading.read import read_by_arguments as by_args
 
 
 def test_differences_are_sorted_summed_and_counted():
@@ -70,7 +69,7 @@ def test_both_panels_of_a_comparison_have_models_in_the_same_order():
         table["chosen"] += chosen.tolist()
         table["reward"] += rng.uniform(size=30).tolist()
     models = {"late": pn.models.QLearning(2), "early": pn.models.RandomChoice(2)}
-    found = pn.compare_models(models, by_args(pd.DataFrame(table)).data)
+    found = pn.compare_models(models, pn.read(pd.DataFrame(table)).data)
     left, right = overview(found).axes
     names = [[label.get_text() for label in axes.get_yticklabels()] for axes in (left, right)]
     best = [found.names[k] for k in np.argsort(found.totals)]

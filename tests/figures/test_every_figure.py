@@ -15,7 +15,6 @@ from matplotlib.text import Text
 import penchant as pn
 from penchant import figures
 from penchant.figures.style import GREY, INK, PALE
-from penchant.reading.read import read_by_arguments as by_args
 
 NAN = np.nan
 PLACES = np.array([[x, y] for y in range(3) for x in range(4)], dtype=float)
@@ -305,7 +304,7 @@ def test_a_whole_figure_is_made_of_a_result():
 
 
 def test_everybody_is_drawn_below_each_other_each_parameter_on_its_axis():
-    reading = by_args(pn.datasets.load("delays"))
+    reading = pn.read(pn.datasets.load("delays"))
     estimates = pn.fit_each(reading, pn.HyperbolicDiscounting(), parameter_prior=pn.ScaledPrior())
     noise, rate = figures.overview(estimates).axes
     assert (noise.get_xscale(), rate.get_xscale()) == ("log", "log")

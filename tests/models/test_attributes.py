@@ -7,13 +7,12 @@ from pyarrow import Table
 import penchant as pn
 from laboratory_files import shoppers, survey
 from penchant.models.offers.offers import offers_of_choices
-from penchant.reading.read import read_by_arguments as by_args
 
 
 @pytest.fixture(scope="module")
 def choices():
     rows = survey(shoppers(n_people=4, n_decisions=60))
-    return by_args(Table.from_pylist(rows)).data
+    return pn.read(Table.from_pylist(rows)).data
 
 
 def test_attributes_have_the_weights_that_choices_have(choices):

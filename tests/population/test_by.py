@@ -8,7 +8,6 @@ import pytest
 import scipy.stats
 
 import penchant as pn
-from penchant.reading.read import read_by_arguments as by_args
 
 PRIOR = pn.ScaledPrior()
 
@@ -25,7 +24,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def reading():
-    return by_args(table())
+    return pn.read(table())
 
 
 @pytest.fixture(scope="module")

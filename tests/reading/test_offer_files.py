@@ -7,11 +7,11 @@ import io
 import numpy as np
 import pyarrow as pa
 import pytest
+from penchant.tables.questions import KIRBY
+from penchant.tables.surveys import wide_layout
 
 from penchant.errors import DataError
 from penchant.reading.read import read_by_arguments as by_args
-from penchant.tables.questions import KIRBY
-from penchant.tables.surveys import wide_layout
 
 
 def repeated(rows, people=("ann", "bob")):

@@ -5,10 +5,10 @@ import random
 import numpy as np
 import pyarrow as pa
 import pytest
+from penchant.reading.asked import ALSO
 
 from penchant.cli.wording import error_words
 from penchant.errors import DataError
-from penchant.reading.asked import ALSO
 from penchant.reading.read import read_by_arguments as by_args
 
 

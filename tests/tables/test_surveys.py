@@ -1,9 +1,9 @@
 """Wide surveys: which part of a column's name is the option."""
 
 import pytest
+from penchant.tables.surveys import refuse_unknown_words, wide_layout
 
 from penchant.errors import DataError
-from penchant.tables.surveys import refuse_unknown_words, wide_layout
 
 COST = {"cost": ("cost_A", "cost_B"), "time": ("time_A", "time_B")}
 

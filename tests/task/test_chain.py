@@ -10,7 +10,6 @@ pytest.importorskip("uvicorn", reason="penchant[task] is not installed")
 
 import penchant as pn
 from penchant.cli.main import run
-from penchant.reading.read import read_by_arguments as by_args
 from penchant.task.export import export
 from task.conftest import come, take
 
@@ -113,7 +112,7 @@ def test_every_kind_of_task_comes_from_its_file_to_estimates(
     first = parameters.split("=")[0]
     assert len(rows) == 4 and any(row[first] and row[f"{first}_low"] for row in rows)
     (data,) = (tmp_path / "collected" / "data").glob("*_data.csv")
-    assert by_args(data).kind == read_as
+    assert pn.read(data).kind == read_as
 
 
 def collect(service, folder, options):

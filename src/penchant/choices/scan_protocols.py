@@ -36,7 +36,7 @@ class SubjectScan(Protocol):
     ) -> Any:
         """Write the rows that `work` returns for each batch of subjects to a file.
 
-        `work` is picklable; `work.one(data, subject)` is the estimate of one subject.
+        `work` is picklable; `work.fit_subject(data, subject)` is the estimate of one subject.
         """
 
     def load(self, what: str) -> Any:

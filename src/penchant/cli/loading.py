@@ -172,7 +172,9 @@ def role(given: str | None, usual: tuple[str, ...], columns: list[str], name: st
 
 def long_arguments(roles: Data) -> dict[str, Any]:
     """The columns of a long table, as `Choices.from_frame` and `scan` take them."""
-    return {name: getattr(roles, name) for name in OF_LONG}
+    return {name: getattr(roles, name) for name in OF_LONG} | {
+        "weight_kind": roles.weight_kind or "frequency"
+    }
 
 
 def long_roles(columns: list[str], data: Data, terms: Terms) -> Data:

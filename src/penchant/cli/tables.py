@@ -13,8 +13,9 @@ import numpy as np
 
 from penchant import datasets
 from penchant.cli.options import Agent, Data, History
+from penchant.cli.questions import questions_to_paste, roles_as_options
 from penchant.cli.words import refuse, say
-from penchant.errors import DataError, SchemaQuestions
+from penchant.errors import DataError, SchemaQuestions, marked
 from penchant.files.folder import Raw
 from penchant.files.table import read_table
 from penchant.files.text import TextSource, source
@@ -66,7 +67,7 @@ def schema_typed(
         **_typed_of_rows(data, plays),
         **_typed_of_play(plays, names),
     }
-    answers["columns.subject"] = _none_as_empty(data.subject)
+    answers["columns.subject"] = _none_as_empty(several(data.subject, names))
     answers["columns.weight"] = data.weight
     answers["columns.offset"] = data.offset
     answers["task"] = plays.task
@@ -78,6 +79,13 @@ def schema_typed(
     if _is_long(data, given, kind, names):
         answers |= _typed_of_long(data, names, [*formulas, *filter(None, [data.attributes])])
     else:
+        if len(data.decision) > 1:
+            raise DataError(
+                "--decision",
+                "must be one column with a row per decision",
+                got=", ".join(data.decision),
+                fix="Name those that tell people and blocks apart with --subject and --block.",
+            )
         chosen = several(data.chosen, names) if kind in (None, "play") else data.chosen
         answers["columns.choice"] = chosen
         answers["columns.trial"] = _none_as_empty(next(iter(data.decision), None))
@@ -101,11 +109,9 @@ def _typed_of_rows(data: Data, plays: History) -> dict[str, Any]:
     usual, typed = History(), {"rows.keep": data.where}
     if data.missing == "drop-set":
         typed["rows.missing"] = "drop_set"
-    if data.weight_kind != Data().weight_kind:
-        typed["rows.weight_kind"] = data.weight_kind
-    for name, role in (("gaps", "rows.gaps"), ("missing_reward", "rows.missing_reward")):
-        if getattr(plays, name) != getattr(usual, name):
-            typed[role] = getattr(plays, name)
+    typed |= {"rows.weight_kind": data.weight_kind, "rows.gaps": plays.gaps}
+    if plays.missing_reward != usual.missing_reward:
+        typed["rows.missing_reward"] = plays.missing_reward
     if plays.shown != usual.shown:
         return {**typed, "shown.first": plays.shown}
     return {**typed}
@@ -306,11 +312,9 @@ def read_typed(raw: Raw, schema: Schema, data: Data, kind: ReadingKind | None) -
     try:
         found = read_raw_by_schema(raw, schema)
     except SchemaQuestions as asked:
-        words = (
-            f"{asked.argument}\nAnswer in a file: penchant check FILE --write reading.toml begins "
-            "one, and --schema reading.toml takes it."
-        )
-        raise SchemaQuestions(words, draft=asked.draft, questions=asked.questions) from None
+        raise questions_to_paste(asked, raw.name) from None
+    except DataError as error:
+        raise (error if data.schema else error.changed(roles_as_options)) from None
     if kind is not None and found.kind != kind:
         raise DataError(
             "--schema" if data.schema else "path",
@@ -322,7 +326,7 @@ def read_typed(raw: Raw, schema: Schema, data: Data, kind: ReadingKind | None) -
 
 def said(reading: Reading) -> Reading:
     """The same; says what was taken for what."""
-    lines = reading.summary().splitlines()
+    lines = marked(reading.summary()).splitlines()
     for line in lines if reading.program else lines[1:]:
         if not line.startswith("Next:"):
             say(line)

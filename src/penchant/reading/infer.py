@@ -25,7 +25,7 @@ from penchant.tables.columns import COORDINATES, plain_name
 from penchant.tables.frames import joint_codes
 from penchant.tables.lexicon import Match, has_last_word, is_named, named, vocabulary
 from penchant.tables.offer_columns import known_offers, offer_columns, recognised_offers
-from penchant.tables.option_families import families
+from penchant.tables.option_families import families, offer_families
 from penchant.tables.programs import PlainTable
 from penchant.tables.questionnaires import N_ITEMS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS, KINDS, Question, Schema
@@ -278,7 +278,7 @@ def _choose_kind(work: Inference) -> None:
     paid = named("reward", work.free)
     both = _gain_and_loss(work)
     reward = reward or paid.single or both
-    offered = known_offers(work.names)
+    offered = known_offers(work.names) or offer_families(work.names)
     if choice is not None and offered is not None and (paid.single is None or both):
         work.settle("kind", "offers")
     elif choice is not None and reward is not None and both is None:
@@ -405,7 +405,15 @@ def _is_long(work: Inference) -> bool:
     option, chosen = named("option", work.names), named("chosen", work.names)
     if option.single is None or chosen.single is None or option.single == chosen.single:
         return False
+    if option.sure and chosen.sure and _sure_decision(work, option.single, chosen.single):
+        return not named("reward", work.names).columns
     return _decision_columns(work, option.single, chosen.single) is not None
+
+
+def _sure_decision(work: Inference, option: str, chosen: str) -> str | None:
+    """The one column whose name says decisions, whatever it holds: faults of it are told later."""
+    found = named("decision", [name for name in work.names if name not in (option, chosen)])
+    return found.single if found.sure else None
 
 
 def _decision_columns(work: Inference, option: str, chosen: str) -> tuple[str, ...] | None:
@@ -466,6 +474,9 @@ def _complete_long(work: Inference) -> None:
     columns = work.draft.columns
     if columns.decision is None and columns.option and columns.chosen:
         found = _decision_columns(work, columns.option, columns.chosen)
+        sure = _sure_decision(work, str(columns.option), str(columns.chosen))
+        if found is None and sure is not None:
+            found = (sure,)
         if found is None:
             candidates = named("decision", work.free).candidates
             work.ask(
@@ -484,6 +495,13 @@ def _settle_long_attributes(work: Inference) -> None:
     columns = work.draft.columns
     parts = [work.source.codes(x, "columns.decision") for x in column_list(columns.decision)]
     key, n = joint_codes(parts)
+    if n == len(key):
+        raise DataError(
+            "a decision",
+            "must have two rows or more, one per option",
+            got=f"{n} decisions of one option",
+            fix="Add the rows of the options that were not chosen.",
+        )
     found, doubtful = [], []
     for name in work.free:
         coded = work.source.codes(name, "attributes.columns")
@@ -491,18 +509,17 @@ def _settle_long_attributes(work: Inference) -> None:
         first[key[::-1]] = coded.codes[::-1]
         if (coded.codes == first[key]).all():
             continue  # says the same of all options: of the person, or of the decision
-        numeric = _are_numbers(work.source, [name]) or pa.types.is_boolean(
-            work.source.table[name].type
-        )
-        if not numeric or (n > 1 and _codes_option(work, coded)):
+        words = work.source.holds_words(name, "attributes.columns")
+        if words or (n > 1 and _codes_option(work, coded)):
             doubtful.append(name)
         found.append(name)
     if doubtful or not found:
+        doubt = f"{', '.join(doubtful[:3])} may be codes or labels."
+        said = doubt if doubtful else "No other column differs between the options of a decision."
         work.ask(
             "attributes.columns",
-            f"Which columns are attributes of the options? {', '.join(doubtful[:3])} may be codes "
-            "or labels.",
-            ([name for name in found if name not in doubtful], found),
+            f"Which columns are attributes of the options? {said}",
+            [one for one in ([x for x in found if x not in doubtful], found) if one],
         )
     else:
         work.settle("attributes", {ATTRIBUTE_COLUMNS: tuple(found)})
@@ -605,8 +622,8 @@ def _flags(work: Inference) -> list[str]:
 def _complete_offers(work: Inference) -> None:
     if work.draft.attributes is None and work.draft.task is None:
         # What is offered has to be said by names, unless somebody said that these are offers.
-        known = _offers_said(work) if work.said.kind == "offers" else known_offers(work.names)
-        work.settle("attributes", known)
+        said = _offers_said(work) if work.said.kind == "offers" else known_offers(work.names)
+        work.settle("attributes", said or offer_families(work.names))
     if work.draft.task is None or work.draft.attributes is not None:
         _name_choice(work)
     elif work.draft.columns.choice is None and work.draft.task in N_ITEMS:
@@ -624,7 +641,8 @@ def _complete_offers(work: Inference) -> None:
             "or a constant, per option.",
             attribute_guesses(work),
         )
-    work.settle("columns.block", named("block", work.free).single)
+    for role in ("block", "scored"):
+        work.settle(f"columns.{role}", named(role, work.free).single)
     if isinstance(work.draft.columns.choice, str) and work.draft.task is None:
         infer_codes(work)
 
@@ -683,7 +701,7 @@ def _complete_episodes(work: Inference) -> None:
             (*named("subject", work.names).candidates, *_labels_of_people(work), ""),
             needed=False,
         )
-    for role in ("is_choice", "scored"):
+    for role in ("is_choice", "scored", "executed"):
         work.settle(f"columns.{role}", named(role, work.free).single)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penchant.errors import DataError
 from penchant.tables.choice_coding import listed
 from penchant.tables.columns import plain_name
 from penchant.tables.lexicon import vocabulary, words_of
@@ -39,6 +40,13 @@ def infer_codes(work: Inference) -> None:
         return
     labels = work.source.labels(draft.columns.choice, "columns.choice")
     name = draft.columns.choice
+    if not labels:
+        raise DataError(
+            f"column {name}",
+            "must hold choices",
+            got="empty cells alone",
+            fix="Name another column.",
+        )
     if draft.choice.labels is not None:
         _ask_about_rest(work, name, labels)
         return
@@ -115,7 +123,8 @@ def _settle_counted(work: Inference, labels: Sequence[Any]) -> bool:
         return False
     numbers = [_number(label) for label in labels]
     known = [x for x in numbers if x is not None and x >= 0]
-    if not known or None in numbers or any(x % 1 for x in known):
+    # Of options whose number is said, other cells are faults: told where data are built.
+    if not known or (count is None and (None in numbers or any(x % 1 for x in known))):
         return False
     base = codes.base
     if base is None:
@@ -144,7 +153,8 @@ def _ask_about_rest(work: Inference, name: str, labels: Sequence[Any]) -> None:
         known |= {code_key(code) for code in (own if isinstance(own, tuple) else (own,))}
     numbers = {float(key[1]) if isinstance(key, tuple) else key for key in known}
     rest = [x for x in labels if code_key(x) not in known and _number(x) not in numbers]
-    if rest and draft.choice.missed is None:
+    # Labels of which none is known are no marks among choices, but another coding.
+    if rest and len(rest) < len(labels) and draft.choice.missed is None:
         work.ask(
             "choice.missed",
             f"{name} also holds {listed([str(x) for x in rest])}. Are these decisions that nobody "

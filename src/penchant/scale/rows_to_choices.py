@@ -117,7 +117,7 @@ def check_column_names(file: str, schema: pa.Schema, columns: LongColumns) -> No
                 )
 
 
-def type_name(kind: pa.DataType) -> str:
+def describe_column_type(kind: pa.DataType) -> str:
     """Name of a type in messages, the same for types that are read alike."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
@@ -140,7 +140,7 @@ def check_types_agree(
     """Raise if a column has another type than in the files before, which `seen` remembers."""
     # Integers and floats may mix, except in labels, where 1 and 1.0 would be two.
     for name in names:
-        word = type_name(schema.field(name).type)
+        word = describe_column_type(schema.field(name).type)
         if name not in labels and word == "whole numbers":
             word = "numbers"
         first, where = seen.setdefault(name, (word, file))
@@ -225,9 +225,9 @@ def exact_float_column(rows: Rows, name: str, role: str) -> Vector:
     """Column as float64, NaN where empty; integers beyond 2^53, which it rounds, are errors."""
     column = decoded_array(rows.table[name])
     label = f"{role} {name!r}"
-    if type_name(column.type) == "text":
+    if describe_column_type(column.type) == "text":
         return exact_floats(column.to_numpy(zero_copy_only=False), label, rows.locate)
-    if type_name(column.type) not in ("numbers", "whole numbers", "True/False"):
+    if describe_column_type(column.type) not in ("numbers", "whole numbers", "True/False"):
         raise DataError(
             label,
             "must hold numbers",
@@ -289,12 +289,15 @@ def chosen_flags(rows: Rows, layout: ChoiceLayout) -> BoolVector:
         decoded_array(rows.table[columns.chosen]),
         decoded_array(rows.table[columns.option]),
     )
-    if type_name(picked.type) != type_name(option.type):
+    if describe_column_type(picked.type) != describe_column_type(option.type):
         raise DataError(
             "chosen",
             "must hold 0/1, True/False or the label of the chosen option",
-            got=type_name(picked.type),
-            where=f"in {columns.chosen}, but {columns.option} holds {type_name(option.type)}",
+            got=describe_column_type(picked.type),
+            where=(
+                f"in {columns.chosen}, but {columns.option} holds "
+                f"{describe_column_type(option.type)}"
+            ),
             fix="Convert it.",
         )
     same = pc.equal(picked.cast(option.type), option)

@@ -34,7 +34,7 @@ from penchant.scale.rows_to_choices import (
     merge_choices,
 )
 from penchant.scale.stored_files import SOURCE_FILE_COLUMN, StoredFile, cache_folder, stored_files
-from penchant.scale.subject_batches import BatchLimits, Span, SubjectBatch, sorted_copy
+from penchant.scale.subject_batches import BatchLimits, FileRowRange, SubjectBatch, sorted_copy
 from penchant.scale.subject_estimates import (
     SubjectFiles,
     SubjectScanBase,
@@ -66,12 +66,14 @@ class ChunkTask:
     work: Callable[[Choices], Any]
     validated: bool
 
-    def __call__(self, spans: tuple[Span, ...]) -> Any:
+    def __call__(self, spans: tuple[FileRowRange, ...]) -> Any:
         """Result of the work on the chunk."""
         return self.work(read_chunk(spans, self.layout, self.validated))
 
 
-def read_chunk(spans: Sequence[Span], layout: ChoiceLayout, validated: bool = False) -> Choices:
+def read_chunk(
+    spans: Sequence[FileRowRange], layout: ChoiceLayout, validated: bool = False
+) -> Choices:
     """Read the decisions of a chunk; once validated, without columns only checks need."""
     names = [name for name in layout.names if not validated or name in layout.required_names]
     parts = []
@@ -120,7 +122,7 @@ class Scan(SubjectScanBase):
     """
 
     layout: ChoiceLayout
-    chunks: tuple[tuple[Span, ...], ...]
+    chunks: tuple[tuple[FileRowRange, ...], ...]
     files: tuple[StoredFile, ...]
     chunk_rows: int
     engine: Any = None
@@ -396,7 +398,7 @@ def _choice_layout(given: Mapping[str, Any], weight_kind: str, first: StoredFile
 
 def _scan_choices(files: tuple[StoredFile, ...], layout: ChoiceLayout, chunk_rows: int) -> Scan:
     """Find where decisions begin in every file, and fix the chunks."""
-    spans: list[Span] = []
+    spans: list[FileRowRange] = []
     before: _DecisionStarts | None = None
     with progress("Looking for decisions", len(files)) as advance:
         for file in files:
@@ -419,9 +421,11 @@ def _scan_choices(files: tuple[StoredFile, ...], layout: ChoiceLayout, chunk_row
     return Scan(layout, _merge_small_spans(spans, chunk_rows), files, chunk_rows)
 
 
-def _merge_small_spans(spans: Sequence[Span], chunk_rows: int) -> tuple[tuple[Span, ...], ...]:
+def _merge_small_spans(
+    spans: Sequence[FileRowRange], chunk_rows: int
+) -> tuple[tuple[FileRowRange, ...], ...]:
     """Group consecutive spans into chunks of up to `chunk_rows` rows, so small files share one."""
-    chunks: list[tuple[Span, ...]] = []
+    chunks: list[tuple[FileRowRange, ...]] = []
     room = 0
     for span in spans:
         n_rows = span.end - span.begin
@@ -493,7 +497,7 @@ class _DecisionStarts:
         """Number of rows."""
         return self.edges[-1]
 
-    def spans(self, chunk_rows: int) -> list[Span]:
+    def spans(self, chunk_rows: int) -> list[FileRowRange]:
         """Divide the file into spans of `chunk_rows` to twice as many rows."""
         # A row group is decompressed as a whole, so spans end with row groups where they can.
         wanted, begin = [0], 0
@@ -507,7 +511,7 @@ class _DecisionStarts:
         at = np.searchsorted(self.starts, wanted)
         decisions = np.unique(np.append(at, len(self.starts)))
         rows = np.append(self.starts, self.n_rows)[decisions].tolist()
-        return [Span(self.file, one, other, self.edges) for one, other in pairwise(rows)]
+        return [FileRowRange(self.file, one, other, self.edges) for one, other in pairwise(rows)]
 
 
 def _decision_name_at(table: pa.Table, key: Sequence[str], row: int) -> tuple[Any, ...]:

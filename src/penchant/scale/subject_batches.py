@@ -43,7 +43,7 @@ _ROW_IN_MESSAGE = re.compile(r"\brow (\d+)\b")
 
 
 @dataclass(frozen=True)
-class Span:
+class FileRowRange:
     """Rows begin..end of a file, whose groups of rows begin at `edges`."""
 
     file: StoredFile
@@ -325,7 +325,7 @@ def _without_dictionary(field: pa.Field) -> pa.Field:
 class SubjectBatch:
     """Spans that hold all rows of some subjects, and no others."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[FileRowRange, ...]
     n_subjects: int
 
     @property
@@ -382,7 +382,7 @@ class _BatchBuilder:
     last: Any = None
     keys: list[Any] = field(default_factory=list)
     closed: list[SubjectBatch] = field(default_factory=list)
-    spans: list[Span] = field(default_factory=list)
+    spans: list[FileRowRange] = field(default_factory=list)
     n_subjects: int = 0
     n_rows: int = 0
 
@@ -417,7 +417,7 @@ class _BatchBuilder:
 
     def _add(self, file: StoredFile, begin: int, end: int, edges: tuple[int, ...]) -> None:
         if end > begin:
-            self.spans.append(Span(file, begin, end, edges))
+            self.spans.append(FileRowRange(file, begin, end, edges))
             self.n_rows += end - begin
 
     def _close_batch(self) -> None:

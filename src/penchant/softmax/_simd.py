@@ -534,20 +534,20 @@ class _BlockMoments:
         position = self.builder.mul(self.variable_offset(name), i64(LANES))
         return self.emit.load(self.rows, self.builder.add(base, position))
 
-    def load_e(self, row):
+    def load_scratch_row(self, row):
         return self.emit.load(self.scratch, self.builder.mul(row, i64(LANES)))
 
-    def store_e(self, row, value):
+    def store_scratch_row(self, row, value):
         self.emit.store(value, self.scratch, self.builder.mul(row, i64(LANES)))
 
     def note_position(self, block, slot):
         base = self.builder.mul(block, i64((self.MEANS + self.d) * LANES))
         return self.builder.add(base, self.builder.mul(slot, i64(LANES)))
 
-    def load_note(self, block, slot):
+    def load_block_value(self, block, slot):
         return self.emit.load(self.notes, self.note_position(block, slot))
 
-    def store_note(self, block, slot, value):
+    def store_block_value(self, block, slot, value):
         self.emit.store(value, self.notes, self.note_position(block, slot))
 
     def load_decision_weights(self, block):
@@ -604,7 +604,7 @@ class _BlockMoments:
 
         def body(row, carried):
             q = self.utility(row, weights)
-            self.store_e(row, q)
+            self.store_scratch_row(row, q)
             return [emit.max(emit.absolute(q), carried[0])]
 
         (farthest,) = emit.loop_rows(self.n_all, body, [emit.splat(0.0)])
@@ -629,24 +629,26 @@ class _BlockMoments:
         """
         emit, lowest = self.emit, self.emit.splat(_MIN_EXP_ARGUMENT)
         zero = [emit.splat(0.0)]
-        (top,) = self.loop_rows(block, lambda row, c: [emit.max(self.load_e(row), c[0])], zero)
+        (top,) = self.loop_rows(
+            block, lambda row, c: [emit.max(self.load_scratch_row(row), c[0])], zero
+        )
         is_high = self.builder.fcmp_ordered(">", top, emit.splat(MAX_UNSHIFTED_UTILITY))
         shift = self.builder.select(is_high, top, emit.splat(0.0))
 
         def body(row, carried):
-            q = emit.max(emit.sub(self.load_e(row), shift), lowest)
-            self.store_e(row, q)
+            q = emit.max(emit.sub(self.load_scratch_row(row), shift), lowest)
+            self.store_scratch_row(row, q)
             return []
 
         self.loop_rows(block, body, [])
         chosen = self.emit.exp(emit.max(emit.sub(emit.splat(0.0), shift), lowest))
-        self.store_note(block, i64(self.TOP), shift)
-        self.store_note(block, i64(self.MASS), emit.mul(chosen, self.initial_mass(block)))
+        self.store_block_value(block, i64(self.TOP), shift)
+        self.store_block_value(block, i64(self.MASS), emit.mul(chosen, self.initial_mass(block)))
 
     def store_no_shift(self, block):
         """Store the initial mass of a block in which no utility is large."""
-        self.store_note(block, i64(self.TOP), self.emit.splat(0.0))
-        self.store_note(block, i64(self.MASS), self.initial_mass(block))
+        self.store_block_value(block, i64(self.TOP), self.emit.splat(0.0))
+        self.store_block_value(block, i64(self.MASS), self.initial_mass(block))
 
     def add_exponentials(self):
         """Take exponentials of all blocks."""
@@ -657,30 +659,34 @@ class _BlockMoments:
 
         def body(row, carried):
             (total,) = carried
-            e = self.emit.exp(self.load_e(row))
-            self.store_e(row, e)
+            e = self.emit.exp(self.load_scratch_row(row))
+            self.store_scratch_row(row, e)
             return [self.emit.add(total, e)]
 
-        (total,) = self.loop_rows(block, body, [self.load_note(block, i64(self.MASS))])
-        self.store_note(block, i64(self.MASS), total)
+        (total,) = self.loop_rows(block, body, [self.load_block_value(block, i64(self.MASS))])
+        self.store_block_value(block, i64(self.MASS), total)
 
     def store_unit_exponentials(self, block):
         """Store exponentials and MASS at theta = 0, where every exponential is 1."""
 
         def body(row, carried):
-            self.store_e(row, self.emit.splat(1.0))
+            self.store_scratch_row(row, self.emit.splat(1.0))
             return []
 
         self.loop_rows(block, body, [])
         others = self.emit.broadcast(self.builder.sitofp(self.n_rows, DOUBLE))
-        self.store_note(block, i64(self.TOP), self.emit.splat(0.0))
-        self.store_note(block, i64(self.MASS), self.emit.add(others, self.initial_mass(block)))
+        self.store_block_value(block, i64(self.TOP), self.emit.splat(0.0))
+        self.store_block_value(
+            block, i64(self.MASS), self.emit.add(others, self.initial_mass(block))
+        )
 
     def add_log_likelihood(self, block):
         """Add the log-likelihoods of a block."""
         emit, weight = self.emit, self.load_decision_weights(block)
-        mass = self.load_note(block, i64(self.MASS))
-        loss = emit.mul(weight, emit.add(emit.log(mass), self.load_note(block, i64(self.TOP))))
+        mass = self.load_block_value(block, i64(self.MASS))
+        loss = emit.mul(
+            weight, emit.add(emit.log(mass), self.load_block_value(block, i64(self.TOP)))
+        )
         self.add_to_total(i64(0), emit.sub(emit.splat(0.0), loss))
         if self.d <= MAX_FUSED_VARIABLES:
             self.store_weight_factors(block, weight, mass)
@@ -733,25 +739,27 @@ class _BlockMoments:
         is_first, is_last = strip.start == 0, strip.stop == self.d
 
         def of_row(row, carried, weighted):
-            p = self.load_e(row)
+            p = self.load_scratch_row(row)
             if is_first:
                 p = emit.mul(p, weighted)
             if is_first and not is_last:
-                self.store_e(row, p)
+                self.store_scratch_row(row, p)
             x = [self.load_variable(row, (i64(0), a)) for a in variables]
             part = {a: emit.mul(p, x[a]) for a in strip}
             added = [emit.mul(part[a], x[c]) for a, c in pairs] + list(part.values())
             return [emit.add(value, total) for value, total in zip(added, carried, strict=True)]
 
         def of_block(k, totals):
-            weighted = self.load_note(k, i64(self.MASS)) if is_first else None
+            weighted = self.load_block_value(k, i64(self.MASS)) if is_first else None
             starts = [*totals, *[emit.splat(0.0)] * len(strip)]
             ends = self.loop_rows(k, lambda row, carried: of_row(row, carried, weighted), starts)
             slots = [i64(self.MEANS + a) for a in variables]
-            sums = [self.load_note(k, slot) for slot in slots[: strip.start]] + ends[len(pairs) :]
-            mean = {a: emit.mul(sums[a], self.load_note(k, i64(self.TOP))) for a in strip}
+            sums = [self.load_block_value(k, slot) for slot in slots[: strip.start]] + ends[
+                len(pairs) :
+            ]
+            mean = {a: emit.mul(sums[a], self.load_block_value(k, i64(self.TOP))) for a in strip}
             for a in strip:
-                self.store_note(k, slots[a], sums[a])
+                self.store_block_value(k, slots[a], sums[a])
                 self.add_to_total(i64(1 + a), sums[a])
             return [
                 emit.sub(total, emit.mul(mean[a], sums[c]))
@@ -772,11 +780,11 @@ class _BlockMoments:
         counts = self.builder.fcmp_ordered(">", weight, emit.splat(MIN_INVERTIBLE_WEIGHT))
         positive = self.builder.select(counts, weight, emit.splat(1.0))
         both = self.builder.fdiv(emit.splat(1.0), emit.mul(positive, mass))
-        self.store_note(block, i64(self.TOP), emit.mul(both, mass))
-        self.store_note(block, i64(self.MASS), emit.mul(weight, emit.mul(both, positive)))
+        self.store_block_value(block, i64(self.TOP), emit.mul(both, mass))
+        self.store_block_value(block, i64(self.MASS), emit.mul(weight, emit.mul(both, positive)))
 
     def inverse_mass(self, block):
-        return self.builder.fdiv(self.emit.splat(1.0), self.load_note(block, i64(self.MASS)))
+        return self.builder.fdiv(self.emit.splat(1.0), self.load_block_value(block, i64(self.MASS)))
 
     def add_means(self, block, variables):
         """Add minus the gradient and store means; with the last variable, replace e by w p."""
@@ -786,9 +794,9 @@ class _BlockMoments:
         is_last = variables[-1][1] == self.d - 1
 
         def body(row, carried):
-            e = self.load_e(row)
+            e = self.load_scratch_row(row)
             if is_last:
-                self.store_e(row, emit.mul(e, weighted))
+                self.store_scratch_row(row, emit.mul(e, weighted))
             return [
                 emit.fma(e, self.load_variable(row, a), total)
                 for a, total in zip(variables, carried, strict=True)
@@ -797,7 +805,7 @@ class _BlockMoments:
         sums = self.loop_rows(block, body, [emit.splat(0.0)] * len(variables))
         for a, value in zip(variables, sums, strict=True):
             mean = emit.mul(value, inverse_mass)
-            self.store_note(block, self.mean_slot(a), mean)
+            self.store_block_value(block, self.mean_slot(a), mean)
             self.add_to_total(builder.add(self.variable_offset(a), i64(1)), emit.mul(weight, mean))
 
     def add_tile(self, left, right, pairs_of_left=True):
@@ -815,7 +823,7 @@ class _BlockMoments:
         pairs += [(a, c) for a in of_left for c in of_right]
 
         def of_row(row, carried, mean):
-            p = self.load_e(row)
+            p = self.load_scratch_row(row)
             x = {a: self.load_variable(row, a) for a in of_left}
             weighted = {a: emit.mul(p, emit.sub(x[a], mean[a])) for a in of_left}
             x |= {c: self.load_variable(row, c) for c in of_right}
@@ -825,7 +833,7 @@ class _BlockMoments:
             ]
 
         def of_block(k, sums):
-            mean = {a: self.load_note(k, self.mean_slot(a)) for a in of_left}
+            mean = {a: self.load_block_value(k, self.mean_slot(a)) for a in of_left}
             return self.loop_rows(k, lambda row, carried: of_row(row, carried, mean), sums)
 
         self.accumulate_over_blocks(self.sum_locations(pairs), of_block)

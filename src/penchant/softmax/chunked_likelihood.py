@@ -18,7 +18,7 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import Chunks
 from penchant.output import format_count
-from penchant.softmax.identification import total_rows, whole_numbers
+from penchant.softmax.identification import integer_variables, total_rows
 from penchant.softmax.likelihood import (
     Moments,
     likelihood_of,
@@ -216,7 +216,7 @@ def summarize_choices(choices: Choices, with_start: bool = True) -> ChunkSummary
         relative_weight=relative,
         sizes=np.bincount(sizes, weights).astype(np.float64),
         largest=likelihood.largest_values_and_differences,
-        whole=whole_numbers(choices),
+        whole=integer_variables(choices),
         spread=likelihood.spread(),
         total_rows=total_rows(choices),
         at_zero=likelihood.moments(np.zeros(d)),
@@ -272,7 +272,7 @@ def _stable_moments(
     choices: Choices, theta: Vector, largest_differences: Vector, share: float
 ) -> StableMoments:
     likelihood = StableChoiceLikelihood.of(choices, largest_differences)
-    return likelihood.with_share(share).moments(theta)
+    return likelihood.with_offset_share(share).moments(theta)
 
 
 @dataclass(frozen=True)
@@ -284,7 +284,7 @@ class ChunkedStableLikelihood:
     largest_offset: float | None
     share: float = 1.0
 
-    def with_share(self, share: float) -> ChunkedStableLikelihood:
+    def with_offset_share(self, share: float) -> ChunkedStableLikelihood:
         """Likelihood with another share of the offsets."""
         return replace(self, share=share)
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from penchant.tables.lexicon import words_of
+
 _CUT = re.compile(r"[ _.\-]+")
 _NUMBERED = re.compile(r"(?P<stem>.*[^\W\d_])[ _.\-]?(?P<number>\d{1,3})")
 
@@ -49,6 +51,40 @@ def families(names: Sequence[str]) -> list[Families]:
     ]
     kept = [one for one in found if one is not None]
     return sorted(kept, key=lambda one: -sum(map(len, one.columns.values())))
+
+
+# Words of attributes that only offers have; what amounts are of chance are outcomes of a gamble.
+_AMOUNTS = frozenset(
+    ("amount", "amounts", "amt", "betrag", "montant", "monto", "importo", "bedrag")
+)
+_DELAYS = frozenset(
+    ("delay", "delays", "wait", "waiting", "wartezeit", "delai", "ritardo", "demora")
+)
+_CHANCES = frozenset(("probability", "probabilities", "prob", "probs", "chance", "p"))
+
+
+def offer_families(names: Sequence[str]) -> dict[str, tuple[str, ...]] | None:
+    """Amounts of every option with their delays or chances, where names of columns say both.
+
+    >>> offer_families(["id", "amount_1", "amount_2", "prob_1", "prob_2", "choice"])
+    {'outcome': ('amount_1', 'amount_2'), 'probability': ('prob_1', 'prob_2')}
+    >>> offer_families(["id", "price_1", "price_2", "wait_1", "wait_2"]) is None
+    True
+    """
+    for one in families(names):
+        found: dict[str, list[tuple[str, ...]]] = {"amount": [], "delay": [], "probability": []}
+        words = {"amount": _AMOUNTS, "delay": _DELAYS, "probability": _CHANCES}
+        for stem, columns in one.whole.items():
+            for attribute, own in words.items():
+                if {*words_of(stem)} & own:
+                    found[attribute].append(columns)
+        n = {attribute: len(own) for attribute, own in found.items()}
+        if n["amount"] == 1 and n["delay"] + n["probability"] == 1:
+            said = {attribute: own[0] for attribute, own in found.items() if own}
+            if "probability" in said:
+                said = {"outcome": said["amount"], "probability": said["probability"]}
+            return said
+    return None
 
 
 def _divided(names: Sequence[str], *, first: bool) -> Families | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -66,6 +66,8 @@ class Program:
         Columns in which it writes what was answered.
     trial
         Columns in which it numbers events.
+    said
+        {role of a schema: value} that holds of all its tables.
     """
 
     name: str | None = None
@@ -73,6 +75,7 @@ class Program:
     kinds: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     trial: tuple[str, ...] = ()
+    said: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -128,7 +131,7 @@ def program_of(names: Sequence[str]) -> Program:
             tuple(name for one in entry.get(key, ()) for name in names if plain[name] == one)
             for key in ("answers", "trial")
         )
-        return Program(title, frozenset(own), kinds, answers, trial)
+        return Program(title, frozenset(own), kinds, answers, trial, entry.get("said", {}))
     return Program()
 
 
@@ -160,7 +163,7 @@ def plain_table(raw: Raw) -> PlainTable:
         source = replace(source, table=retyped(source.table))
     source = unfold_lists(source)
     source = unfold_numbered(source, *([MIN_ROUNDS] if program.name == OTREE else []))
-    hints = {}
+    hints: dict[str, Any] = {}
     if RECORD in source.names and not named("subject", source.names).columns:
         hints["columns.subject"] = RECORD
     if program.name is None:
@@ -175,6 +178,7 @@ def _of_program(source: SourceTable, program: Program, hints: dict[str, Any]) ->
         hints |= more
     elif program.trial:
         hints["columns.trial"] = program.trial[0]
+    hints |= program.said
     choice = hints.get("columns.choice") or _choice_column(source, program)
     if choice is not None:
         source = _with_rewards_beside(source, choice)

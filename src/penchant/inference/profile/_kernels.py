@@ -199,7 +199,7 @@ def copy_decisions(places, first_event, scored, subject, chosen, order):
 
 
 @fast
-def clear_undefined(x, dx, scored, ends, perhaps, lost):
+def zero_nonfinite_variables(x, dx, scored, ends, perhaps, lost):
     """Mark pairs of whose variables some are not finite; these, and their derivatives, become 0.
 
     x : (rows, all of an event); dx : (n_shape, rows, the same), or empty
@@ -866,19 +866,19 @@ def projected_newton_step(rows, u, gradient, curvature, bounds, fixed, reach, st
         k, again = rows[i], True
         for c in range(q):
             # Parameters held take no part: clipping a step of all would leave the ridge.
-            held = fixed[k, c] or _leads_out(u[k, c], bounds, c, gradient[k, c])
+            held = fixed[k, c] or _leaves_bounds(u[k, c], bounds, c, gradient[k, c])
             along[c] = 0.0 if held else 1.0
         while again:
             _newton_step(k, i, gradient, curvature, reach[k], steps, workspace)
             again = False
             for c in range(q):
-                if steps[i, c] != 0.0 and _leads_out(u[k, c], bounds, c, steps[i, c]):
+                if steps[i, c] != 0.0 and _leaves_bounds(u[k, c], bounds, c, steps[i, c]):
                     along[c] = 0.0
                     again = True
 
 
 @fast_inner
-def _leads_out(u, bounds, c, way):
+def _leaves_bounds(u, bounds, c, way):
     """Whether a parameter at an end of its range would move beyond it, or not at all."""
     return (u <= bounds[c, 0] and way <= 0.0) or (u >= bounds[c, 1] and way >= 0.0)
 
