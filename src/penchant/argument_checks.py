@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from penchant.errors import DataError
 
 
-def whole_number(value: Any, name: str, least: int) -> int:
+def check_whole_number(value: Any, name: str, least: int) -> int:
     """Check that a value is a whole number, `least` or more, and return it as int."""
     try:
         whole = int(value)
@@ -20,6 +21,15 @@ def whole_number(value: Any, name: str, least: int) -> int:
             name, f"must be a whole number, {least} or more", got=repr(value), fix="Correct it."
         )
     return whole
+
+
+def one_of(value: Any, name: str, known: Iterable[str]) -> None:
+    """Raise unless a value is one of the known words."""
+    words = tuple(known)
+    if value not in words:
+        raise DataError(
+            name, f"must be one of {', '.join(words)}", got=repr(value), fix="Choose one."
+        )
 
 
 def check_level(level: float) -> None:

@@ -41,7 +41,7 @@ from penchant.models.offers.offers import Offers
 from penchant.models.simulate import simulate
 from penchant.models.task import Task
 from penchant.output import format_count
-from penchant.workflow.design import Differ, Narrow, design
+from penchant.workflow.design_simulation import Differ, Narrow, design
 from penchant.workflow.recover import recover
 from penchant.workflow.recover_models import recover_models
 

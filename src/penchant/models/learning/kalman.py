@@ -30,10 +30,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.errors import DataError, argument
 from penchant.models.model import positive
-from penchant.models.parameters import Limit, Parameter, Row, Shape
+from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
 from penchant.models.record import (
     control_names,
     doubts_of_noise,
@@ -42,7 +42,7 @@ from penchant.models.record import (
     start_words,
     with_starts,
 )
-from penchant.models.recursion import TEMPERATURE, Recursion, per_temperature
+from penchant.models.recursion import Recursion
 from penchant.models.transforms import Transform
 
 N_GRID = {1: 33, 2: 17, 3: 11}
@@ -119,7 +119,7 @@ class KalmanFilter(Recursion):
     optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
         check_variance(self.noise_variance, argument("noise_variance"))
         if self.prior_variance is not None:
             check_variance(self.prior_variance, "prior_variance")

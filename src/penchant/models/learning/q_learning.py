@@ -33,9 +33,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.errors import DataError
-from penchant.models.parameters import Limit, Parameter, Row, Shape
+from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
 from penchant.models.record import (
     control_names,
     doubts_of_start,
@@ -43,7 +43,7 @@ from penchant.models.record import (
     start_words,
     with_starts,
 )
-from penchant.models.recursion import TEMPERATURE, Recursion, per_temperature
+from penchant.models.recursion import Recursion
 
 Rate = float | None
 Tied = Literal["learning_rate"]
@@ -299,7 +299,7 @@ class QLearning(Recursion):
     bias: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 1)
+        check_whole_number(self.n_options, "n_options", 1)
         if self.initial_value is not None:
             known_number(self.initial_value, "initial_value", "Give None to estimate it.")
         elif self._by_error:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.bandit.beliefs import MATERN52, Kernel
 from penchant.bandit.landscape import Landscape, check_locations, distances
 from penchant.errors import DataError
@@ -79,7 +79,7 @@ class MapBasis:
             Correlation over distance.
         """
         places = check_locations(locations)
-        n = whole_number(n, "n", 0)
+        n = check_whole_number(n, "n", 0)
         if n >= len(places):
             raise DataError(
                 f"n must be below the number of options, {len(places)}; got {n}. Ask for fewer."
