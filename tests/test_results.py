@@ -124,7 +124,7 @@ def of_machines(rng):
             *(rng.normal(size=n_features + 1), np.eye(n_features + 1), 40, 0.3, checked),
         ),
         pn.results.BeliefMap.of((map_fit,), "converged", "", 12, pn.grid(3, 1)),
-        pn.results.Warned(0.4, (0.2, 0.7), ("few options tried",)),
+        pn.results.PoorPlayWarning(0.4, (0.2, 0.7), ("few options tried",)),
     ]
 
 
@@ -264,7 +264,7 @@ def test_a_machine_goes_on_from_json_with_the_same_advice():
     field = pn.Field(places, mean=30, sd=9, length_scale=1.5, noise_variance=4.0)
     truth = 30 + 9 * rng.normal(size=20)
     first = pn.assist(model, field, mode="suggest", rng=3)
-    for helper in (first, first.carried_on("decide", pn.Trust(0.6, 0.2))):
+    for helper in (first, first.copy_with_operator_knowledge("decide", pn.Trust(0.6, 0.2))):
         for _ in range(2):
             for _ in range(12):
                 option = int(rng.integers(20))
@@ -276,10 +276,10 @@ def test_a_machine_goes_on_from_json_with_the_same_advice():
         again = back(helper)
         assert again.last == 7 and again.log == helper.log
         for one in (helper, again):
-            one.happened(3, reward=31.5)  # what nobody had proposed or advised
+            one.record_unassisted(3, reward=31.5)  # what nobody had proposed or advised
         later = [one.proposed(11) for one in (helper, back(again))]
         assert later[0] == later[1] and again.trust == helper.trust
-        helper.happened(11, reward=30.0)
+        helper.record_unassisted(11, reward=30.0)
 
 
 def test_results_are_read_in_every_form(results):

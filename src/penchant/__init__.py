@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from penchant import models as models
     from penchant import paper as paper
     from penchant import results as results
-    from penchant.assistance.helper import assist as assist
+    from penchant.assistance.adviser import assist as assist
     from penchant.assistance.knowledge import Field as Field
     from penchant.assistance.knowledge import Trust as Trust
     from penchant.assistance.team import simulate_team as simulate_team
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from penchant.inference.fit import fit as fit
     from penchant.inference.fit_each import fit_each as fit_each
     from penchant.inference.linearized import fit_linearized as fit_linearized
-    from penchant.inference.live import live as live
+    from penchant.inference.online_estimation import live as live
     from penchant.models.learning.kalman import KalmanFilter as KalmanFilter
     from penchant.models.learning.q_learning import QLearning as QLearning
     from penchant.models.offers.discounting import HyperbolicDiscounting as HyperbolicDiscounting
@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from penchant.workflow.adaptive_questions import ask as ask
     from penchant.workflow.beliefs import beliefs as beliefs
     from penchant.workflow.compare_models import compare_models as compare_models
-    from penchant.workflow.design import Differ as Differ
-    from penchant.workflow.design import Narrow as Narrow
-    from penchant.workflow.design import design as design
+    from penchant.workflow.design_simulation import Differ as Differ
+    from penchant.workflow.design_simulation import Narrow as Narrow
+    from penchant.workflow.design_simulation import design as design
     from penchant.workflow.predictive import predictive_check as predictive_check
     from penchant.workflow.recover import recover as recover
     from penchant.workflow.recover_models import recover_models as recover_models

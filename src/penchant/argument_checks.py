@@ -13,7 +13,7 @@ from penchant.errors import DataError, closest_match_hint, format_list
 MAX_QUOTED = 3  # so few names are shown as they are typed, in quotes
 
 
-def whole_number(value: Any, name: str, least: int, fix: str = "Correct it.") -> int:
+def check_whole_number(value: Any, name: str, least: int, fix: str = "Correct it.") -> int:
     """Check that a value is a whole number, `least` or more, and return it as int."""
     try:
         whole = int(value)
@@ -25,7 +25,7 @@ def whole_number(value: Any, name: str, least: int, fix: str = "Correct it.") ->
     return whole
 
 
-def number(
+def check_number(
     value: Any,
     name: str,
     *,
@@ -52,7 +52,7 @@ def number(
 
     Examples
     --------
-    >>> number(2, "share", least=0, most=1)
+    >>> check_number(2, "share", least=0, most=1)
     Traceback (most recent call last):
     penchant.errors.DataError: share must lie in 0..1; got 2.
     Correct it.

@@ -445,8 +445,8 @@ def format_count(n: int, noun: str) -> str:
 def pooled_notes(n_subjects: int, linearized: bool = False) -> tuple[str, ...]:
     """Note that one estimate is made of several subjects, whose parameters may differ.
 
-    >>> from penchant.errors import in_python
-    >>> [in_python(note) for note in pooled_notes(16)]
+    >>> from penchant.errors import format_for_python
+    >>> [format_for_python(note) for note in pooled_notes(16)]
     ['16 subjects pooled as one, with the same parameters; fit_each fits each.']
     >>> pooled_notes(1)
     ()
@@ -477,7 +477,7 @@ def single_option_notes(sizes: IntVector) -> tuple[str, ...]:
     return (f"{format_count(single, 'decision')} with a single option: uninformative.",)
 
 
-def weight_notes(weights: Vector | None) -> tuple[str, ...]:
+def zero_weight_notes(weights: Vector | None) -> tuple[str, ...]:
     """Note how many decisions have weight zero."""
     none = 0 if weights is None else int((weights == 0).sum())
     return (f"{format_count(none, 'decision')} with weight 0: not counted.",) if none else ()

@@ -270,8 +270,8 @@ def test_an_episode_starts_at_0_or_1(first):
     assert_refused(
         table(turn=[1, 2, 3, first, first + 1, 0, 1, 2]),
         "decision must start at 0 or 1 in every episode, or run on through the blocks of a "
-        f"subject; got {first} at row 3 (subject 9, block b).\nNumber the decisions of each subject "
-        "and block afresh",
+        f"subject; got {first} at row 3 (subject 9, block b).\nNumber the decisions of each "
+        "subject and block afresh",
     )
 
 
@@ -414,8 +414,8 @@ def test_a_label_that_is_no_option_is_named_with_the_nearest():
     frame = table(square=["left", "rigth", "left", "left", "left", "left", "left", "left"])
     assert_refused(
         frame,
-        "chosen must be one of the options left, right; got 'rigth' at row 1 (subject 9, block a).\n"
-        "Did you mean 'right'?",
+        "chosen must be one of the options left, right; got 'rigth' at row 1 (subject 9, block a)."
+        "\nDid you mean 'right'?",
         options=["left", "right"],
     )
 

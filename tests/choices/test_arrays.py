@@ -257,7 +257,7 @@ def test_explanatory_that_cannot_be_used_is_refused(explanatory, message):
         (["a", "b", "a", "a"], "chosen must hold numbers; got 'a' at"),
         (
             np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]]),
-            "chosen must mark exactly one option per decision; got 2 at decision 1, 0 at decision 3.",
+            "chosen must mark exactly one option per decision; got 2 at decision 1, 0 at decision",
         ),
         (np.ma.masked_array(CHOSEN, mask=[0, 1, 0, 0]), "chosen must be a plain array or table;"),
     ],

@@ -141,7 +141,7 @@ def test_a_chosen_label_that_is_no_option_of_its_set_is_refused():
     )
     assert_refused(
         frame,
-        "chosen must be one of the options of its decision; got 'tram' at decision 4.\nAdd its row,",
+        "chosen must be one of the options of its decision; got 'tram' at decision 4.\nAdd its",
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import number
+from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import check_locations, distances
@@ -62,11 +62,11 @@ class Field:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "locations", check_locations(self.locations))
-        number(self.mean, "mean", fix="Give the reward expected.")
+        check_number(self.mean, "mean", fix="Give the reward expected.")
         for name in ("sd", "length_scale", "noise_variance"):
             value = getattr(self, name)
-            number(value, name, above=0)
-        number(self.bonus, "bonus", least=0)
+            check_number(value, name, above=0)
+        check_number(self.bonus, "bonus", least=0)
 
     @property
     def n_options(self) -> int:
@@ -210,10 +210,10 @@ class Trust:
     fixed: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        number(self.mean, "mean", fix="0.5 is usual.")
-        number(self.sd, "sd", least=0, fix="0.5 is usual.")
+        check_number(self.mean, "mean", fix="0.5 is usual.")
+        check_number(self.sd, "sd", least=0, fix="0.5 is usual.")
 
-    def learnt(self, prior: Field, belief: Vector, options: Any, rewards: Any) -> Trust:
+    def updated_by_episode(self, prior: Field, belief: Vector, options: Any, rewards: Any) -> Trust:
         """The trust after an episode whose map is known: by regression of rewards on it.
 
         Parameters

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import number
+from penchant.argument_checks import check_number
 from penchant.bandit import _kernels as compiled
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
@@ -51,12 +51,12 @@ class RewardPrior:
     length_scale: float | None = None
 
     def __post_init__(self) -> None:
-        number(self.mean, "mean", fix="Give the reward expected.")
-        number(
+        check_number(self.mean, "mean", fix="Give the reward expected.")
+        check_number(
             self.variance, "variance", above=0, fix="An agent that knows nothing has a large one."
         )
         if self.length_scale is not None:
-            number(self.length_scale, "length_scale", least=0, fix="0: independent options.")
+            check_number(self.length_scale, "length_scale", least=0, fix="0: independent options.")
 
     def relative_precision(self, noise_variance: float) -> float:
         """Relative precision delta = sigma_s^2 / sigma0^2."""

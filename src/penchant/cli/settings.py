@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import number, one_of
+from penchant.argument_checks import check_number, one_of
 from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52, RewardPrior
 from penchant.bandit.landscape import check_locations, grid
 from penchant.cli.options import Agent
@@ -303,7 +303,7 @@ def counts_options(agent: Agent) -> bool:
 
 
 def _check_finite(name: str, value: float) -> None:
-    number(value, f"--{name.replace('_', '-')}")
+    check_number(value, f"--{name.replace('_', '-')}")
 
 
 def _advice(entry: Entry) -> str:

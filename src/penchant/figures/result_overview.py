@@ -32,7 +32,7 @@ from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.workflow.comparison import CRITERION_LABELS, ModelComparison
-from penchant.workflow.design import Design
+from penchant.workflow.design_simulation import Design
 from penchant.workflow.predictive import PredictiveCheck
 from penchant.workflow.recover import Recovery
 from penchant.workflow.recover_models import ModelRecovery
@@ -185,7 +185,7 @@ def _(result: Design) -> Any:
         [t.share for t in result.tried],
         errors=[t.error for t in result.tried],
         target=result.target,
-        unit=result.unit_words,
+        unit=result.unit_label,
     )
     return drawn
 

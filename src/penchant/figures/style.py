@@ -21,7 +21,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
-from penchant.argument_checks import number, one_of
+from penchant.argument_checks import check_number, one_of
 from penchant.errors import DataError
 from penchant.figures.labels import (
     FONT,
@@ -128,14 +128,14 @@ def style() -> Iterator[None]:
     matplotlib to make them match. Threads take turns.
     """
     with _RC_LOCK:  # reentrant: functions of this package call each other
-        with _quiet_matplotlib():
+        with _silence_matplotlib_logger():
             from matplotlib import style as matplotlib_style
         with matplotlib_style.context(["default", _RC_PARAMS]):
             yield
 
 
 @contextmanager
-def _quiet_matplotlib() -> Iterator[None]:
+def _silence_matplotlib_logger() -> Iterator[None]:
     """Keep matplotlib from reporting that it looks for fonts, as it does at its first use."""
     logger = logging.getLogger("matplotlib")
     before = logger.level
@@ -165,7 +165,7 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
     one_of(columns, "columns", COLUMN_INCHES)
     width = COLUMN_INCHES[columns]
     tall = width * HEIGHT_TO_WIDTH / columns if height is None else height
-    number(height, "height", above=0, fix="Give it in inches.")
+    check_number(height, "height", above=0, fix="Give it in inches.")
     with style():
         from matplotlib.figure import Figure
 

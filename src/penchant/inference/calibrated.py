@@ -27,8 +27,8 @@ from penchant.softmax.calibrated import (
     BootstrapTest,
     EndSearch,
     Lattice,
-    calibrated_end,
     generator_for,
+    search_interval_end,
 )
 from penchant.tail_probabilities import chi_square_isf
 
@@ -232,7 +232,7 @@ def _calibrated_end(
     slope = (further - first) / (root * (np.sqrt(FURTHER_RATIO) - 1))
     if slope == 0:
         slope = (first - centre) / root
-    found = calibrated_end(
+    found = search_interval_end(
         lambda position: person.bootstrap_test.test(person.lattice_at(line, position), level),
         EndSearch(centre, first, float(slope), limit),
     )

@@ -27,7 +27,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
-from penchant.argument_checks import number, one_of
+from penchant.argument_checks import check_number, one_of
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices, NaturalParameters
@@ -40,7 +40,7 @@ from penchant.errors import (
 )
 from penchant.inference.estimates import estimates_at
 from penchant.inference.existence import lacks_finite_maximum
-from penchant.inference.fit import fit_model, no_scored_decision
+from penchant.inference.fit import fit_model, no_scored_decision_error
 from penchant.inference.profile.evaluations import best_weights
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.multistart import best_optima, grid_search, newton_from
@@ -156,7 +156,7 @@ def _check_nominal_value(model: Model, name: str, value: float, known: list[str]
             got=repr(name),
             fix=closest_match_hint(name, known) or "Leave it out.",
         )
-    number(value, f"nominal {name}")
+    check_number(value, f"nominal {name}")
     for shape in model.shape:
         if shape.name == name and not _is_in_domain(shape, float(value)):
             rule = "be > 0" if shape.scale == "log" else f"lie in {shape.low:g}..{shape.high:g}"
@@ -279,7 +279,7 @@ def fit_linearized_each(
         by_subject.setdefault(episode.subject, []).append(episode)
     with_scored = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
     if not with_scored:
-        raise no_scored_decision()
+        raise no_scored_decision_error()
     workers = available_threads() if threads is None else threads
     with progress("Fitting subjects", len(with_scored)) as advance:
 
@@ -315,7 +315,7 @@ def _fit_about_nominal(
     check_coordinate(model, coordinate)
     profiles = Profiles(model, (episodes,))
     if not profiles.n_decisions[0]:
-        raise no_scored_decision()
+        raise no_scored_decision_error()
     psi, ratios = nominal_point(model, nominal)
     back = BackMap(model, psi, ratios, coordinate)
     choices = linearized_choices(profiles, psi, ratios).with_natural(
@@ -399,7 +399,7 @@ def _with_validity(
     if known and back.inside(theta):
         weights, psi = back.weights_and_shape(theta)
         own = decision_log_likelihoods(weights, profiles.choices_at(psi))
-        exact = float(own.sum() + profiles.log_copies[0])
+        exact = float(own.sum() + profiles.log_likelihood_copy_correction[0])
     model, source = profiles.model, estimate.source
     assert isinstance(source, ChoiceSource)
     # A finite estimate that maps back to no parameters is not one of the model.

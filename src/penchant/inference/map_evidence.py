@@ -152,7 +152,7 @@ def _fit_widths(
             break
         nu, middle = seen, width
         profiles, newton = _maximize_at_width(episodes, model, prior, middle, nu, optimum)
-    newton.finish()
+    newton.take_final_steps()
     optimum = newton.optima()
     prior_spread = 0.0 if is_known else spread
     found = [_fit_at_width(profiles, optimum, middle, nu, prior_spread, subject)]
@@ -161,7 +161,7 @@ def _fit_widths(
 
     def fit_of_width(width: float) -> tuple[Estimate, MapFit]:
         other, newton = _maximize_at_width(episodes, model, prior, width, nu, optimum)
-        newton.finish()
+        newton.take_final_steps()
         return _fit_at_width(other, newton.optima(), width, nu, prior_spread, subject)
 
     while True:

@@ -286,8 +286,7 @@ class Parameter:
 
     @property
     def _is_quotient(self) -> bool:
-        # Rows by places of weights have no names, and rows that are not bound have no places.
-        return bool(self.over or self.over_indices)
+        return bool(self.over)
 
     @property
     def is_positive(self) -> bool:
@@ -532,6 +531,12 @@ def bound_weight(name: str, index: int) -> Parameter:
 
 
 Row = Parameter | Shape
+TEMPERATURE = Parameter.reciprocal("temperature", "inverse_temperature")
+
+
+def per_temperature(name: str, weight: str | None = None) -> Parameter:
+    """A parameter in units of rewards: a weight over the inverse temperature."""
+    return Parameter.ratio(name, weight or f"{name}/temperature", "inverse_temperature")
 
 
 class ParameterTable:

@@ -40,7 +40,7 @@ from penchant.models.model import (
     softmax,
     weights_and_shape,
 )
-from penchant.models.parameters import Parameter, Shape
+from penchant.models.parameters import Shape
 from penchant.models.record import CompiledModel, Record, fill_agents_controls, fill_controls
 from penchant.models.tangents import Constants, Names, Tangents, tangent_name
 
@@ -276,14 +276,6 @@ class Recursion(CompiledModel):
     def _start(self, program: Program) -> list[Any]:
         state = self.state()
         return [state[name] for name in program.states]
-
-
-TEMPERATURE = Parameter.reciprocal("temperature", "inverse_temperature")
-
-
-def per_temperature(name: str) -> Parameter:
-    """A parameter in units of rewards: a weight over the inverse temperature."""
-    return Parameter.ratio(name, f"{name}/temperature", "inverse_temperature")
 
 
 class ValueModel(Recursion):

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix
-from penchant.argument_checks import number, whole_number
+from penchant.argument_checks import check_number, check_whole_number
 
 Told = Mapping[str, float]
 
@@ -65,7 +65,7 @@ class _Trials(_World):
     n_trials: int
 
     def __post_init__(self) -> None:
-        whole_number(self.n_trials, "n_trials", 1)
+        check_whole_number(self.n_trials, "n_trials", 1)
 
     @property
     def n_events(self) -> int:
@@ -249,7 +249,7 @@ class GainLossWorld(_Trials):
     _way = _GainLossCourse
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
         super().__post_init__()
 
 
@@ -329,7 +329,7 @@ def reversal_schedule(
     >>> pays.shape, bool((pays.sum(axis=1) == 0).all())
     ((50, 2), True)
     """
-    number(reliability, "reliability", least=0, most=1)
+    check_number(reliability, "reliability", least=0, most=1)
     best = np.arange(n_decisions) // every % 2
     kept = rng.random(n_decisions) < reliability
     first = np.where((best == 0) == kept, 1.0, -1.0)
@@ -495,8 +495,8 @@ class BalloonWorld(_World):
     _way = _BalloonCourse
 
     def __post_init__(self) -> None:
-        whole_number(self.n_balloons, "n_balloons", 1)
-        whole_number(self.most, "most", 2)
+        check_whole_number(self.n_balloons, "n_balloons", 1)
+        check_whole_number(self.most, "most", 2)
 
     @property
     def n_events(self) -> int:
@@ -604,9 +604,9 @@ class BeadsWorld(_World):
     _way = _BeadsCourse
 
     def __post_init__(self) -> None:
-        whole_number(self.n_sequences, "n_sequences", 1)
-        whole_number(self.most, "most", 1)
-        number(self.share, "share", above=0.5, below=1, fix="Give the larger of the two.")
+        check_whole_number(self.n_sequences, "n_sequences", 1)
+        check_whole_number(self.most, "most", 1)
+        check_number(self.share, "share", above=0.5, below=1, fix="Give the larger of the two.")
 
     @property
     def n_events(self) -> int:

@@ -53,9 +53,7 @@ def build(source: SourceTable, schema: Schema) -> Reading:
         else:
             built = BUILDERS[schema.kind](source, schema)
     except DataError as error:
-        if getattr(error, "questions", None):
-            raise
-        raise source.in_lines(error) from None
+        raise source.located(error) from None
     used = built.source
     roles = {part.strip() for name in built.columns.values() for part in name.split(",")}
     made = [name for name in used.names if name not in source.names and name not in roles]
@@ -71,7 +69,7 @@ def build(source: SourceTable, schema: Schema) -> Reading:
         arguments=built.arguments,
         model=built.model or _usual_model(built.data, schema),
         task=built.task,
-        doubts=built.doubts,
+        doubts=tuple(source.raw.located(doubt, source.rows.tolist()) for doubt in built.doubts),
         raw=source.raw,
         rows=used.rows.tolist(),
         schema=built.schema,

@@ -11,6 +11,7 @@ import pyarrow as pa
 from penchant.errors import DataError
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import joint_codes
+from penchant.tables.labels import Coded
 from penchant.tables.lexicon import has_last_word, is_named, vocabulary, words_of
 from penchant.tables.option_families import families
 from penchant.tables.source_table import code_key, column_list
@@ -142,13 +143,15 @@ def varies_within(work: Inference, name: str) -> bool:
 
 
 def _plays(work: Inference) -> Any:
-    names = [
-        *column_list(work.draft.columns.subject),
-        *column_list(work.draft.columns.block),
-    ]
-    if not names:
-        return np.zeros(len(work.source), dtype=np.int64)
-    return joint_codes([work.source.codes(name, "columns.subject") for name in names])[0]
+    owners = _owners(work)
+    return joint_codes(owners)[0] if owners else np.zeros(len(work.source), dtype=np.int64)
+
+
+def _owners(work: Inference) -> list[Coded]:
+    """Codes of people and blocks, as far as columns for them are known."""
+    columns = work.draft.columns
+    names = [*column_list(columns.subject), *column_list(columns.block)]
+    return [work.source.codes(name, "columns.subject") for name in names]
 
 
 def _constant_reward(work: Inference) -> None:
@@ -317,14 +320,21 @@ def _repeated_trials(work: Inference) -> None:
     if len(np.unique(pairs)) == len(pairs):
         return
     candidates = [n for n in work.free if 1 < len(work.source.labels(n, "columns.block")) < 200]
+    apart = [
+        name
+        for name in candidates
+        if joint_codes([number, work.source.codes(name, "columns.block"), *_owners(work)])[1]
+        == len(work.source)
+    ]
     named_ones = [*column_list(work.draft.columns.block)]
-    answers = [[*named_ones, name] for name in candidates]
-    if work.said.columns.block is None:
+    answers = [[*named_ones, name] for name in apart]
+    # Where no column tells them apart, rows are there twice: said where data are built.
+    if answers and work.said.columns.block is None:
         work.question_taken(
             "columns.block",
             f"{trial} has the same number twice in a block. Which columns together say in which "
             "block learning begins anew?",
-            answers or [[trial]],
+            answers,
         )
 
 
@@ -332,13 +342,15 @@ def _people_unknown(work: Inference) -> None:
     """Without a column of people: numbers of trials that begin anew are several people's."""
     if work.draft.columns.subject is not None or work.draft.columns.trial is not None:
         return
-    work.ask(
-        "columns.subject",
-        'No column is called as one of people is. Which says whose rows these are? "" if all are '
-        "one person's.",
-        (*[n for n in work.free if len(work.source.labels(n, "columns.subject")) > 1][:3], ""),
-        needed=False,
-    )
+    found = [n for n in work.free if len(work.source.labels(n, "columns.subject")) > 1]
+    if found:
+        work.ask(
+            "columns.subject",
+            'No column is called as one of people is. Which says whose rows these are? "" if all '
+            "are one person's.",
+            (*found[:3], ""),
+            needed=False,
+        )
 
 
 def _grid_rows(work: Inference) -> None:

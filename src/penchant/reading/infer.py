@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penchant.errors import DataError
+from penchant.errors import Code, DataError, argument, format_list
 from penchant.files.folder import FILE
 from penchant.reading.build import kept_rows
 from penchant.reading.fact_checks import check_facts, varies_within
@@ -34,6 +34,8 @@ from penchant.tables.two_step_columns import two_step_columns
 
 MAX_ANSWERS = 6  # candidates that a question lists
 MAX_FAMILY = 12  # options of a family of columns that are guessed to describe them
+# Columns that differ between the options of a decision, as no time that is measured there does.
+TIMES_OF_OPTIONS = frozenset(("time", "duration"))
 MAX_LABELS = 100  # distinct labels of a column that may hold choices
 
 
@@ -405,7 +407,15 @@ def _is_long(work: Inference) -> bool:
     option, chosen = named("option", work.names), named("chosen", work.names)
     if option.single is None or chosen.single is None or option.single == chosen.single:
         return False
+    if option.sure and chosen.sure and _sure_decision(work, option.single, chosen.single):
+        return not named("reward", work.names).columns
     return _decision_columns(work, option.single, chosen.single) is not None
+
+
+def _sure_decision(work: Inference, option: str, chosen: str) -> str | None:
+    """The one column whose name says decisions, whatever it holds: faults of it are told later."""
+    found = named("decision", [name for name in work.names if name not in (option, chosen)])
+    return found.single if found.sure else None
 
 
 def _decision_columns(work: Inference, option: str, chosen: str) -> tuple[str, ...] | None:
@@ -466,6 +476,9 @@ def _complete_long(work: Inference) -> None:
     columns = work.draft.columns
     if columns.decision is None and columns.option and columns.chosen:
         found = _decision_columns(work, columns.option, columns.chosen)
+        sure = _sure_decision(work, str(columns.option), str(columns.chosen))
+        if found is None and sure is not None:
+            found = (sure,)
         if found is None:
             candidates = named("decision", work.free).candidates
             work.ask(
@@ -484,28 +497,45 @@ def _settle_long_attributes(work: Inference) -> None:
     columns = work.draft.columns
     parts = [work.source.codes(x, "columns.decision") for x in column_list(columns.decision)]
     key, n = joint_codes(parts)
-    found, doubtful = [], []
-    for name in work.free:
+    if n == len(key):
+        raise DataError(
+            "a decision",
+            "must have two rows or more, one per option",
+            got=f"{n} decisions of one option",
+            fix="Add the rows of the options that were not chosen.",
+        )
+    found, doubtful, same = [], [], []
+    used = work.draft.column_names()
+    for name in work.source.names:
+        ignored = is_named("ignored", name) and plain_name(name) not in TIMES_OF_OPTIONS
+        if name in used or name in work.plain.own or ignored:
+            continue
         coded = work.source.codes(name, "attributes.columns")
         first = np.zeros(n, dtype=np.int64)
         first[key[::-1]] = coded.codes[::-1]
         if (coded.codes == first[key]).all():
-            continue  # says the same of all options: of the person, or of the decision
-        numeric = _are_numbers(work.source, [name]) or pa.types.is_boolean(
-            work.source.table[name].type
-        )
-        if not numeric or (n > 1 and _codes_option(work, coded)):
+            same.append(name)  # of the person, or of the decision
+            continue
+        words = work.source.holds_words(name, "attributes.columns")
+        if words or (n > 1 and _codes_option(work, coded)):
             doubtful.append(name)
         found.append(name)
     if doubtful or not found:
+        doubt = f"{', '.join(doubtful[:3])} may be codes or labels."
+        said = doubt if doubtful else "No other column differs between the options of a decision."
         work.ask(
             "attributes.columns",
-            f"Which columns are attributes of the options? {', '.join(doubtful[:3])} may be codes "
-            "or labels.",
-            ([name for name in found if name not in doubtful], found),
+            f"Which columns are attributes of the options? {said}",
+            [one for one in ([x for x in found if x not in doubtful], found) if one],
         )
     else:
         work.settle("attributes", {ATTRIBUTE_COLUMNS: tuple(found)})
+    numbers = [name for name in same if name in work.free and _are_numbers(work.source, [name])]
+    if numbers:
+        work.doubts.append(
+            f"{format_list(numbers)}: the same for all options of a decision, and not used. To use "
+            f"one, {argument('interact {} with the options', Code(numbers[0]))}."
+        )
 
 
 def _codes_option(work: Inference, coded: Any) -> bool:
@@ -677,11 +707,12 @@ def _complete_episodes(work: Inference) -> None:
                 found.columns,
                 needed=False,
             )
-    if work.draft.columns.subject is None:
+    people = (*named("subject", work.names).candidates, *_labels_of_people(work))
+    if work.draft.columns.subject is None and people:
         work.ask(
             "columns.subject",
             'Which column says whose rows these are? Answer "" if all are one person\'s.',
-            (*named("subject", work.names).candidates, *_labels_of_people(work), ""),
+            (*people, ""),
             needed=False,
         )
     for role in ("is_choice", "scored", "executed"):

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant.argument_checks import check_threads
-from penchant.errors import DataError, format_list, in_python
+from penchant.errors import DataError, format_for_python, format_list
 from penchant.figures.labels import display_name
 from penchant.inference.linearized import Nominal
 from penchant.json_records import attributes_json, read_floats
@@ -286,7 +286,7 @@ class Study(Findings, JsonDocument):
         command: str | None = None,
         figures: Figures = "both",
         overwrite: bool = False,
-        words: Callable[[str], str] = in_python,
+        words: Callable[[str], str] = format_for_python,
     ) -> Path:
         """Write the tables, the figures and the report, which is returned.
 

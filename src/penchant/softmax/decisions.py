@@ -14,7 +14,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.softmax.identification import total_rows, triangle_of_centred_rows, whole_numbers
+from penchant.softmax.identification import integer_variables, total_rows, triangle_of_centred_rows
 from penchant.softmax.likelihood import (
     DenseLikelihood,
     Likelihood,
@@ -69,7 +69,7 @@ class Decisions(Protocol):
     def in_coordinates(self, basis: Matrix, rank: int | None = None) -> Decisions:
         """Decisions for phi, where theta = basis phi; see `solution.choices_in_coordinates`."""
 
-    def whole_numbers(self) -> BoolVector:
+    def integer_variables(self) -> BoolVector:
         """Variables that hold nothing but whole numbers."""
 
     def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
@@ -86,16 +86,16 @@ class Decisions(Protocol):
     def without(self, resolved: Any) -> Decisions:
         """Decisions without the options that a recession direction resolves."""
 
-    def count_resolved(self, resolved: Any) -> tuple[int, int, int]:
+    def count_vanishing_options(self, resolved: Any) -> tuple[int, int, int]:
         """Count options resolved, options that might be, and decisions that lose some."""
 
     def typical_difference(self, scale: Vector) -> Vector:
         """Size of each variable's differences; see `separation.typical_difference`."""
 
     def small_difference_bound(self, theta: Vector) -> Vector:
-        """Argument `negligible` of `separation.may_depend_on_small` at theta: (1,)."""
+        """Argument `negligible` of `separation.may_depend_on_small_differences` at theta: (1,)."""
 
-    def with_zeros_within(self, limit: Vector) -> Decisions | None:
+    def with_small_differences_zeroed(self, limit: Vector) -> Decisions | None:
         """Decisions with differences up to the limit set to 0; None if there are none."""
 
 
@@ -155,9 +155,9 @@ class ChoiceDecisions:
         """Decisions for phi, where theta = basis phi."""
         return replace(self, choices=choices_in_coordinates(self.choices, basis, rank))
 
-    def whole_numbers(self) -> BoolVector:
+    def integer_variables(self) -> BoolVector:
         """Variables that hold nothing but whole numbers."""
-        return whole_numbers(self.choices)
+        return integer_variables(self.choices)
 
     def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
         """R of the QR factorisation of all rows, centred in their sets and scaled."""
@@ -181,7 +181,7 @@ class ChoiceDecisions:
         left = replace(self.choices, available=on_offer)
         return replace(self, choices=without_underflow(left))
 
-    def count_resolved(self, resolved: BoolVector) -> tuple[int, int, int]:
+    def count_vanishing_options(self, resolved: BoolVector) -> tuple[int, int, int]:
         """Count options resolved, options that might be, and decisions that lose some."""
         touched = np.logical_or.reduceat(resolved, self.choices.first_row[:-1])
         n_others = int((self.choices.n_options - 1).sum())
@@ -192,11 +192,11 @@ class ChoiceDecisions:
         return typical_difference(self.choices, scale)
 
     def small_difference_bound(self, theta: Vector) -> Vector:
-        """Argument `negligible` of `separation.may_depend_on_small` at theta: (1,)."""
+        """Argument `negligible` of `separation.may_depend_on_small_differences` at theta: (1,)."""
         largest = self.likelihood.largest_values_and_differences[1]
         return small_difference_bound(self.choices, theta, largest)
 
-    def with_zeros_within(self, limit: Vector) -> ChoiceDecisions | None:
+    def with_small_differences_zeroed(self, limit: Vector) -> ChoiceDecisions | None:
         """Decisions with differences up to the limit set to 0; None if there are none."""
         plain = zero_differences(self.choices, limit)
         return None if plain is None else replace(self, choices=plain)

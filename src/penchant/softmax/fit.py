@@ -78,7 +78,7 @@ def fit_choices(
     solution = solve(ChoiceDecisions(choices, threads), penalty, constraints, begin, max_steps)
     estimate = estimate_from(solution, choices, parameter_prior, method, constraints)
     if strict:
-        raise_if_wrong(estimate)
+        raise_unless_usable(estimate)
     return with_covariance(estimate, covariance)
 
 
@@ -322,7 +322,7 @@ def separation_of(solution: Solution, decisions: Decisions) -> Separation | None
     """How the decisions are separated, if they are."""
     if solution.recession is None or solution.resolved is None:
         return None
-    n_resolved, n_possible, n_touched = decisions.count_resolved(solution.resolved)
+    n_resolved, n_possible, n_touched = decisions.count_vanishing_options(solution.resolved)
     return Separation(
         kind="complete" if n_resolved == n_possible else "quasi-complete",
         direction=named(solution.recession, decisions.names),
@@ -368,7 +368,7 @@ def _weakest_variables(solution: Solution, names: tuple[str, ...]) -> list[str]:
     return [name for name, s in zip(names, size, strict=True) if s > 0.1 * size.max()]
 
 
-def raise_if_wrong(estimate: Any) -> None:
+def raise_unless_usable(estimate: Any) -> None:
     """Raise what `strict=True` promises."""
     if estimate.status == "not identified":
         raise NotIdentifiedError(estimate.message)

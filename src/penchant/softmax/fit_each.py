@@ -30,7 +30,7 @@ from penchant.softmax.fit import (
     estimate_from,
     fit_choices,
 )
-from penchant.softmax.identification import Identification, surely_identified, varying
+from penchant.softmax.identification import Identification, surely_identified, varies_within_sets
 from penchant.softmax.likelihood import (
     MAX_PACKED_VARIABLES,
     aligned_vectors,
@@ -46,7 +46,7 @@ from penchant.softmax.likelihood import (
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
-    may_depend_on_small,
+    may_depend_on_small_differences,
     small_difference_bounds,
 )
 from penchant.softmax.solution import Solution, check_units, scaled_inverses, weight_unit
@@ -104,7 +104,7 @@ class Batch:
     @property
     def surely_identified(self) -> BoolVector:
         """Whether all variables vary inside sets, and no combination of them is near constant."""
-        return surely_identified(self.spread, varying(self.largest))
+        return surely_identified(self.spread, varies_within_sets(self.largest))
 
     def covariances(self) -> tuple[Matrix, Vector]:
         """Inverse informations and their condition numbers; NaN and infinity where singular."""
@@ -258,7 +258,7 @@ class _ScratchSizes:
 
     def workspace(self, kernel: MomentKernel) -> Any:
         """Packed arrays for one subject, and the workspace of `_kernels.fit_subjects`."""
-        _, _, d, n_columns = kernel
+        _, d, n_columns = kernel
         side = aligned_vectors(2 * self.n_blocks).reshape(self.n_blocks, 2 * LANES)
         starts = np.empty(self.n_blocks + 1, dtype=np.int64)
         of_sums = workspace_for(self.most_rows, self.n_blocks, d)
@@ -279,7 +279,7 @@ def _compiled_prior(
     return np.zeros((d, d)), np.zeros(d), float(c), max_steps
 
 
-def proven_maxima(
+def are_maxima_proven_and_identified(
     batch: Batch,
     covariances: Matrix,
     conditions: Vector,
@@ -290,7 +290,8 @@ def proven_maxima(
     """Whether the maximum of each subject is proven to exist and to be well identified.
 
     `totals` are the weights of all decisions of each subject, or their number; `negligible` gives
-    the argument of `may_depend_on_small` for some subjects, a sharper bound than the totals.
+    the argument of `may_depend_on_small_differences` for some subjects, a sharper bound than the
+    totals.
     """
     good = batch.converged & batch.surely_identified
     if has_prior:  # a proper prior guarantees a maximum
@@ -300,10 +301,10 @@ def proven_maxima(
     doubtful = np.flatnonzero(good)
     for bound in filter(None, ((NEGLIGIBLE_DIFFERENCE * totals).__getitem__, negligible)):
         bounds = batch.largest[doubtful, 1], batch.information[doubtful]
-        doubtful = doubtful[may_depend_on_small(bound(doubtful), *bounds)]
+        doubtful = doubtful[may_depend_on_small_differences(bound(doubtful), *bounds)]
     good[doubtful] = False
     known = batch.largest[good, 1], covariances[good], batch.decrement[good]
-    good[good] = separation.exact_maxima(*known, totals[good])
+    good[good] = separation.are_exact_maxima_proven(*known, totals[good])
     return np.asarray(good)
 
 
@@ -339,7 +340,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
             check_units(batch.largest.max(axis=0), choices.names)  # before anything is inverted
             covariances, conditions = batch.covariances()
             totals = _total_weights(work, groups)
-            good = proven_maxima(
+            good = are_maxima_proven_and_identified(
                 batch,
                 covariances,
                 conditions,
@@ -363,7 +364,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
 def _small_difference_bounds(
     choices: Choices, groups: Grouping, batch: Batch
 ) -> Callable[[IntVector], Vector]:
-    """Argument `negligible` of `may_depend_on_small` at the estimates, by subjects."""
+    """Argument `negligible` of `may_depend_on_small_differences` at the estimates, by subjects."""
 
     def of_some(some: IntVector) -> Vector:
         if not len(some):

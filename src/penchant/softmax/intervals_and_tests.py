@@ -23,7 +23,7 @@ from penchant.softmax.constraints import (
     maximise_constrained,
     null_basis,
 )
-from penchant.softmax.diagnostics import unknown_name
+from penchant.softmax.diagnostics import unknown_name_error
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Quadratic, RestrictedLikelihood, maximise
 from penchant.softmax.prior import maximise_firth
@@ -484,7 +484,7 @@ class Hypothesis:
         matrix = np.zeros((len(values), len(names)))
         for i, name in enumerate(values):
             if name not in names:
-                raise unknown_name("hypothesis", name, names)
+                raise unknown_name_error("hypothesis", name, names)
             matrix[i, list(names).index(name)] = 1.0
         return cls(matrix, np.array(list(values.values()), dtype=np.float64))
 

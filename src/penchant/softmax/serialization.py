@@ -12,8 +12,8 @@ from penchant._typing import Label, Matrix, Vector
 from penchant._version import __version__
 from penchant.errors import DataError, format_list
 from penchant.json_records import (
-    AtLeast,
     Document,
+    MinimumValue,
     Shape,
     damaged_field,
     from_json,
@@ -53,7 +53,7 @@ class ChoicesDocument:
     method: Method
     prior: str | None
     covariance_kind: CovarianceKind
-    n_decisions: Annotated[int, AtLeast(1)]
+    n_decisions: Annotated[int, MinimumValue(1)]
     total_weight: float
     n_options: tuple[int, int]
     log_likelihood: float
@@ -92,7 +92,7 @@ class ModelDocument:
     log_likelihood: float
     null_log_likelihood: float
     log_posterior: float | None
-    n_decisions: Annotated[int, AtLeast(0)]
+    n_decisions: Annotated[int, MinimumValue(0)]
     n_subjects: int = 1
     level: float
     intervals: IntervalKind = "wald"

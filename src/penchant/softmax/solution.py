@@ -143,13 +143,13 @@ def scaled_inverses(information: Matrix) -> tuple[Matrix, Vector]:
     return inverse, np.where(fine, values[:, -1] / values[:, 0], np.inf)
 
 
-def blank(theta: Vector, covariance: Matrix, keep: BoolVector) -> tuple[Vector, Matrix]:
+def nan_unless_kept(theta: Vector, covariance: Matrix, keep: BoolVector) -> tuple[Vector, Matrix]:
     """NaN for the parameters not kept."""
     shown = np.where(keep, theta, np.nan)
     return shown, np.where(np.outer(keep, keep), covariance, np.nan)
 
 
-def nothing_identified(likelihood: Likelihood, known: Identification) -> Solution:
+def unidentified_solution(likelihood: Likelihood, known: Identification) -> Solution:
     """Solution where no variable varies inside any set, so that theta is not identified at all."""
     d = len(known.scale)
     moments = likelihood.moments(np.zeros(d))

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.argument_checks import one_of, whole_number
+from penchant.argument_checks import check_whole_number, one_of
 from penchant.errors import (
     DataError,
     PenchantWarning,
@@ -141,13 +141,11 @@ def _check_start(first: IntVector, wrong: BoolVector, rows: IntVector, place: Pl
         cells = (f"{first[k]} at {place(rows[k])}" for k in where[:11])
         raise DataError(
             "decision",
-            ("must start at 0 or 1 in every episode, or run on through the blocks of a subject"),
+            "must start at 0 or 1 in every episode, or run on through the blocks of a subject",
             got=format_list(cells, where.size),
-            fix=(
-                "Number the decisions of each subject and block afresh, and add the rows "
-                f"that are missing, with an empty choice. Or pass {argument('gaps', 'order')} "
-                "if the numbers only say what came first."
-            ),
+            fix="Number the decisions of each subject and block afresh, and add the rows that are "
+            f"missing, with an empty choice. Or pass {argument('gaps', 'order')} if the numbers "
+            "only say what came first.",
         )
 
 
@@ -159,11 +157,9 @@ def _check_gaps(numbers: IntVector, step: IntVector, rows: IntVector, place: Pla
             "decision",
             "must count on without a gap",
             got=format_list(cells, gap.size),
-            fix=(
-                "Add a row with an empty choice and an empty reward for each decision "
-                f"missed; or pass {argument('gaps', 'timeout')} to take them for missed, "
-                f"{argument('gaps', 'order')} if the gaps mean nothing."
-            ),
+            fix="Add a row with an empty choice and an empty reward for each decision missed; or "
+            f"pass {argument('gaps', 'timeout')} to take them for missed, "
+            f"{argument('gaps', 'order')} if the gaps mean nothing.",
         )
 
 
@@ -286,7 +282,7 @@ def chosen_after(n_shown: int, start: IntVector, n_events: int) -> BoolVector:
     >>> chosen_after(1, np.array([0, 3]), 5)
     array([False,  True,  True, False,  True])
     """
-    n_shown = whole_number(n_shown, argument("shown"), 0)
+    n_shown = check_whole_number(n_shown, argument("shown"), 0)
     lengths = np.diff(start, append=n_events)
     since_start = np.arange(n_events) - np.repeat(start, lengths)
     is_choice: BoolVector = since_start >= n_shown

@@ -10,7 +10,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant.errors import DataError, Text, argument, closest_match_hint, format_list, format_names
+from penchant.errors import (
+    DataError,
+    Text,
+    argument,
+    closest_match_hint,
+    format_list,
+    format_names,
+    marked,
+)
 from penchant.files.folder import Raw
 from penchant.output import (
     CONTENT_KEY,
@@ -281,7 +289,7 @@ class Reading(FrameExport, JsonDocument):
         )
 
     def summary(self) -> str:
-        """What was read, in lines of text."""
+        """What was read, in lines of text, which keep their marks for another front end."""
         written = f", written by {self.program}" if self.program else ""
         lines = [
             f"{self.source}: {TITLES[self.kind]}{written}",
@@ -290,11 +298,11 @@ class Reading(FrameExport, JsonDocument):
         if any(key != str(option) or not key.isdigit() for key, option in self.options.items()):
             words = format_list(f"{word} = {option}" for word, option in self.options.items())
             lines.append(f"Options: {words}")
-        lines += [f"Note: {note}." for note in self.notes]
+        lines += [f"Note: {marked(note)}." for note in self.notes]
         who = f"{format_count(len(self.subjects), 'subject')}, " if self.subjects else ""
         lines.append(f"Data: {who}{self._amount()}")
-        lines += [f"Note: {doubt}" for doubt in self.doubts]
-        return "\n".join([*lines, f"Next: {self.next}"])
+        lines += [f"Note: {marked(doubt)}" for doubt in self.doubts]
+        return Text("\n".join([*lines, f"Next: {self.next}"]))
 
     def __str__(self) -> str:
         return self.summary()

@@ -284,7 +284,10 @@ class Question:
         >>> Question("columns.reward", "Which?", ("points", "score")).pasted()
         'columns.reward = "points"'
         """
-        answer = self.answers[0] if self.answers else ""
+        return self.line(self.answers[0] if self.answers else "")
+
+    def line(self, answer: Any) -> str:
+        """An answer as a line of a schema file."""
         return f"{self.role} = {_toml(answer)}"
 
 

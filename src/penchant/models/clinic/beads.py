@@ -25,11 +25,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import number, whole_number
+from penchant.argument_checks import check_number, check_whole_number
 from penchant.errors import DataError
-from penchant.models.parameters import Row, Shape
+from penchant.models.parameters import TEMPERATURE, Row, Shape
 from penchant.models.record import Record
-from penchant.models.recursion import TEMPERATURE, Field, ValueModel
+from penchant.models.recursion import Field, ValueModel
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Beads(ValueModel):
     before: tuple[str, ...] = field(default=("drawn", "firsts"), init=False, repr=False)
 
     def __post_init__(self) -> None:
-        whole_number(self.most, "most", 1)
-        number(
+        check_whole_number(self.most, "most", 1)
+        check_number(
             self.share,
             "share",
             above=0.5,
@@ -77,7 +77,7 @@ class Beads(ValueModel):
             fix="Give the share of beads of one colour in its jar.",
         )
         for name in ("win", "loss"):
-            number(getattr(self, name), name, fix="1 and 1 are usual.")
+            check_number(getattr(self, name), name, fix="1 and 1 are usual.")
         if not self.win + self.loss > 0:
             raise DataError(
                 "win and loss",

@@ -41,7 +41,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import number, one_of, whole_number
+from penchant.argument_checks import check_number, check_whole_number, one_of
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion, rates
 from penchant.models.transforms import Transform
@@ -56,8 +56,8 @@ class Decks(Recursion):
     payscale: float
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
-        number(self.payscale, "payscale", above=0, fix="Give what outcomes are divided by.")
+        check_whole_number(self.n_options, "n_options", 2)
+        check_number(self.payscale, "payscale", above=0, fix="Give what outcomes are divided by.")
 
     def settings(self) -> Mapping[str, float]:
         """Number of decks, and the payscale."""

@@ -39,7 +39,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import number, one_of
+from penchant.argument_checks import check_number, one_of
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row
 from penchant.models.recursion import Recursion, rates
@@ -94,7 +94,7 @@ class TwoStep(Recursion):
     optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
     def __post_init__(self) -> None:
-        number(self.common, "common", fix="Give the probability of the usual transition.")
+        check_number(self.common, "common", fix="Give the probability of the usual transition.")
         if not 0.5 < self.common <= 1:
             raise DataError(
                 "common",
@@ -104,7 +104,7 @@ class TwoStep(Recursion):
             )
         one_of(self.trace, "trace", ("before", "after"))
         if self.trace_decay is not None:
-            number(
+            check_number(
                 self.trace_decay, "trace_decay", least=0, most=1, fix="Give None to estimate it."
             )
 

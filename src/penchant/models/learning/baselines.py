@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.argument_checks import number, whole_number
+from penchant.argument_checks import check_number, check_whole_number
 from penchant.models.model import finite
 from penchant.models.parameters import Parameter, Row
 from penchant.models.record import bias_names, doubts_of_threshold, start_words
@@ -66,7 +66,7 @@ class RandomChoice(Recursion):
     n_options: int
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
 
     @property
     def parameters(self) -> tuple[Row, ...]:
@@ -125,8 +125,8 @@ class WinStayLoseShift(Recursion):
     equal: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
-        number(self.win_above, "win_above", fix="Give the largest reward that is no win.")
+        check_whole_number(self.n_options, "n_options", 2)
+        check_number(self.win_above, "win_above", fix="Give the largest reward that is no win.")
 
     @property
     def parameters(self) -> tuple[Row, ...]:
@@ -164,7 +164,7 @@ class WinStayLoseShift(Recursion):
         """Agents who play so; those who never err, or always, have a weight that is finite."""
         if "epsilon" in parameters:
             epsilon = finite(parameters, "epsilon")
-            number(epsilon, "epsilon", least=0, most=2, fix="1 is random choice.")
+            check_number(epsilon, "epsilon", least=0, most=2, fix="1 is random choice.")
             parameters = {**parameters, "epsilon": min(max(epsilon, MIN_EPSILON), MAX_EPSILON)}
         return super().agents(parameters, n_agents)
 

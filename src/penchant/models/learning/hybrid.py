@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import number
+from penchant.argument_checks import check_number
 from penchant.errors import DataError, argument
 from penchant.models.learning.kalman import (
     LEAST_BESIDE_MEAN,
@@ -97,7 +97,7 @@ class GershmanHybrid(Recursion):
         _check_variances(self.noise_variance, "noise_variance")
         if self.prior_variance is not None:
             _check_variances(self.prior_variance, "prior_variance")
-        number(self.initial_mean, "initial_mean", fix="Give what is expected before play.")
+        check_number(self.initial_mean, "initial_mean", fix="Give what is expected before play.")
 
     def noise_of(self, option: int) -> float:
         """Variance of an option's rewards, as the player takes it."""
@@ -215,7 +215,7 @@ def _check_variances(given: Any, name: str) -> None:
         check_variance(given, argument(name))
         return
     for one in given:
-        number(one, argument(name), fix="Give variances, in squared units of rewards.")
+        check_number(one, argument(name), fix="Give variances, in squared units of rewards.")
     if len(given) != 2 or min(given) < 0 or max(given) <= 0:
         raise DataError(
             argument(name),

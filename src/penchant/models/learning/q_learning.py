@@ -33,16 +33,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import number, one_of, whole_number
+from penchant.argument_checks import check_number, check_whole_number, one_of
 from penchant.errors import DataError
-from penchant.models.parameters import Limit, Parameter, Row, Shape
+from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
 from penchant.models.record import (
     control_names,
     doubts_of_start,
     start_words,
     with_starts,
 )
-from penchant.models.recursion import TEMPERATURE, Recursion, per_temperature
+from penchant.models.recursion import Recursion
 
 Rate = float | None
 Tied = Literal["learning_rate"]
@@ -201,7 +201,7 @@ def _check_numbers(model: Any) -> None:
     for name, rate in _given(model):
         tied = rate == "learning_rate" and name in ("forgetting", "fictitious")
         if not tied and rate is not None:
-            number(rate, name, least=0, most=1, fix="Give None to estimate it.")
+            check_number(rate, name, least=0, most=1, fix="Give None to estimate it.")
         if tied and model.dual_rates and name == "forgetting":
             raise DataError(
                 name,
@@ -308,9 +308,9 @@ class QLearning(Recursion):
     bias: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 1)
+        check_whole_number(self.n_options, "n_options", 1)
         if self.initial_value is not None:
-            number(self.initial_value, "initial_value", fix="Give None to estimate it.")
+            check_number(self.initial_value, "initial_value", fix="Give None to estimate it.")
         elif self._by_error:
             raise DataError(
                 "initial_value",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import Described, natural_parameters, weights_and_shape
-from penchant.models.natural import Natural, Shape
 from penchant.models.offers.offers import Offers
 from penchant.models.offers.program import OfferDeclarations, offer_program
+from penchant.models.parameters import Parameter, Row
 from penchant.models.record import CompiledModel, Record
 
 
@@ -41,8 +41,6 @@ class OfferModel(CompiledModel):
     """
 
     attributes: ClassVar[tuple[str, ...]]
-    weights: Any
-    shape: Any
     features: ClassVar[Callable[..., None]]
 
     def fields(self, offers: Described) -> Described:
@@ -153,9 +151,6 @@ def check_attributes(decisions: Any, wanted: tuple[str, ...], whose: str) -> Non
         )
 
 
-TEMPERATURE = Natural("temperature", "reciprocal", 0)
-
-
 class LinearModel(OfferModel):
     """Base of models without a shape: they define `columns`, the attributes as they are."""
 
@@ -171,16 +166,6 @@ class LinearModel(OfferModel):
         every = record.kept(self, lambda: self.columns(record.offers))
         rows = np.concatenate([np.arange(record.starts[e], record.starts[e + 1]) for e in which])
         return every[rows], np.empty((0, len(rows), *every.shape[1:])) if with_slopes else None
-
-
-def ratios(*names: str) -> tuple[Natural, ...]:
-    """Temperature, and parameters that are the weights after the first over the first."""
-    return (TEMPERATURE, *(Natural(name, "ratio", a, 0) for a, name in enumerate(names, start=1)))
-
-
-def shapes(*names: str) -> tuple[Natural, ...]:
-    """Shape parameters under their own names."""
-    return tuple(Natural(name, "shape", a) for a, name in enumerate(names))
 
 
 @dataclass(frozen=True)
@@ -206,7 +191,6 @@ class Attributes(LinearModel):
 
     attributes: tuple[str, ...]  # type: ignore[misc]  # of every model of its own
     price: str | None = None
-    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         given: Any = self.attributes
@@ -228,21 +212,20 @@ class Attributes(LinearModel):
         object.__setattr__(self, "attributes", names)
 
     @property
-    def weights(self) -> tuple[str, ...]:
+    def weights(self) -> tuple[str, ...]:  # type: ignore[override]  # in the order given
         """A weight for every attribute."""
         return self.attributes
 
     @property
-    def natural(self) -> tuple[Natural, ...]:
+    def parameters(self) -> tuple[Row, ...]:
         """The weights; or the sensitivity to the price, and what other attributes are worth."""
         if self.price is None:
-            return tuple(Natural(name, "weight", i) for i, name in enumerate(self.attributes))
-        at = self.attributes.index(self.price)
+            return tuple(map(Parameter.weight, self.attributes))
         return tuple(
-            Natural(f"{name}_sensitivity", "weight", i)
-            if i == at
-            else Natural(f"{name}_worth", "ratio", i, at)
-            for i, name in enumerate(self.attributes)
+            Parameter(f"{name}_sensitivity", (name,))
+            if name == self.price
+            else Parameter.ratio(f"{name}_worth", name, self.price)
+            for name in self.attributes
         )
 
     def columns(self, offers: Described) -> Matrix:

@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import number
+from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError
@@ -93,10 +93,10 @@ class GPUCBAgents:
 
 def _check_agent(given: dict[str, float]) -> None:
     for name, value in given.items():
-        number(value, name)
+        check_number(value, name)
     for name in ("temperature", "noise_ratio"):
-        number(given[name], name, above=0)
-    number(given["length_scale"], "length_scale", least=0)
+        check_number(given[name], name, above=0)
+    check_number(given["length_scale"], "length_scale", least=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,12 +267,12 @@ def _check(model: GPUCB) -> None:
             fix="Import GAUSSIAN, MATERN32, MATERN52 or EXPONENTIAL from there.",
         )
     if model.length_scale is not None:
-        number(model.length_scale, "length_scale", least=0, fix=ESTIMATED)
+        check_number(model.length_scale, "length_scale", least=0, fix=ESTIMATED)
     if model.prior_mean is not None:
-        number(model.prior_mean, "prior_mean", fix=ESTIMATED)
+        check_number(model.prior_mean, "prior_mean", fix=ESTIMATED)
     if model.noise_ratio is not None:
-        number(model.noise_ratio, "noise_ratio", above=0, fix=ESTIMATED)
-    number(model.prior_sd, "prior_sd", above=0)
+        check_number(model.noise_ratio, "noise_ratio", above=0, fix=ESTIMATED)
+    check_number(model.prior_sd, "prior_sd", above=0)
     if model.length_scale is None and model.n_options < 2:
         raise DataError(
             "length_scale",

@@ -23,7 +23,7 @@ import numpy as np
 import scipy
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import number
+from penchant.argument_checks import check_number
 from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import softmax
@@ -47,7 +47,7 @@ class LocalityAgents:
     ) -> LocalityAgents:
         """Agents before play, with a parameter for each term."""
         for name in terms:
-            number(parameters[name], name)
+            check_number(parameters[name], name)
         return cls(locations, {name: float(parameters[name]) for name in terms}, n_agents)
 
     def objective(self) -> Matrix:

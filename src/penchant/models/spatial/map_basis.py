@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import number, one_of, whole_number
+from penchant.argument_checks import check_number, check_whole_number, one_of
 from penchant.bandit.beliefs import MATERN52, Kernel
 from penchant.bandit.landscape import Landscape, check_locations, distances
 from penchant.errors import DataError
@@ -79,7 +79,7 @@ class MapBasis:
             Correlation over distance.
         """
         places = check_locations(locations)
-        n = whole_number(n, "n", 0)
+        n = check_whole_number(n, "n", 0)
         if n >= len(places):
             raise DataError(
                 "n",
@@ -88,7 +88,7 @@ class MapBasis:
                 fix="Ask for fewer.",
             )
         scale = LENGTH * spacing(places) if length_scale is None else float(length_scale)
-        number(scale, "length_scale", above=0)
+        check_number(scale, "length_scale", above=0)
         if not isinstance(kernel, Kernel):
             raise DataError(
                 "kernel",
@@ -237,7 +237,7 @@ class MapPrior:
                 fix="Correct it.",
             )
         one_of(self.n, "n", ("all", "evidence"))
-        number(self.others, "others", above=0)
+        check_number(self.others, "others", above=0)
 
     def __str__(self) -> str:
         width = f"by {self.sd}" if isinstance(self.sd, str) else f"{self.sd:g}"

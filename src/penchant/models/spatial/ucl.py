@@ -35,7 +35,7 @@ import scipy
 from scipy import special
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import number, one_of
+from penchant.argument_checks import check_number, one_of
 from penchant.bandit.beliefs import (
     EXPONENTIAL,
     Beliefs,
@@ -149,7 +149,7 @@ class UCL(CompiledModel):
                 got=f"one of {self.prior_map.n_options}",
                 fix="Match them.",
             )
-        number(
+        check_number(
             self.noise_variance,
             "noise_variance",
             above=0,
@@ -157,7 +157,7 @@ class UCL(CompiledModel):
         )
         fixed = self.length_scale
         if fixed is not None:
-            number(fixed, "length_scale", least=0, fix="0 means independent options.")
+            check_number(fixed, "length_scale", least=0, fix="0 means independent options.")
         if not isinstance(self.kernel, Kernel):
             raise DataError(
                 "kernel",
@@ -487,10 +487,10 @@ class UCLAgents:
         """
         nu, variance = parameters["decision_noise"], parameters["prior_variance"]
         scale = model.length_scale if model.length_scale is not None else parameters["length_scale"]
-        number(nu, "decision_noise", least=0, fix="0 means deterministic UCL.")
-        number(variance, "prior_variance", above=0)
-        number(scale, "length_scale", least=0, fix="0: independent options.")
-        number(parameters["prior_mean"], "prior_mean")
+        check_number(nu, "decision_noise", least=0, fix="0 means deterministic UCL.")
+        check_number(variance, "prior_variance", above=0)
+        check_number(scale, "length_scale", least=0, fix="0: independent options.")
+        check_number(parameters["prior_mean"], "prior_mean")
         correlation = model.kernel(distances(model.locations), float(scale))
         given = {name: float(value) for name, value in parameters.items()}
         return cls(

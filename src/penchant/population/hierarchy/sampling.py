@@ -19,7 +19,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.argument_checks import one_of, whole_number
+from penchant.argument_checks import check_whole_number, one_of
 from penchant.errors import DataError
 from penchant.inference.predict import PROPOSAL_DF
 from penchant.output import Backend, Columns, Result, make_frame
@@ -243,8 +243,11 @@ def sample_posterior(
     fit: PopulationFit, n: int, method: Literal["importance", "nuts"], rng: np.random.Generator
 ) -> PopulationSample:
     """Draw from the posterior of a population fit by importance sampling or NUTS."""
-    n = whole_number(n, "draws", 100)
-    one_of(method, "method", ("importance", "nuts"))
+    n = check_whole_number(n, "draws", 100)
+    if method not in ("importance", "nuts"):
+        raise DataError(
+            "method", "must be 'importance' or 'nuts'", got=repr(method), fix="Choose one."
+        )
     source = fit.source
     assert source is not None  # `PopulationFit.sample` has refused fits without their data
     target = LogPosterior.of(source.descriptive, source.likelihoods)
