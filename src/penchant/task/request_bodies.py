@@ -113,7 +113,7 @@ class RequestBody:
         """A whole number, if it is given."""
         return self.integer(field, minimum, maximum) if self.has_field(field) else None
 
-    def check_number(self, field: str) -> float:
+    def number(self, field: str) -> float:
         """A finite number below 1e15 in size."""
         value = self._take_field(field)
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e15:
