@@ -165,7 +165,7 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
     one_of(columns, "columns", COLUMN_INCHES)
     width = COLUMN_INCHES[columns]
     tall = width * HEIGHT_TO_WIDTH / columns if height is None else height
-    check_number(height, "height", above=0, fix="Give it in inches.")
+    check_number(tall, "height", above=0, fix="Give it in inches.")
     with style():
         from matplotlib.figure import Figure
 
