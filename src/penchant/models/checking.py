@@ -32,10 +32,14 @@ from penchant.models.model import Declared, natural_parameters, softmax
 from penchant.models.record import Record, refuse_no_model
 
 Objective = Callable[[Any, Vector, Vector], Any]
-STEP = 1e-3  # of unconstrained units; differences of fourth order are then good to 1e-9 or so
-AGREE = 1e-5
-ROUNDING = 1e-11  # of the variables over the unit of psi: differences are no better than that
-NOTHING = 1e-7  # of the size of all changes: differences are good to about 1e-9
+DIFFERENCE_STEP = (
+    1e-3  # of unconstrained units; differences of fourth order are then good to 1e-9 or so
+)
+AGREEMENT_TOL = 1e-5
+DIFFERENCE_NOISE = (
+    1e-11  # of the variables over the unit of psi: differences are no better than that
+)
+NO_CHANGE_TOL = 1e-7  # of the size of all changes: differences are good to about 1e-9
 COUNTS = 1e-3  # share of a parameter in a direction that is worth a word
 
 
@@ -170,10 +174,10 @@ def _slopes_at(exam: Exam, own: Any, one: Any, psi: Vector) -> Finding | None:
         )
     for q, shape in enumerate(exam.model.shape):
         difference = slope_by_differences(exam, one, psi, q)
-        rounding = ROUNDING * np.abs(x).max() / abs(float(shape.jacobian(psi[q])))
+        rounding = DIFFERENCE_NOISE * np.abs(x).max() / abs(float(shape.jacobian(psi[q])))
         if np.abs(given[q] - difference).max() <= rounding:
             continue
-        if not _same(given[q], difference, AGREE):
+        if not _same(given[q], difference, AGREEMENT_TOL):
             t, i, a = _worst(given[q], difference)
             return Finding(
                 "slopes",
@@ -192,11 +196,11 @@ def slope_by_differences(exam: Exam, one: Any, psi: Vector, q: int) -> Matrix:
 
     def moved(steps: int) -> Matrix:
         there = psi.copy()
-        there[q] = float(shape.from_unconstrained(u + steps * STEP))
+        there[q] = float(shape.from_unconstrained(u + steps * DIFFERENCE_STEP))
         return exam.explanatory(one, there)
 
     rise = 8.0 * (moved(1) - moved(-1)) - (moved(2) - moved(-2))
-    return np.asarray(rise / (12.0 * STEP * float(shape.jacobian(psi[q]))))
+    return np.asarray(rise / (12.0 * DIFFERENCE_STEP * float(shape.jacobian(psi[q]))))
 
 
 def many_agree(exam: Exam) -> list[Finding]:
@@ -244,7 +248,7 @@ def _not_linear(exam: Exam, own: Objective, one: Any, psi: Vector) -> Finding | 
         step[a] = 0.5 * theta[a]
         above, below = _q(own, one, theta + step, psi), _q(own, one, theta - step, psi)
         size = np.abs([above, middle, below]).max() + 1e-300
-        if np.abs(above + below - 2 * middle).max() > AGREE * size:
+        if np.abs(above + below - 2 * middle).max() > AGREEMENT_TOL * size:
             curved.append(name)
     if not curved:
         return None
@@ -261,7 +265,7 @@ def _not_the_variables(exam: Exam, own: Objective, one: Any, psi: Vector) -> Fin
     x = exam.explanatory(one, psi)
     expected = x @ theta
     given, expected = _q(own, one, theta, psi), expected - expected.mean(axis=1, keepdims=True)
-    if _same(given[one.scored], expected[one.scored], AGREE):
+    if _same(given[one.scored], expected[one.scored], AGREEMENT_TOL):
         return None
     t = int(np.abs(np.where(one.scored[:, None], given - expected, 0.0)).max(axis=1).argmax())
     return Finding(
@@ -291,7 +295,7 @@ def agents_agree(exam: Exam) -> list[Finding]:
             continue
         theta, psi = drawn_weights(exam), exam.inside[0]
         expected = softmax(exam.explanatory(one, psi) @ theta)
-        if theirs.shape != expected.shape or np.abs(theirs - expected).max() > AGREE:
+        if theirs.shape != expected.shape or np.abs(theirs - expected).max() > AGREEMENT_TOL:
             t = int(np.abs(theirs - expected).max(axis=1).argmax())
             return [
                 Finding(
@@ -402,7 +406,7 @@ def _null(change: Matrix) -> Matrix:
     _, singular, right = np.linalg.svd(unit, full_matrices=len(unit) < unit.shape[1])
     full = np.zeros(right.shape[0])
     full[: len(singular)] = singular
-    return np.asarray(right[full <= NOTHING * max(float(full.max(initial=0.0)), 1e-300)])
+    return np.asarray(right[full <= NO_CHANGE_TOL * max(float(full.max(initial=0.0)), 1e-300)])
 
 
 def _without_effect(name: str, is_weight: bool) -> Finding:

@@ -45,7 +45,7 @@ class DensityPrior(Protocol):
         """Whether it says anything of a natural parameter."""
 
 
-STEP = 1e-4  # of a standard deviation, or of what is left to the end of the support
+DENSITY_STEP = 1e-4  # of a standard deviation, or of what is left to the end of the support
 
 
 class NaturalPrior:
@@ -138,7 +138,9 @@ class NaturalPrior:
         inside = np.isfinite(number) & (number > low) & (number < high)
         at = np.where(inside, number, median)
         room = np.minimum(at - low, high - at)
-        step = STEP * np.minimum(np.minimum(room, sd if np.isfinite(sd) else 1.0 + np.abs(at)), 1e6)
+        step = DENSITY_STEP * np.minimum(
+            np.minimum(room, sd if np.isfinite(sd) else 1.0 + np.abs(at)), 1e6
+        )
         places = at + np.array([[0.0], [1.0], [-1.0]]) * step
         middle, above, below = self.densities[name].logpdf(places)
         first, second = (above - below) / (2 * step), (above - 2 * middle + below) / step**2

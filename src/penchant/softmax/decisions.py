@@ -57,7 +57,7 @@ class Decisions(Protocol):
 
     @property
     def stable_likelihood(self) -> StableLikelihood:
-        """The same without cancellation, for choices that are nearly certain."""
+        """Likelihood without cancellation, for choices that are nearly certain."""
 
     def start(self) -> Vector | None:
         """A theta near the maximum that saves passes over much data; None for 0."""
@@ -128,7 +128,7 @@ class ChoiceDecisions:
 
     @cached_property
     def stable_likelihood(self) -> StableChoiceLikelihood:
-        """The same without cancellation, for choices that are nearly certain."""
+        """Likelihood without cancellation, for choices that are nearly certain."""
         largest = self.likelihood.largest_values_and_differences[1]
         return StableChoiceLikelihood.of(self.choices, largest)
 

@@ -325,7 +325,7 @@ def _combinations_unchanged_by_null(known: Identification) -> Matrix:
 
 
 def separation_of(solution: Solution, decisions: Decisions) -> Separation | None:
-    """How the decisions are separated, if they are."""
+    """Separating direction and the decisions that it resolves; None without separation."""
     if solution.recession is None or solution.resolved is None:
         return None
     n_resolved, n_possible, n_touched = decisions.count_vanishing_options(solution.resolved)

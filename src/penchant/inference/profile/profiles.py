@@ -64,7 +64,7 @@ INNER = InnerOptions()
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """What is computed of inner problems, and how exactly.
+    """Quantities computed for every inner problem, and their accuracy.
 
     Attributes
     ----------
@@ -475,7 +475,7 @@ class Profiles:
 
     @cached_property
     def log_likelihood_copy_correction(self) -> Vector:
-        """What the log-likelihood of each subject lacks where small choice sets have copies.
+        """Log-likelihood of each subject that copies of options in small choice sets take away.
 
         Values of profiles are without it: it is a constant, which is added to what is reported.
         """
