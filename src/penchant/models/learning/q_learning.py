@@ -89,7 +89,8 @@ class LearningRates:
         rates = cls(gains, losses, others, trace)
         if len(rates.estimated) > MAX_ESTIMATED_RATES:
             raise DataError(
-                f"rates to be estimated must be at most {MAX_ESTIMATED_RATES}; got {', '.join(rates.estimated)}. "
+                f"rates to be estimated must be at most {MAX_ESTIMATED_RATES}; "
+                f"got {', '.join(rates.estimated)}. "
                 "Give one a known value: learning_rate, forgetting, fictitious or choice_rate."
             )
         return rates
