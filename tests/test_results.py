@@ -11,7 +11,7 @@ from scipy import stats
 
 import every_model
 import penchant as pn
-from penchant.assistance.warning import FEATURES, Calibration, EarlyWarning
+from penchant.assistance.early_warning import FEATURES, Calibration, EarlyWarning
 from penchant.models.priors import model_document, model_of
 from penchant.models.spatial.belief_map import MapFit
 from penchant.output import FrameExport, decode, encode

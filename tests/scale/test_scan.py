@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import penchant as pn
-from penchant.scale import scan as scale_scan
-from penchant.scale import stored_files
+from penchant.scale import chunked_scan as scale_scan
+from penchant.scale import data_files
 from trips import COLUMNS, table_of
 
 ALL = COLUMNS | {
@@ -216,13 +216,13 @@ def test_names_of_decisions_are_read_again_only_where_sizes_of_sets_differ(
     given = ALL | {"explanatory": ["x1", "x2"]}
     path = _parquet(trips, tmp_path / "trips.parquet", row_group_size=150)
     scan = pn.scan(path, **given, chunk_rows=150)
-    read, before = [], stored_files.StoredFile.read
+    read, before = [], data_files.StoredFile.read
 
     def noted(self, columns, *where):
         read.append("trip" in columns)
         return before(self, columns, *where)
 
-    monkeypatch.setattr(stored_files.StoredFile, "read", noted)
+    monkeypatch.setattr(data_files.StoredFile, "read", noted)
     passed = pn.fit(scan, threads=1)
     _same(passed, pn.fit(pn.Choices.from_frame(trips, **given)))
     first, *later = (read[k : k + scan.n_chunks] for k in range(0, len(read), scan.n_chunks))

@@ -22,7 +22,7 @@ from scipy import special
 
 from penchant._typing import Vector
 from penchant.argument_checks import check_whole_number
-from penchant.assistance.knowledge import (
+from penchant.assistance.assistant_beliefs import (
     Z_90,
     Field,
     FieldPosterior,

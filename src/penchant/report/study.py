@@ -24,7 +24,7 @@ from penchant.output import (
     Table,
 )
 from penchant.population.meta_analysis import PopulationEstimate
-from penchant.population.pool import pool
+from penchant.population.pooled_estimates import pool
 from penchant.population.regret_growth import GrowthOrders, growth_orders
 from penchant.report.study_files import Figures, StudyFolder, write_study
 from penchant.report.study_words import in_short, shown

@@ -19,7 +19,7 @@ from penchant.choices import Choices
 from penchant.choices.scan_protocols import ChoiceColumns, Chunks
 from penchant.output import format_count
 from penchant.softmax import _kernels as kernels
-from penchant.softmax._simd import LANES, moment_kernel
+from penchant.softmax._moment_codegen import LANES, moment_kernel
 from penchant.softmax.identification import integer_variables, total_rows
 from penchant.softmax.likelihood import (
     MAX_PACKED_VARIABLES,

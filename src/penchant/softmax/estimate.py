@@ -23,7 +23,7 @@ from penchant.output import (
     make_frame,
 )
 from penchant.softmax import serialization
-from penchant.softmax.calibrated import N_DRAWN
+from penchant.softmax.calibrated_intervals import N_DRAWN
 from penchant.softmax.diagnostics import describe_nominal_point, unknown_name_error
 from penchant.softmax.estimate_source import (
     DetachedSource,

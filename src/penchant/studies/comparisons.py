@@ -22,7 +22,7 @@ from penchant.population.hierarchy.quadrature import QUADRATURE
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.least_squares import t_test
 from penchant.population.meta_analysis import PopulationEstimate, Rule
-from penchant.population.pool import back_map, pool
+from penchant.population.pooled_estimates import back_map, pool
 from penchant.population.rank_tests import signed_rank_p_value, smallest_certain_differences
 from penchant.population.subject_estimates import SubjectEstimates
 from penchant.softmax.diagnostics import LARGEST_RATIO, OUTSIDE

@@ -754,7 +754,7 @@ class Profiles:
         self, subject: IntVector, with_derivatives: bool = False
     ) -> Iterator[tuple[int, int]]:
         """Split pairs into ranges whose variables, and derivatives if asked for, fit the cache."""
-        size = self._variables_per_subject[subject] * (1 + self.n_shape * with_derivatives)
+        size = self._n_variable_values_per_subject[subject] * (1 + self.n_shape * with_derivatives)
         if size.sum() < NUMBERS_AT_ONCE:
             yield 0, len(subject)
             return
@@ -763,7 +763,7 @@ class Profiles:
         yield from zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
 
     @cached_property
-    def _variables_per_subject(self) -> IntVector:
+    def _n_variable_values_per_subject(self) -> IntVector:
         return self.n_events * self.n_options * max(self.n_weights, 1)
 
     def _solve(

@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant._compiled import njit
 from penchant.softmax._kernels import compiled
-from penchant.softmax._simd import LANES, exp_in_place, padded_length
+from penchant.softmax._moment_codegen import LANES, exp_in_place, padded_length
 
 # Denominators are multiplied and one logarithm is taken of the product, as logarithms cost most
 # here. Each factor is at most the number of options: one more cannot overflow from this value.
