@@ -14,8 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import penchant as pn
+<<<<<<< HEAD
 from penchant.scale import chunked_scan as scale_scan
 from penchant.scale import data_files
+=======
+>>>>>>> main
 from trips import COLUMNS, table_of
 
 ALL = COLUMNS | {
@@ -191,6 +194,7 @@ def test_chosen_may_repeat_the_label_of_an_option(trips, tmp_path, labels):
     _same(pn.fit(pn.scan(path, **ALL, chunk_rows=150)), pn.fit(pn.Choices.from_frame(trips, **ALL)))
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize("cached", [3, 50, 1000])
 def test_slices_of_chunks_give_the_estimate_of_memory_in_whichever_files_they_lie(
     trips, tmp_path, monkeypatch, cached
@@ -231,6 +235,8 @@ def test_names_of_decisions_are_read_again_only_where_sizes_of_sets_differ(
     assert {sum(names) for names in later} == expected[sizes]
 
 
+=======
+>>>>>>> main
 def test_threads_and_processes_give_the_same_bits(trips, tmp_path):
     path = _parquet(trips, tmp_path / "trips.parquet", row_group_size=100)
     scan = pn.scan(path, **ALL, chunk_rows=90)

@@ -267,9 +267,7 @@ def _sample_weights(
 
 
 def _value_and_information(x: Matrix, rows: DecisionIndex, theta: Matrix) -> tuple[Vector, Matrix]:
-    n, d = theta.shape
-    value, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
-    compiled.moments(x, *rows.scored, np.ascontiguousarray(theta), value, gradient, information)
+    value, _, information = compiled.moments(x, rows.scored, theta)
     return np.where(np.isfinite(value), value, -np.inf), information
 
 

@@ -7,7 +7,7 @@ passes are told that rows are `validated`, and only convert them.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.choices.scan_protocols import ChoiceColumns
 from penchant.errors import DataError, closest_match_hint, format_names, quoted_argument
 from penchant.scale.data_files import SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN
 from penchant.tables.arrays import decision_weights
@@ -82,11 +81,6 @@ class ChoiceLayout:
         """Columns that later passes read: labels of options only where `chosen` repeats them."""
         needed = {role for role in self.columns.roles() if role != "option" or self.chosen_is_label}
         return frozenset(n for role in needed for n in self.columns.roles()[role])
-
-    @property
-    def without_labels(self) -> ChoiceLayout:
-        """Layout without the columns that name decisions and subjects."""
-        return replace(self, columns=replace(self.columns, decision=(), subject=None))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -352,13 +346,10 @@ class ChoicePart:
         return int(self.sizes.sum())
 
 
-def choice_part(
-    rows: Rows, layout: ChoiceLayout, validated: bool = False, starts: IntVector | None = None
-) -> ChoicePart:
+def choice_part(rows: Rows, layout: ChoiceLayout, validated: bool = False) -> ChoicePart:
     """Convert rows to arrays of whole decisions, without the rows not on offer.
 
-    `validated` skips the checks, which an earlier pass has done; `starts` are the first rows of
-    decisions, where they are known.
+    `validated` skips the checks, which an earlier pass has done.
     """
     columns = layout.columns
     for name in () if validated else layout.key:
@@ -367,7 +358,7 @@ def choice_part(
     if columns.available is not None:
         on_offer = flag_column(rows, columns.available, "available")
         on_offer = None if on_offer.all() else on_offer  # the common case copies nothing
-    starts = decision_starts(rows.table, layout.key) if starts is None else starts
+    starts = decision_starts(rows.table, layout.key)
     first_row = np.append(starts, len(rows.table))
     picked = chosen_flags(rows, layout)
     variables = [
@@ -466,29 +457,9 @@ def _decision_weights(
     return weights
 
 
-def _first_rows(parts: Sequence[ChoicePart]) -> IntVector:
-    sizes = _concat([part.sizes for part in parts])
-    first_row = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=first_row[1:])
-    return first_row
-
-
-def merge_columns(parts: Sequence[ChoicePart], layout: ChoiceLayout) -> ChoiceColumns:
-    """Concatenate parts, column by column; a single part is not copied."""
-    return ChoiceColumns(
-        variables=tuple(
-            _concat(columns) for columns in zip(*(p.variables for p in parts), strict=True)
-        ),
-        first_row=_first_rows(parts),
-        chosen=_concat([part.chosen for part in parts]),
-        weights=None if layout.columns.weight is None else _concat([p.weights for p in parts]),
-        offset=None if layout.columns.offset is None else _concat([p.offset for p in parts]),
-    )
-
-
 def merge_choices(parts: Sequence[ChoicePart], layout: ChoiceLayout) -> Choices:
     """Concatenate parts to `Choices`."""
-    first_row = _first_rows(parts)
+    first_row = np.append(0, np.cumsum(_concat([part.sizes for part in parts])))
     subject, labels = None, None
     if layout.columns.subject is not None:
         coded = pa.chunked_array([p.subject for p in parts]).combine_chunks().dictionary_encode()

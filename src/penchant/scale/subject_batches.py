@@ -44,19 +44,12 @@ _ROW_IN_MESSAGE = re.compile(r"\brow (\d+)\b")
 
 @dataclass(frozen=True)
 class FileRowRange:
-    """Rows begin..end of a file, whose groups of rows begin at `edges`.
-
-    Attributes
-    ----------
-    rows_per_decision
-        Rows of each decision, where all here have as many and it is known; else 0.
-    """
+    """Rows begin..end of a file, whose groups of rows begin at `edges`."""
 
     file: StoredFile
     begin: int
     end: int
     edges: tuple[int, ...]
-    rows_per_decision: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -68,9 +61,9 @@ class FileRowRange:
         """Identifies these rows, in another process, too, to tell whether they have changed."""
         return (*self.file.fingerprint, self.begin, self.end)
 
-    def read(self, names: Sequence[str], places: bool = True) -> Rows:
-        """Read these columns; from a sorted copy also each row's origin, if `places` is true."""
-        source_names = self.file.source_names if places else ()
+    def read(self, names: Sequence[str]) -> Rows:
+        """Read these columns; from a sorted copy also each row's origin."""
+        source_names = self.file.source_names
         more = [
             name
             for name in (SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN)

@@ -14,11 +14,10 @@ from penchant._compiled import njit
 LANES = 8
 MIN_EXP_ARGUMENT = -708.0  # exp of less is subnormal or 0, which would leave no information
 
-_NUMBERS, _PLACES = types.CPointer(types.float64), types.CPointer(types.int64)
+_NUMBERS = types.CPointer(types.float64)
 MOMENTS_SIGNATURE = types.void(
     _NUMBERS, types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS
 )
-ROWS_SIGNATURE = types.void(_NUMBERS, _PLACES, types.int64, _PLACES, _NUMBERS, _NUMBERS)
 called_by_address = njit(
     cache=True, nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True
 )
@@ -81,6 +80,7 @@ def _add_decision(values, given, sizes, theta, scratch, total, lane):
                 away = values[place + a * LANES] - scratch[n_rows + a]
                 both += scratch[r] / mass * away * (values[place + c * LANES] - scratch[n_rows + c])
             total[(1 + d + a * (a + 1) // 2 + c) * LANES + lane] += weight * both
+<<<<<<< HEAD
 
 
 def make_relative_rows(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
@@ -100,3 +100,5 @@ def make_relative_rows(variables: tuple[int, ...], offset: tuple[int, ...]) -> A
                     size[d * LANES + slot] = max(size[d * LANES + slot], abs(x - near))
 
     return rows
+=======
+>>>>>>> main

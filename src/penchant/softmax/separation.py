@@ -198,17 +198,18 @@ def typical_difference(choices: Choices, scale: Vector) -> Vector:
 
 def sizes_of_differences(choices: Choices) -> Matrix:
     """|x_chosen - x_j| of rows that differ from the option chosen: (n_parameters, n)."""
-    sizes = np.empty((choices.n_parameters, choices.n_rows - choices.n_decisions))
-    n = kernels.sizes_of_differences(kernel_table(choices), sizes)
-    return sizes[:, :n]
+    _, taken, others = _rejected_rows(choices)
+    sizes = np.abs(taken - others)
+    return np.ascontiguousarray(sizes[sizes.any(axis=1)].T)
 
 
 def zero_differences(choices: Choices, limit: Vector) -> Choices | None:
     """Choices with differences from the chosen option up to `limit` set to 0; None if none is."""
-    levelled = np.empty_like(choices.explanatory, order="C")
-    if not kernels.zero_small_differences(kernel_table(choices), limit, levelled):
-        return None
-    return replace(choices, explanatory=levelled)
+    x = choices.explanatory
+    chosen = np.repeat(x[choices.chosen_row], np.diff(choices.first_row), axis=0)
+    away = np.abs(x - chosen)
+    small = (away > 0) & (away <= limit)
+    return replace(choices, explanatory=np.where(small, chosen, x)) if small.any() else None
 
 
 @dataclass(frozen=True)

@@ -173,8 +173,7 @@ def solve_nonnegative_pairs(
     pairs = x[ranges(rows.events, which)], profiles.decisions, subject, no_start_pair
     compiled.solve_weights(*pairs, INNER.exact_decrement, profiles.positive, values, theta)
     found = np.isfinite(values)
-    sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
-    compiled.moments(x, *mine.scored, theta, sums, gradient, information)
+    sums, _, information = compiled.moments(x, mine.scored, theta)
     done = which[found]
     points.theta[done], points.value[done] = theta[found], sums[found]
     points.information[done] = information[found]
@@ -203,9 +202,7 @@ def _solve_face(
         prior = _free_prior(profiles.weight_prior, free, d)
         face = fit_table(x[:, :, free], rows.chosen, mine.grouping, prior)
         theta[:, free], converged = face.theta, face.converged
-    n = len(which)
-    sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
-    compiled.moments(x, *mine.scored, theta, sums, gradient, information)
+    sums, gradient, information = compiled.moments(x, mine.scored, theta)
     spread = batch.spread[which]
     points.theta[which] = theta
     points.value[which] = sums + profiles.prior_value(theta, spread)
@@ -246,8 +243,7 @@ def _solve_with_fixed_weight(
         batch = fit_table(x[:, :, free], rows.chosen, rows.grouping, prior, start, known)
         theta[:, free], converged = batch.theta, batch.converged & np.isfinite(batch.value)
         spread[:, free[:, None], free] = batch.spread
-    sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
-    compiled.moments(x, *rows.scored, theta, sums, gradient, information)
+    sums, _, information = compiled.moments(x, rows.scored, theta)
     points.theta[:], points.log_likelihood[:] = theta, sums
     points.value[:] = sums + profiles.prior_value(theta, spread)
     points.information[:] = information + profiles.precision(spread)
@@ -847,8 +843,9 @@ class Profiles:
             some = points.take(slice(begin, end))
             x, _ = self.variables(some.subject, some.psi, False)
             rows = self.rows(some.subject)
-            limits, away = ignored * some.largest[:, 1], np.empty_like(x)
-            compiled.zero_small_differences(x, rows.chosen, rows.events, limits, away)
+            away = x - x[np.arange(len(x)), rows.chosen][:, None]
+            limits = np.repeat(ignored * some.largest[:, 1], np.diff(rows.events), axis=0)
+            away[np.abs(away) <= limits[:, None]] = 0.0
             parts.append(fit_table(away, rows.chosen, rows.grouping, None, some.theta))
         return Batch.concatenated(parts)
 
