@@ -318,7 +318,7 @@ def format_cell(value: Any) -> str:
 
 
 def to_json_value(value: Any) -> Any:
-    """Convert a value to types of JSON, tagged with its type so that `from_json_value` restores it."""
+    """Convert a value to types of JSON, tagged with its type for `from_json_value`."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, str)):

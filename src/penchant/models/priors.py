@@ -17,7 +17,7 @@ from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.transforms import Transform, read_link
-from penchant.output import decode, encode
+from penchant.output import from_json_value, to_json_value
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 
@@ -421,7 +421,7 @@ class OnLinks(NamedTuple):
 def model_document(model: Any) -> Any:
     """A model of the library with its settings; None for another."""
     own = type(model).__module__.startswith("penchant.")
-    return encode(model) if own else None
+    return to_json_value(model) if own else None
 
 
 def model_of(document: Any, given: Any) -> Any:
@@ -433,7 +433,7 @@ def model_of(document: Any, given: Any) -> Any:
             "model must be given, as the session was kept with one that is not of the library; got "
             "none. Pass model=."
         )
-    return decode(document)
+    return from_json_value(document)
 
 
 def prior_document(prior: Any) -> dict[str, Any] | None:
@@ -441,7 +441,7 @@ def prior_document(prior: Any) -> dict[str, Any] | None:
     if prior is None:
         return None
     if isinstance(prior, MapPrior):
-        return {"kind": "map", "prior": encode(prior)}
+        return {"kind": "map", "prior": to_json_value(prior)}
     if isinstance(prior, PopulationPrior):
         return {"kind": "population", "prior": prior.to_dict()}
     if isinstance(prior, ScaledPrior):
@@ -460,7 +460,7 @@ def prior_of(document: Mapping[str, Any]) -> Any:
     if given is None:
         return None
     if given["kind"] == "map":
-        return decode(given["prior"])
+        return from_json_value(given["prior"])
     if given["kind"] == "population":
         return PopulationPrior.from_dict(given["prior"])
     if given["kind"] == "scaled":

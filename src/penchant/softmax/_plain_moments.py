@@ -80,25 +80,3 @@ def _add_decision(values, given, sizes, theta, scratch, total, lane):
                 away = values[place + a * LANES] - scratch[n_rows + a]
                 both += scratch[r] / mass * away * (values[place + c * LANES] - scratch[n_rows + c])
             total[(1 + d + a * (a + 1) // 2 + c) * LANES + lane] += weight * both
-<<<<<<< HEAD
-
-
-def make_relative_rows(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
-    """`_moment_codegen.relative_rows` for a number of variables, given as the length of a tuple."""
-    d, n_columns = len(variables), len(variables) + len(offset)
-
-    @called_by_address
-    def rows(table, sources, n_rows, references, values, size):
-        for a in range(d):
-            for lane in range(LANES):
-                near, slot = table[references[lane] + a], a * LANES + lane
-                size[slot] = max(size[slot], abs(near))
-                for r in range(n_rows):
-                    x = table[sources[r * LANES + lane] + a]
-                    values[(r * n_columns + a) * LANES + lane] = x - near
-                    size[slot] = max(size[slot], abs(x))
-                    size[d * LANES + slot] = max(size[d * LANES + slot], abs(x - near))
-
-    return rows
-=======
->>>>>>> main

@@ -18,11 +18,6 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import Chunks
 from penchant.output import format_count
-<<<<<<< HEAD
-from penchant.softmax import _kernels as kernels
-from penchant.softmax._moment_codegen import LANES, moment_kernel
-=======
->>>>>>> main
 from penchant.softmax.identification import integer_variables, total_rows
 from penchant.softmax.likelihood import (
     Moments,

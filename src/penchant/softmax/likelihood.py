@@ -2,8 +2,8 @@
 
 Two implementations of one protocol: `PackedLikelihood` rearranges decisions once for the vector
 kernels of `_kernels` and `_moment_codegen`, and `DenseLikelihood` uses matrix products where there
-are many variables. Sums are added in a fixed order, so that results have the same bits for any number of
-threads.
+are many variables. Sums are added in a fixed order, so that results have the same bits for any
+number of threads.
 """
 
 from __future__ import annotations

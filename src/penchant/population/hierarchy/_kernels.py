@@ -2,7 +2,7 @@
 
 Log-likelihoods of the multinomial logit and their derivatives in the weights at many nodes, and the
 posterior moments of nodes that Louis's (1982) identities need. Bare arrays, no policy; relies on
-the vectorised exponential of `softmax._simd`.
+the vectorised exponential of `softmax._moment_codegen`.
 """
 
 import math
