@@ -69,9 +69,9 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
 
     Written are rows relative to the chosen one to `values`, weights and numbers of padding rows to
     `side`. A padding row is the chosen one relative to itself; lanes beyond the last decision
-    repeat the first with weight 0. `buffers` are those of
-    `likelihood.allocate_packing_buffers`; the last, (2, d, 8), is left with the largest |x| and |x_i - x_chosen|. Returns whether all sets
-    have one size.
+    repeat the first with weight 0. `buffers` are those of `likelihood.allocate_packing_buffers`;
+    the last, (2, d, 8), is left with the largest |x| and |x_i - x_chosen|. Returns whether all
+    sets have one size.
     """
     first, last = bounds
     values, side = packed
