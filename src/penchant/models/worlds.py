@@ -60,6 +60,8 @@ class _EventCourse:
 
     def __init__(self, events: Events) -> None:
         self.events: Any = events
+        self.sight: Told | None
+        self.options: BoolVector | None
         self._see()
 
     def _see(self) -> None:
