@@ -10,7 +10,7 @@ import numpy as np
 from penchant.errors import DataError
 
 
-def whole_number(value: Any, name: str, least: int) -> int:
+def check_whole_number(value: Any, name: str, least: int) -> int:
     """Check that a value is a whole number, `least` or more, and return it as int."""
     try:
         whole = int(value)

@@ -63,7 +63,7 @@ class EventContext(NamedTuple):
         mask = () if self.available is None else (self.available,)
         return (*self.before.values(), *self.after.values(), *mask)
 
-    def locked(self) -> EventContext:
+    def as_read_only(self) -> EventContext:
         """Context whose arrays and mappings are read-only."""
         for array in self.arrays:
             array.flags.writeable = False
@@ -245,7 +245,7 @@ class Episode:
     A machine does option 4 where 3 was proposed; the reward is that of option 4:
 
     >>> episode = Episode(chosen=[7, 3, 4], executed=[7, 4, 4], rewards=[12.5, 41.0, 39.0])
-    >>> episode.scored_options, episode.learnt_from.chosen
+    >>> episode.scored_options, episode.executed_episode.chosen
     (array([7, 3, 4]), array([7, 4, 4]))
     """
 
@@ -308,7 +308,7 @@ class Episode:
         return Events(*(getattr(self, name) for name in Events._fields))
 
     @property
-    def learnt_from(self) -> Episode:
+    def executed_episode(self) -> Episode:
         """The episode as the player learns from it: what was executed stands for what was chosen.
 
         Models are given this one, so that their variables follow what happened. It is the episode
@@ -363,7 +363,7 @@ class Episode:
         if without:
             said = format_count(without, "decision")
             notes.append(f"{said} without a choice: counted in time, not scored.")
-        if self.learnt_from is not self:
+        if self.executed_episode is not self:
             other = int(np.count_nonzero(self.chosen != self.executed))
             notes.append(
                 f"{format_count(other, 'decision')} executed otherwise than chosen: the choice is "
@@ -427,7 +427,11 @@ subtract 1, options are counted from 0.
         n = self.n_events
         # Live estimation extends an episode at every decision: common events skip the checks.
         plain = is_choice is True and scored is True and executed is None
-        if plain and before is after is available is None and self._needs_no_check(chosen, reward):
+        if (
+            plain
+            and before is after is available is None
+            and self._is_ordinary_choice(chosen, reward)
+        ):
             longer = _append_choice(self.events, chosen, reward)
             return Episode.of_events(longer, self.subject, self.block)
         place = self._locator()
@@ -451,7 +455,7 @@ subtract 1, options are counted from 0.
         seen = concat_contexts(both_masked) if n else new
         return Episode.of_events(both, self.subject, self.block, seen)
 
-    def _needs_no_check(self, chosen: Any, reward: Any) -> bool:
+    def _is_ordinary_choice(self, chosen: Any, reward: Any) -> bool:
         """Whether the next event is an ordinary choice, of which nothing need be checked."""
         if type(chosen) is not int or type(reward) is not float or not self.n_events:
             return False
@@ -489,7 +493,7 @@ def _set_fields(
         object.__setattr__(episode, name, values)
     object.__setattr__(episode, "subject", subject)
     object.__setattr__(episode, "block", block)
-    for name, values in seen.locked()._asdict().items():
+    for name, values in seen.as_read_only()._asdict().items():
         object.__setattr__(episode, name, values)
 
 
@@ -520,7 +524,7 @@ def _last_event_mask(n: int) -> BoolVector:
 
 def executed_history(history: Any) -> Any:
     """History that a model learns from: of an episode, what was executed; offers as they are."""
-    return getattr(history, "learnt_from", history)
+    return getattr(history, "executed_episode", history)
 
 
 def highest_option(history: Any) -> int:

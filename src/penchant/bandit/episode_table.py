@@ -163,7 +163,7 @@ def episodes_from_frame(
         | ({"available": tuple(available)} if len(available) else {}),
     )
     table = _open_checked(frame, named)
-    owners = _owner_labels(table, {"subject": subject, "block": block})
+    owners = _subject_and_block_labels(table, {"subject": subject, "block": block})
     order, number = _event_order(table, owners, decision, gaps, subject, block)
     picked, first = _option_numbers(table, chosen, base, options, locations, _row_locator(owners))
     rewards = _reward_column(table, reward)
@@ -226,7 +226,7 @@ def episode_rows(
     [[1, 3], [2, 0]]
     """
     table = open_frame(frame)
-    owners = _owner_labels(table, {"subject": subject, "block": block})
+    owners = _subject_and_block_labels(table, {"subject": subject, "block": block})
     order, _ = _event_order(table, owners, decision, gaps, subject, block)
     return [order.rows[a:b] for a, b in zip(order.start, order.stop, strict=True)]
 
@@ -266,7 +266,7 @@ def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, blo
     names = " or ".join(map(str, columns))
     known = [name for name in _as_tuple(block) if name is not None]
     blocks = " or ".join(
-        argument("block", _fewest_labels_first(table, [*known, c])) for c in columns
+        argument("block", _columns_by_number_of_changes(table, [*known, c])) for c in columns
     )
     if subject is None:
         people = " or ".join(argument("subject", str(column)) for column in columns)
@@ -279,7 +279,7 @@ def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, blo
     )
 
 
-def _fewest_labels_first(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]:
+def _columns_by_number_of_changes(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]:
     """Sort columns by how often their cells change between rows: sessions before blocks."""
     changes = {}
     for name in columns:
@@ -317,7 +317,7 @@ def _unsorted_rows_remedy(table: Table, episode: IntVector, number: IntVector, b
         own = np.stack([episode, number, *(coded[name] for name in names)], axis=1)
         if len(np.unique(own, axis=0)) == len(number):
             both = " and ".join(map(str, names))
-            blocks = argument("block", _fewest_labels_first(table, [*known, *names]))
+            blocks = argument("block", _columns_by_number_of_changes(table, [*known, *names]))
             return (
                 f"By {both} they are told apart: pass {blocks} if these are plays of their own, or "
                 f"{_commonest_label_filter(table, names[-1])} if the other rows are no part of it"
@@ -413,7 +413,7 @@ def _open_checked(frame: Any, roles: dict[str, tuple[Any, ...]]) -> Table:
     return table
 
 
-def _owner_labels(table: Table, names: dict[str, Any]) -> Owners:
+def _subject_and_block_labels(table: Table, names: dict[str, Any]) -> Owners:
     """Labels of subject and block of each row, for those of the two that are given."""
     named = [(role, name) for role, given in names.items() for name in _as_tuple(given)]
     named = [(role, name) for role, name in named if name is not None]

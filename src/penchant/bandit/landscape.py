@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, argument, format_list
 from penchant.tables.events import NOTHING
@@ -41,7 +41,7 @@ def grid(width: int, height: int) -> Matrix:
            [1., 1.],
            [2., 1.]])
     """
-    columns, rows = whole_number(width, "width", 1), whole_number(height, "height", 1)
+    columns, rows = check_whole_number(width, "width", 1), check_whole_number(height, "height", 1)
     y, x = np.divmod(np.arange(columns * rows), columns)
     return np.column_stack([x, y]).astype(np.float64)
 
@@ -226,7 +226,7 @@ class IntegerNoise:
     largest: int = 5
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "largest", whole_number(self.largest, "largest", 1))
+        object.__setattr__(self, "largest", check_whole_number(self.largest, "largest", 1))
 
     @property
     def variance(self) -> float:
@@ -355,9 +355,9 @@ def landscape_a(
     >>> landscape_a().mean_rewards[:10]
     array([ 0., 12., 24., 36., 48., 60., 48., 36., 24., 12.])
     """
-    peak = whole_number(width, "width", 3) // 2
+    peak = check_whole_number(width, "width", 3) // 2
     profile = np.interp(np.arange(width), [0, peak, 2 * peak], [0.0, HIGHEST_MEAN_REWARD, 0.0])
-    return Landscape(np.tile(profile, whole_number(height, "height", 1)), noise)
+    return Landscape(np.tile(profile, check_whole_number(height, "height", 1)), noise)
 
 
 def landscape_b(
@@ -387,10 +387,10 @@ def landscape_b(
     >>> landscape_b().mean_rewards[:10]
     array([50., 40., 30., 20., 10.,  0., 15., 30., 45., 60.])
     """
-    valley = whole_number(width, "width", 3) // 2
+    valley = check_whole_number(width, "width", 3) // 2
     heights = [SECOND_HIGHEST_MEAN_REWARD, 0.0, HIGHEST_MEAN_REWARD]
     profile = np.interp(np.arange(width), [0, valley, width - 1], heights)
-    return Landscape(np.tile(profile, whole_number(height, "height", 1)), noise)
+    return Landscape(np.tile(profile, check_whole_number(height, "height", 1)), noise)
 
 
 def cumulative_regret(

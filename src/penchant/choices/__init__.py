@@ -17,7 +17,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
 from penchant.errors import DataError, argument, closest_match_hint, format_list
-from penchant.output import single_option_notes, weight_notes
+from penchant.output import single_option_notes, zero_weight_notes
 from penchant.tables import arrays
 from penchant.tables.arrays import available_counts, available_mask, check_available, one_by_one
 from penchant.tables.layouts import (
@@ -396,7 +396,7 @@ def from_arrays(
     said: tuple[str, ...] = ()
     if chosen is not None:  # sets to predict, without a choice, may have one option
         on_sets = sizes if on_offer is None else available_counts(on_offer, first_row)
-        said = single_option_notes(on_sets) + weight_notes(counts)
+        said = single_option_notes(on_sets) + zero_weight_notes(counts)
     return cls(
         explanatory=rows,
         first_row=first_row,

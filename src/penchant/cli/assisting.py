@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from penchant.assistance.helper import assist
-from penchant.assistance.knowledge import Field
+from penchant.assistance.adviser import assist
+from penchant.assistance.assistant_beliefs import Field
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.options import Agent
 from penchant.cli.showing import kept
@@ -82,7 +82,7 @@ def _said(episodes: Sequence[Any], model: Any, machine: Field) -> list[dict[str,
                     continue
                 helper.proposed(chosen)
                 reward = float(episode.rewards[k])
-                helper.happened(done, None if np.isnan(reward) else reward)
+                helper.record_unassisted(done, None if np.isnan(reward) else reward)
                 rows.append({"subject": subject, "block": episode.block, **helper.log[-1]})
             helper.end_episode()
     return rows

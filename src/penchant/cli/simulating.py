@@ -41,9 +41,9 @@ from penchant.models.offers.offers import Offers
 from penchant.models.simulate import simulate
 from penchant.models.task import Task
 from penchant.output import format_count
-from penchant.workflow.design import Differ, Narrow, design
-from penchant.workflow.recover import recover
-from penchant.workflow.recover_models import recover_models
+from penchant.workflow.design_simulation import Differ, Narrow, design
+from penchant.workflow.model_recovery import recover_models
+from penchant.workflow.parameter_recovery import recover
 
 LANDSCAPES = {"a": landscape_a, "b": landscape_b}
 

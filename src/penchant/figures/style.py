@@ -127,14 +127,14 @@ def style() -> Iterator[None]:
     matplotlib to make them match. Threads take turns.
     """
     with _RC_LOCK:  # reentrant: functions of this package call each other
-        with _quiet_matplotlib():
+        with _silence_matplotlib_logger():
             from matplotlib import style as matplotlib_style
         with matplotlib_style.context(["default", _RC_PARAMS]):
             yield
 
 
 @contextmanager
-def _quiet_matplotlib() -> Iterator[None]:
+def _silence_matplotlib_logger() -> Iterator[None]:
     """Keep matplotlib from reporting that it looks for fonts, as it does at its first use."""
     logger = logging.getLogger("matplotlib")
     before = logger.level

@@ -41,7 +41,7 @@ def make_estimate(
 ) -> Estimate:
     """Build the estimate of subject k from its diagnosis."""
     episodes, n_decisions = profiles.groups[k], int(profiles.n_decisions[k])
-    copies = float(profiles.log_copies[k])
+    copies = float(profiles.log_likelihood_copy_correction[k])
     whose = {episode.subject for episode in episodes}
     n_subjects = len(whose)  # episodes without a subject share None, and count as one person
     if subject is None and n_subjects == 1:

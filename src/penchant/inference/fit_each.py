@@ -23,8 +23,8 @@ from penchant.inference.fit import (
     check_prior,
     fit_model,
     fit_profiles,
-    needs_model_of_scan,
     prior_for_choices,
+    scan_needs_model_error,
 )
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.model import Declared, Model
@@ -43,7 +43,7 @@ from penchant.softmax.prior import ScaledPrior
 from penchant.tables.reading import Reading
 
 
-class PeopleOptions(TypedDict, total=False):
+class ScanFitOptions(TypedDict, total=False):
     """Options of fits of the subjects of a scan."""
 
     parameter_prior: Prior | MapPrior | None
@@ -68,7 +68,7 @@ def fit_each(
     overwrite: bool = False,
     level: float = 0.95,
     intervals: IntervalKind = "wald",
-    **options: Unpack[PeopleOptions],
+    **options: Unpack[ScanFitOptions],
 ) -> Any: ...
 @overload
 def fit_each(
@@ -291,7 +291,7 @@ class PortionFit:
         """Table (pyarrow) with one row per subject."""
         return self.estimates(data).to_frame(self.level, "pyarrow", self.intervals)
 
-    def one(self, data: Any, subject: Label) -> Estimate:
+    def fit_subject(self, data: Any, subject: Label) -> Estimate:
         """Estimate of one subject of the portion."""
         if isinstance(data, Choices):
             assert data.subject is not None and data.subject_labels is not None
@@ -326,7 +326,7 @@ def portion_fit(
             ),
         )
     if model is None and data.kind != "choices":
-        raise needs_model_of_scan(data.kind)
+        raise scan_needs_model_error(data.kind)
     if model is None:
         return PortionFit(None, parameter_prior, level, intervals, options)
     # Options at their defaults cannot be told from options left out: only others are refused.

@@ -39,7 +39,7 @@ from penchant.errors import (
 )
 from penchant.inference.estimates import estimates_at
 from penchant.inference.existence import lacks_finite_maximum
-from penchant.inference.fit import fit_model, no_scored_decision
+from penchant.inference.fit import fit_model, no_scored_decision_error
 from penchant.inference.profile.evaluations import best_weights
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.multistart import best_optima, grid_search, newton_from
@@ -282,7 +282,7 @@ def fit_linearized_each(
         by_subject.setdefault(episode.subject, []).append(episode)
     with_scored = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
     if not with_scored:
-        raise no_scored_decision()
+        raise no_scored_decision_error()
     workers = available_threads() if threads is None else threads
     with progress("Fitting subjects", len(with_scored)) as advance:
 
@@ -318,7 +318,7 @@ def _fit_about_nominal(
     check_coordinate(model, coordinate)
     profiles = Profiles(model, (episodes,))
     if not profiles.n_decisions[0]:
-        raise no_scored_decision()
+        raise no_scored_decision_error()
     psi, ratios = nominal_point(model, nominal)
     back = BackMap(model, psi, ratios, coordinate)
     choices = linearized_choices(profiles, psi, ratios).with_natural(
@@ -402,7 +402,7 @@ def _with_validity(
     if known and back.inside(theta):
         weights, psi = back.weights_and_shape(theta)
         own = decision_log_likelihoods(weights, profiles.choices_at(psi))
-        exact = float(own.sum() + profiles.log_copies[0])
+        exact = float(own.sum() + profiles.log_likelihood_copy_correction[0])
     model, source = profiles.model, estimate.source
     assert isinstance(source, ChoiceSource)
     # A finite estimate that maps back to no parameters is not one of the model.

@@ -18,7 +18,7 @@ from penchant._typing import Matrix, Vector
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
 from penchant.inference import predict
-from penchant.inference.calibrated import calibrated_intervals
+from penchant.inference.calibrated_intervals import calibrated_intervals
 from penchant.inference.intervals import natural_values_at, profile_intervals, profile_positions
 from penchant.inference.predict import PosteriorSample, Predictor, draw_posterior_sample
 from penchant.inference.profile.evaluations import LinearConstraint
@@ -31,7 +31,7 @@ from penchant.models.model import Declared, Model, model_words, natural_paramete
 from penchant.models.parameters import Parameter, bound_table
 from penchant.models.priors import OnLinks, PopulationPrior, Prior
 from penchant.models.spatial.belief_map import BeliefMap, MapFit
-from penchant.softmax.calibrated import N_DRAWN, checked_seed, level_of_further_interval
+from penchant.softmax.calibrated_intervals import N_DRAWN, checked_seed, level_of_further_interval
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_source import (
     EstimateFields,
@@ -367,11 +367,11 @@ class ModelSource(EstimateSource):
         start = self.optimum.points.psi[0]
         profiles = self.profiles()
         held = profile_along(profiles, natural, path, start)[-1]
-        copies = float(profiles.log_copies[0])
+        copies = float(profiles.log_likelihood_copy_correction[0])
         statistic = max(2 * (found.log_likelihood - copies - held), 0.0)
         return TestResult("likelihood-ratio", statistic, 1, float(chi_square_sf(statistic, 1)))
 
-    def working_psi(self, found: EstimateFields) -> Vector:
+    def finite_psi(self, found: EstimateFields) -> Vector:
         """psi to compute with: any value will do where a weight of 0 leaves it without meaning."""
         weights, psi = self._weights_and_psi(found)
         if not np.isfinite(weights).all():
@@ -410,7 +410,7 @@ class ModelSource(EstimateSource):
         return work(self.profiles().episodes if data is None else data)
 
     def _working(self, found: EstimateFields) -> tuple[Vector, Vector]:
-        return self._weights_and_psi(found)[0], self.working_psi(found)
+        return self._weights_and_psi(found)[0], self.finite_psi(found)
 
     def attached(self, found: EstimateFields, data: Any) -> ModelSource:
         """Source with its episodes attached again."""
@@ -544,7 +544,7 @@ def _search_supremum_intervals(found: Sequence[Estimate], natural: Parameter) ->
         profiles,
         [_source(e).searched for e in found],
         np.array([_source(e).optimum.points.psi[0] for e in found]),
-        np.array([e.log_likelihood for e in found]) - profiles.log_copies,
+        np.array([e.log_likelihood for e in found]) - profiles.log_likelihood_copy_correction,
         natural.index,
     )
     return np.sort(natural_values_at(profiles, natural, positions), axis=1)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import check_rng, whole_number
+from penchant.argument_checks import check_rng, check_whole_number
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.choices import Choices
@@ -189,7 +189,7 @@ def simulate(
         )
     several = None if isinstance(parameters, Mapping) else _rules(parameters)
     if n_subjects is not None:
-        whole_number(n_subjects, "n_subjects", 1)
+        check_whole_number(n_subjects, "n_subjects", 1)
     if several is None and n_subjects is None:
         done = blocks_of(given, model, parameters, rng, subject, block, execute)
         return done[0] if given.n_blocks == 1 else list(done)

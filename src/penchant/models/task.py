@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
 from penchant.models.offers.offers import Offers
@@ -48,9 +48,9 @@ class Task:
     n_blocks: int = 1
 
     def __post_init__(self) -> None:
-        whole_number(self.n_blocks, "n_blocks", 1)
+        check_whole_number(self.n_blocks, "n_blocks", 1)
         if self.n_decisions is not None:
-            whole_number(self.n_decisions, "n_decisions", 1)
+            check_whole_number(self.n_decisions, "n_decisions", 1)
         if not callable(self.world):
             object.__setattr__(self, "world", _checked(self.world))
         if self.n_decisions is None and _length(self.world) is None:

@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.errors import DataError
 
 Told = Mapping[str, float]
@@ -96,7 +96,7 @@ class _Trials(_World):
     n_trials: int
 
     def __post_init__(self) -> None:
-        whole_number(self.n_trials, "n_trials", 1)
+        check_whole_number(self.n_trials, "n_trials", 1)
 
     @property
     def n_events(self) -> int:
@@ -228,7 +228,7 @@ class GainLossWorld(_Trials):
     step_sd: float = 0.05
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
         super().__post_init__()
 
     def _events(self, rng: np.random.Generator) -> Events:
@@ -440,8 +440,8 @@ class BalloonWorld(_World):
     n_options = 2
 
     def __post_init__(self) -> None:
-        whole_number(self.n_balloons, "n_balloons", 1)
-        whole_number(self.most, "most", 2)
+        check_whole_number(self.n_balloons, "n_balloons", 1)
+        check_whole_number(self.most, "most", 2)
 
     @property
     def n_events(self) -> int:
@@ -531,8 +531,8 @@ class BeadsWorld(_World):
     n_options = 3
 
     def __post_init__(self) -> None:
-        whole_number(self.n_sequences, "n_sequences", 1)
-        whole_number(self.most, "most", 1)
+        check_whole_number(self.n_sequences, "n_sequences", 1)
+        check_whole_number(self.most, "most", 1)
         if not 0.5 < self.share < 1:
             raise DataError(
                 f"share must lie between 0.5 and 1; got {self.share}. Give the larger of the two."

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant.argument_checks import check_threads
-from penchant.errors import DataError, format_list, in_python
+from penchant.errors import DataError, format_for_python, format_list
 from penchant.figures.labels import display_name
 from penchant.inference.linearized import Nominal
 from penchant.json_records import attributes_json, read_floats
@@ -24,7 +24,7 @@ from penchant.output import (
     Table,
 )
 from penchant.population.meta_analysis import PopulationEstimate
-from penchant.population.pool import pool
+from penchant.population.pooled_estimates import pool
 from penchant.population.regret_growth import GrowthOrders, growth_orders
 from penchant.report.study_files import Figures, StudyFolder, write_study
 from penchant.report.study_words import in_short, shown
@@ -286,7 +286,7 @@ class Study(Findings, JsonDocument):
         command: str | None = None,
         figures: Figures = "both",
         overwrite: bool = False,
-        words: Callable[[str], str] = in_python,
+        words: Callable[[str], str] = format_for_python,
     ) -> Path:
         """Write the tables, the figures and the report, which is returned.
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from penchant.errors import DataError, Text, argument, in_python, marked
+from penchant.errors import DataError, Text, argument, format_for_python, marked
 from penchant.figures import inline_svg, save
 from penchant.figures.style import panel_view_boxes
 from penchant.files.atomic import locked
@@ -176,7 +176,7 @@ def write_study(
     command: str | None = None,
     figures: Figures = "both",
     overwrite: bool = False,
-    words: Callable[[str], str] = in_python,
+    words: Callable[[str], str] = format_for_python,
 ) -> Path:
     """Write the tables, the figures and the report of a study; see `Study.write`."""
     place = Path(folder).expanduser()

@@ -35,8 +35,8 @@ from penchant.argument_checks import check_threads
 from penchant.errors import DataError
 from penchant.files.atomic import check_writable, locked, written
 from penchant.output import Backend, FrameExport, Table, format_count, format_number, progress
-from penchant.scale.stored_files import StoredFile
-from penchant.scale.subject_batches import BatchLimits, Span, SubjectBatch, subject_batches
+from penchant.scale.data_files import StoredFile
+from penchant.scale.subject_batches import BatchLimits, FileRowRange, SubjectBatch, subject_batches
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.likelihood import available_threads
 
@@ -515,7 +515,7 @@ class SubjectFiles:
         batches, n_done = self.write(work, target, engine, threads, "Fitting subjects")
 
         def refit(group: int, subject: Any) -> Any:
-            return work.one(self.reader(batches[group]), subject)
+            return work.fit_subject(self.reader(batches[group]), subject)
 
         return StoredEstimates(target.file, f"{work} {self.description}", n_done, refit, temporary)
 
@@ -525,7 +525,7 @@ class SubjectFiles:
         for file in self.files:
             edges = tuple(file.group_edges())
             if edges[-1]:
-                spans.append(Span(file, 0, edges[-1], edges))
+                spans.append(FileRowRange(file, 0, edges[-1], edges))
         n_rows = sum(span.n_rows for span in spans)
         if n_rows > MAX_HISTORY_ROWS:
             raise DataError(

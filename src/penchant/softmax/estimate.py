@@ -23,8 +23,8 @@ from penchant.output import (
     make_frame,
 )
 from penchant.softmax import serialization
-from penchant.softmax.calibrated import N_DRAWN
-from penchant.softmax.diagnostics import describe_nominal_point, unknown_name
+from penchant.softmax.calibrated_intervals import N_DRAWN
+from penchant.softmax.diagnostics import describe_nominal_point, unknown_name_error
 from penchant.softmax.estimate_source import (
     DetachedSource,
     EstimateFields,
@@ -256,7 +256,7 @@ class Estimate(EstimateFields, FrameExport):
             return space, asked
         every = tuple(dict.fromkeys((*known[self.source.space], *self.natural_names, *self.names)))
         wrong = next((name for name in asked if name not in every), asked[0])
-        raise unknown_name("parameters", wrong, every)
+        raise unknown_name_error("parameters", wrong, every)
 
     def _space_of(self, names: Iterable[Any]) -> Space | None:
         """Space that has all these names: that in which the estimate is read, or the other one."""
@@ -331,7 +331,7 @@ class Estimate(EstimateFields, FrameExport):
         ):
             if p.name == name:
                 return p
-        raise unknown_name("name", name, (*self.natural_names, *self.names))
+        raise unknown_name_error("name", name, (*self.natural_names, *self.names))
 
     def transform(
         self, function: Callable[[Vector], Any], names: Sequence[str] = (), level: float = 0.95
@@ -357,7 +357,7 @@ class Estimate(EstimateFields, FrameExport):
 
     def _index(self, name: str) -> int:
         if name not in self.names:
-            raise unknown_name("parameters", name, self.names)
+            raise unknown_name_error("parameters", name, self.names)
         return self.names.index(name)
 
     def robust(self) -> Estimate:
@@ -538,7 +538,7 @@ class Estimate(EstimateFields, FrameExport):
         return (*facts, ("AIC, BIC", f"{self.aic:.2f}, {self.bic:.2f}"))
 
     def _notes_on_theta(self, level: float) -> list[str]:
-        """What else follows from theta: combinations that are identified, natural parameters."""
+        """Notes on identified combinations of weights and on natural parameters."""
         notes = []
         if self.diagnostics.combinations:
             known = "; ".join(str(c) for c in self.diagnostics.combinations)

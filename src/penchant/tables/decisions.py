@@ -16,7 +16,7 @@ from penchant.errors import (
     format_list,
     quoted_argument,
 )
-from penchant.output import format_count, repeat_notes, single_option_notes, weight_notes
+from penchant.output import format_count, repeat_notes, single_option_notes, zero_weight_notes
 from penchant.tables.arrays import decision_weights
 from penchant.tables.frames import Ids, gather, repeated_rows, set_starts, sorted_rows
 from penchant.tables.labels import NONE_MISSING, Coded, python_values, used_labels
@@ -329,7 +329,7 @@ def arranged(rows: Rows, *, weight_kind: str, missing: str) -> dict[str, Any]:
     chosen = np.zeros(len(first), dtype=np.int64)
     if flags is not None:
         chosen = np.flatnonzero(flags[order]) - first_row[:-1]
-        said += single_option_notes(np.diff(first_row)) + weight_notes(weights)
+        said += single_option_notes(np.diff(first_row)) + zero_weight_notes(weights)
         said += repeat_notes(explanatory, first_row, chosen)
     return _people(ids, first) | {
         "explanatory": explanatory,

@@ -160,8 +160,8 @@ def _not_numbers(cells: Sequence[tuple[Any, str]], total: int, name: str) -> Dat
 def text_advice(value: Any) -> str:
     """Say what to do about a cell that should have been a number.
 
-    >>> from penchant.errors import in_python
-    >>> in_python(text_advice("1,5"))
+    >>> from penchant.errors import format_for_python
+    >>> format_for_python(text_advice("1,5"))
     "It looks like decimal comma; pass decimal=',' when reading the table."
     """
     text = str(value).strip()

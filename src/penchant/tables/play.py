@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.errors import (
     DataError,
     PenchantWarning,
@@ -171,7 +171,7 @@ def _with_absent(rows: IntVector, start: IntVector, step: IntVector) -> InTime:
 
 # Numbers that files hold where nothing was chosen, far beyond the options.
 MARKS = (9, 99, 999, 9999)
-FAR = 4
+OUTLYING_CODE_RATIO = 4
 # What files hold for a reward where nothing was chosen.
 FILLERS = (0.0, -1.0)
 
@@ -228,7 +228,11 @@ def doubt_zero(chosen: Vector, rewards: Vector, place: Place) -> None:
 def doubt_marks(chosen: Vector) -> None:
     """A number such as 99, far beyond all others, may mark decisions without a choice."""
     numbers = np.unique(chosen[~np.isnan(chosen)])
-    if len(numbers) < 2 or numbers[-1] not in MARKS or FAR * numbers[-2] >= numbers[-1]:
+    if (
+        len(numbers) < 2
+        or numbers[-1] not in MARKS
+        or OUTLYING_CODE_RATIO * numbers[-2] >= numbers[-1]
+    ):
         return
     rows = int((chosen == numbers[-1]).sum())
     warnings.warn(
@@ -275,7 +279,7 @@ def chosen_after(n_shown: int, start: IntVector, n_events: int) -> BoolVector:
     >>> chosen_after(1, np.array([0, 3]), 5)
     array([False,  True,  True, False,  True])
     """
-    n_shown = whole_number(n_shown, argument("shown"), 0)
+    n_shown = check_whole_number(n_shown, argument("shown"), 0)
     lengths = np.diff(start, append=n_events)
     since_start = np.arange(n_events) - np.repeat(start, lengths)
     is_choice: BoolVector = since_start >= n_shown

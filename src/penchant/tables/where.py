@@ -439,8 +439,9 @@ def where_said(condition: str) -> str:
 def with_condition(words: str, where: str) -> str:
     """What a message says to pass, with a condition on the rows that was passed already.
 
-    >>> from penchant.errors import in_python
-    >>> print(in_python(with_condition(f"Pass {where_said('rt > 0')}.", "day == 1 or day == 2")))
+    >>> from penchant.errors import format_for_python
+    >>> text = f"Pass {where_said('rt > 0')}."
+    >>> print(format_for_python(with_condition(text, "day == 1 or day == 2")))
     Pass where="(day == 1 or day == 2) and rt > 0".
     """
     before = where.replace('"', "'")

@@ -244,7 +244,7 @@ def solve_on_constraint(
     x: Matrix, rows: DecisionIndex, constraint: LinearConstraint, near: Matrix | None
 ) -> tuple[Matrix, Vector, Matrix, BoolVector]:
     """Weights on the constraint, log-likelihoods, informations, and whether Newton converged."""
-    n, d, dimension = constraint.basis.shape
+    n, _, dimension = constraint.basis.shape
     theta, converged = constraint.origin.copy(), np.ones(n, dtype=bool)
     if dimension:
         lengths = np.diff(rows.events)
@@ -259,8 +259,7 @@ def solve_on_constraint(
         batch = fit_table(on_plane, rows.chosen, rows.grouping, None, start, known)
         theta += np.einsum("kar,kr->ka", constraint.basis, batch.theta)
         converged = batch.converged & np.isfinite(batch.value)
-    sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
-    compiled.moments(x, *rows.scored, theta, sums, gradient, information)
+    sums, _, information = compiled.moments(x, rows.scored, theta)
     return theta, sums, information, converged
 
 
@@ -392,9 +391,8 @@ class Objective(NamedTuple):
 
     def at(self, theta: Matrix, which: IntVector) -> tuple[Vector, Vector, Matrix, Matrix]:
         """Objective, log-likelihood, gradient and minus the Hessian of selected pairs."""
-        n, d = theta.shape
-        sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
-        compiled.moments(self.x, *self.rows.only(which).scored, theta, sums, gradient, information)
+        scored = self.rows.only(which).scored
+        sums, gradient, information = compiled.moments(self.x, scored, theta)
         value, slope, hessian = self.prior.on_weights(theta, self.psi[which])
         return sums + value, sums, gradient + slope, information - hessian
 

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.errors import DataError
 from penchant.models.parameters import TEMPERATURE, Row, Shape
 from penchant.models.record import Record, known_number
@@ -68,7 +68,7 @@ class Beads(ValueModel):
     before: tuple[str, ...] = field(default=("drawn", "firsts"), init=False, repr=False)
 
     def __post_init__(self) -> None:
-        whole_number(self.most, "most", 1)
+        check_whole_number(self.most, "most", 1)
         known_number(self.share, "share", "Give the share of beads of one colour in its jar.")
         if not 0.5 < self.share < 1:
             raise DataError(

@@ -41,7 +41,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion, rates
@@ -57,7 +57,7 @@ class Decks(Recursion):
     payscale: float
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
         if not self.payscale > 0:
             raise DataError(
                 f"payscale must be > 0; got {self.payscale}. Give what outcomes are divided by."

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
 from penchant.models.record import (
     doubts_of_start,
@@ -70,7 +70,7 @@ class VolatileKalman(Recursion):
     noises: tuple[float, float] = (1e-3, 1e3)
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
         known_number(self.initial_value, "initial_value", "0 is usual.")
 
     @property

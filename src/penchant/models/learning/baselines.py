@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.errors import DataError
 from penchant.models.model import finite
 from penchant.models.parameters import Parameter, Row
@@ -67,7 +67,7 @@ class RandomChoice(Recursion):
     n_options: int
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
 
     @property
     def parameters(self) -> tuple[Row, ...]:
@@ -126,7 +126,7 @@ class WinStayLoseShift(Recursion):
     equal: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
         known_number(self.win_above, "win_above", "Give the largest reward that is no win.")
 
     @property

@@ -30,7 +30,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.errors import DataError, argument
 from penchant.models.model import positive
 from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
@@ -119,7 +119,7 @@ class KalmanFilter(Recursion):
     optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
         check_variance(self.noise_variance, argument("noise_variance"))
         if self.prior_variance is not None:
             check_variance(self.prior_variance, "prior_variance")

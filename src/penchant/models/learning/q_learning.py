@@ -33,7 +33,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.errors import DataError
 from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
 from penchant.models.record import (
@@ -48,7 +48,7 @@ from penchant.models.recursion import Recursion
 Rate = float | None
 Tied = Literal["learning_rate"]
 DUAL = ("learning_rate_positive", "learning_rate_negative")
-MOST = 3
+MAX_ESTIMATED_RATES = 3
 N_GRID = {1: 33, 2: 17, 3: 17}
 FROM_ZERO = ("forgetting", "fictitious_rate")
 # At 0 nothing is learnt, and no trace is left. As near to it values move in proportion to the rate,
@@ -87,9 +87,10 @@ class LearningRates:
             others = _rate(model.fictitious, "fictitious_rate", gains)
         trace = _rate(model.choice_rate, "choice_rate", gains) if model.choice_kernel else 0.0
         rates = cls(gains, losses, others, trace)
-        if len(rates.estimated) > MOST:
+        if len(rates.estimated) > MAX_ESTIMATED_RATES:
             raise DataError(
-                f"rates to be estimated must be at most {MOST}; got {', '.join(rates.estimated)}. "
+                f"rates to be estimated must be at most {MAX_ESTIMATED_RATES}; "
+                f"got {', '.join(rates.estimated)}. "
                 "Give one a known value: learning_rate, forgetting, fictitious or choice_rate."
             )
         return rates
@@ -299,7 +300,7 @@ class QLearning(Recursion):
     bias: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 1)
+        check_whole_number(self.n_options, "n_options", 1)
         if self.initial_value is not None:
             known_number(self.initial_value, "initial_value", "Give None to estimate it.")
         elif self._by_error:

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, per_temperature
 from penchant.models.record import (
     control_names,
@@ -72,7 +72,7 @@ class UCB1(Recursion):
     bias: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
         if self.initial_value is not None:
             known_number(self.initial_value, "initial_value", "Give None to estimate it.")
 

@@ -14,14 +14,14 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.bandit.beliefs import MATERN52, Kernel
 from penchant.bandit.landscape import Landscape, check_locations, distances
 from penchant.errors import DataError
 from penchant.models.spatial.locality import spacing
 
 LENGTH = 3.5  # of a smooth map, in spacings of the options
-FLAT = 1e-9  # share of a function's size below which it is the same everywhere
+CONSTANT_REL_TOL = 1e-9  # share of a function's size below which it is the same everywhere
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class MapBasis:
             Correlation over distance.
         """
         places = check_locations(locations)
-        n = whole_number(n, "n", 0)
+        n = check_whole_number(n, "n", 0)
         if n >= len(places):
             raise DataError(
                 f"n must be below the number of options, {len(places)}; got {n}. Ask for fewer."
@@ -132,7 +132,7 @@ class MapBasis:
         for row in rows:
             shape = row - row.mean()
             size = np.sqrt((shape**2).mean())
-            if size > FLAT * max(np.abs(row).max(), 1e-300):
+            if size > CONSTANT_REL_TOL * max(np.abs(row).max(), 1e-300):
                 shapes.append(shape / size)
         functions = np.column_stack(shapes) if shapes else np.empty((len(rows[0]), 0))
         if functions.shape[1] and np.linalg.matrix_rank(functions) < functions.shape[1]:

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.errors import DataError
 from penchant.inference.predict import PROPOSAL_DF
 from penchant.output import Backend, Columns, Result, make_frame
@@ -246,7 +246,7 @@ def sample_posterior(
     fit: PopulationFit, n: int, method: Literal["importance", "nuts"], rng: np.random.Generator
 ) -> PopulationSample:
     """Draw from the posterior of a population fit by importance sampling or NUTS."""
-    n = whole_number(n, "draws", 100)
+    n = check_whole_number(n, "draws", 100)
     if method not in ("importance", "nuts"):
         raise DataError(
             "method", "must be 'importance' or 'nuts'", got=repr(method), fix="Choose one."

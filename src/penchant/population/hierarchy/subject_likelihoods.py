@@ -268,7 +268,7 @@ class EpisodeLikelihoods(LogitLikelihoods):
         for begin, end in profiles.portions(everyone):
             own_rows = everyone[begin:end]
             x, _ = profiles.variables(own_rows, np.repeat(middle, len(own_rows), axis=0), False)
-            profiles.outside_domain(x, None, own_rows)
+            profiles.zero_outside_domain(x, None, own_rows)
             scored = x[profiles.rows(own_rows).order]
             squares += (scored - scored.mean(axis=1, keepdims=True)).var(axis=1).sum(axis=0)
             count += len(scored)
@@ -280,7 +280,7 @@ class EpisodeLikelihoods(LogitLikelihoods):
         """Options and decisions of pairs, whose attributes are computed at psi."""
         x, slopes = self.profiles.variables(pairs, psi, with_shape_slopes)
         rows = self.profiles.rows(pairs)
-        undefined = self.profiles.outside_domain(x, slopes, pairs)
+        undefined = self.profiles.zero_outside_domain(x, slopes, pairs)
         self.profiles.check_finite(x, rows)
         n_events, m, d = x.shape
         table = x.reshape(n_events * m, d), np.arange(n_events + 1) * m, rows.chosen, EMPTY, EMPTY

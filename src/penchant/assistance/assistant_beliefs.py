@@ -220,7 +220,7 @@ class Trust:
         if not (np.isfinite(self.sd) and self.sd >= 0):
             raise DataError("sd", "must be >= 0", got=self.sd, fix="0.5 is usual.")
 
-    def learnt(self, prior: Field, belief: Vector, options: Any, rewards: Any) -> Trust:
+    def updated_by_episode(self, prior: Field, belief: Vector, options: Any, rewards: Any) -> Trust:
         """The trust after an episode whose map is known: by regression of rewards on it.
 
         Parameters

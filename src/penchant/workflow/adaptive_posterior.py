@@ -21,7 +21,7 @@ from penchant.models.coordinates import Coordinate
 from penchant.output import Columns, Result, Table, format_count
 from penchant.workflow.adaptive_prior import ParameterScaling
 from penchant.workflow.adaptive_quadrature import (
-    Layout,
+    NodeLayout,
     Nodes,
     OfferProbabilities,
     answer_entropy,
@@ -58,14 +58,14 @@ class Belief:
     """
 
     scaling: ParameterScaling
-    layout: Layout
+    layout: NodeLayout
     nodes: Nodes
     answers: tuple[Answer, ...]
     log_likelihood: Matrix
     information_gain: float = 0.0
 
     @classmethod
-    def before_answers(cls, scaling: ParameterScaling, layout: Layout) -> Belief:
+    def before_answers(cls, scaling: ParameterScaling, layout: NodeLayout) -> Belief:
         """Prior belief, on nodes that are adapted to it."""
         nodes = layout.initial_nodes()
         return cls(scaling, layout, nodes, (), np.zeros(nodes.log_prior.shape))._on_adapted_nodes()

@@ -202,7 +202,7 @@ def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
     # All episodes have a column of executed options, or none has: they are concatenated.
     with_executed = any(executed_history(episode) is not episode for _, episode in pairs)
     parts = [_episode_latents(fit, episode, with_executed) for fit, episode in pairs]
-    without = dict.fromkeys(fit.subject for fit, _ in pairs if not _is_finite(fit))
+    without = dict.fromkeys(fit.subject for fit, _ in pairs if not _has_finite_parameters(fit))
     return _concatenate_episodes(parts, tuple(e.n_events for _, e in pairs), tuple(without))
 
 
@@ -210,13 +210,13 @@ def _episode_latents(
     estimate: Estimate, episode: History, with_executed: bool
 ) -> tuple[dict[str, Any], dict[str, Matrix]]:
     """Columns and matrices of one episode; with a column of executed options, if asked for."""
-    theta, psi = estimate.weights, model_source(estimate).working_psi(estimate)
+    theta, psi = estimate.weights, model_source(estimate).finite_psi(estimate)
     # Without a finite estimate the values are NaN, and any psi will do: only shapes and names are
     # taken from the attributes there.
     at = psi if np.isfinite(psi).all() else np.array([s.grid()[0] for s in estimate.model.shape])
     history = executed_history(episode)
     x = np.asarray(estimate.model.explanatory(history, *at))
-    if _is_finite(estimate):
+    if _has_finite_parameters(estimate):
         q = x @ theta
         available = getattr(episode, "available", None)
         if available is not None:  # a utility of -inf has probability 0
@@ -384,9 +384,9 @@ def _concatenate_episodes(
     return Latent(columns, options, lengths, without)
 
 
-def _is_finite(estimate: Estimate) -> bool:
+def _has_finite_parameters(estimate: Estimate) -> bool:
     return bool(
-        np.isfinite(np.append(estimate.weights, model_source(estimate).working_psi(estimate))).all()
+        np.isfinite(np.append(estimate.weights, model_source(estimate).finite_psi(estimate))).all()
     )
 
 

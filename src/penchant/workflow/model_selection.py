@@ -28,7 +28,7 @@ import scipy
 from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Label, Labels, Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, argument, closest_match_hint, format_list
 from penchant.inference.fit import History
@@ -116,7 +116,7 @@ def fold_labels(episodes: Sequence[History], folds: Folds) -> list[Labels]:
             )
         return [_constant_labels(episode.block, episode.n_events) for episode in episodes]
     if isinstance(folds, (int, np.integer)):
-        return _every_kth_label(episodes, whole_number(int(folds), "folds", 2))
+        return _every_kth_label(episodes, check_whole_number(int(folds), "folds", 2))
     return _labels_of_given_folds(episodes, folds)
 
 
