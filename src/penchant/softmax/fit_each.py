@@ -32,7 +32,6 @@ from penchant.softmax.fit import (
 )
 from penchant.softmax.identification import Identification, surely_identified, varies_within_sets
 from penchant.softmax.likelihood import (
-    MAX_PACKED_VARIABLES,
     aligned_vectors,
     available_threads,
     block_rows,
@@ -329,7 +328,6 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
         and (prior is None or (units == 1.0).all())
         and given.get("constraints") is None
         and given.get("covariance", "model") == "model"
-        and choices.n_parameters <= MAX_PACKED_VARIABLES
         and choices.observed
     )
     with progress("Fitting subjects", n) as advance:
