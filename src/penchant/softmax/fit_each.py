@@ -8,7 +8,6 @@ numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Unpack
@@ -37,6 +36,7 @@ from penchant.softmax.likelihood import (
     block_rows,
     kernel_table,
     locked_table,
+    map_threads,
     n_moments,
     pack_buffers,
     positive_weight_decisions,
@@ -227,8 +227,7 @@ def _fit_in_tasks(
         for begin in starts:
             work(begin, workspace)
     else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(work, starts))
+        map_threads(work, starts, threads)
     return batch
 
 

@@ -7,7 +7,7 @@ are added in a fixed order, so that results have the same bits for any number of
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
@@ -21,7 +21,7 @@ from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
 from penchant.softmax._simd import LANES, MAX_CACHED_VECTORS, MomentKernel, moment_kernel
 
-_T = TypeVar("_T")
+_T, _Item = TypeVar("_T"), TypeVar("_Item")
 
 # A multiple of a chunk, so that tasks add up whole chunks; less work is not worth a thread.
 BLOCKS_PER_TASK = 4 * kernels.CHUNK_BLOCKS
@@ -59,6 +59,14 @@ def available_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def map_threads(work: Callable[[_Item], _T], items: Sequence[_Item], threads: int) -> list[_T]:
+    """Results of work on items, in their order; compiled code runs side by side in threads."""
+    if threads == 1 or len(items) < 2:
+        return list(map(work, items))
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, items))
 
 
 def likelihood_of(choices: Choices, threads: int | None = None) -> PackedLikelihood:
@@ -333,6 +341,6 @@ def _map_parts(work: Callable[[int, int], _T], n_blocks: int, threads: int) -> l
     if threads == 1 or n_blocks <= BLOCKS_PER_TASK:
         return [work(0, n_blocks)] if n_blocks else []
     starts = range(0, n_blocks, BLOCKS_PER_TASK)
-    ends = [min(begin + BLOCKS_PER_TASK, n_blocks) for begin in starts]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, starts, ends))
+    return map_threads(
+        lambda begin: work(begin, min(begin + BLOCKS_PER_TASK, n_blocks)), starts, threads
+    )

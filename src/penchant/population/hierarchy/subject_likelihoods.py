@@ -10,8 +10,7 @@ L of the weights for each of these, so that a model is asked for its variables K
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -25,6 +24,7 @@ from penchant.inference.profile.evaluations import DecisionIndex, ranges
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy import _kernels as compiled
+from penchant.softmax.likelihood import map_threads
 
 MAX_CHUNK_NUMBERS = 1_000_000  # 8 MB of attributes: larger chunks fall out of the cache
 MAX_CACHED_CHUNKS = 8  # bounds memory; searches in the weights alone reuse the same few chunks
@@ -235,7 +235,7 @@ class LogitLikelihoods:
         def fill_chunk(part: slice) -> None:
             fill(part, np.ascontiguousarray(pairs[part]), np.ascontiguousarray(psi[part]))
 
-        run_chunks(fill_chunk, parts, self.threads)
+        map_threads(fill_chunk, parts, self.threads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -446,16 +446,6 @@ def chunk_slices(size: IntVector, threads: int) -> Iterator[slice]:
     edges = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [len(size)]])
     for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         yield slice(begin, end)
-
-
-def run_chunks(fill_chunk: Callable[[slice], None], parts: Sequence[slice], threads: int) -> None:
-    """Fill all chunks, in threads where there are several of both."""
-    if threads == 1 or len(parts) == 1:
-        for part in parts:
-            fill_chunk(part)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(fill_chunk, parts))
 
 
 def typical_ranges(coordinates: Coordinates, size: Vector) -> TypicalRange:
