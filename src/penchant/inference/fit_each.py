@@ -193,11 +193,12 @@ def fit_each_model(
     """Fit the episodes of every subject."""
     by_subject, scored = episodes_by_subject(episodes)
     workers = available_threads() if threads is None else threads
-    at_once, prior = 1, parameter_prior
+    at_once = 1
     if isinstance(parameter_prior, MapPrior):
-        prior = ScaledPrior(parameter_prior.others)
+        prior: Prior | None = ScaledPrior(parameter_prior.others)
     else:
-        check_prior(model, parameter_prior)
+        prior = parameter_prior
+        check_prior(model, prior)
         n_events = [sum(e.n_events for e in by_subject[s]) for s in scored]
         at_once = _batch_size(model, n_events, workers)
 
@@ -206,7 +207,7 @@ def fit_each_model(
         if isinstance(parameter_prior, MapPrior):  # a map's width is no profile problem
             (mine,), (subject,) = groups, subjects
             return [fit_model(mine, model, parameter_prior=parameter_prior, subject=subject)]
-        return fit_profiles(Profiles(model, groups, parameter_prior), subjects)
+        return fit_profiles(Profiles(model, groups, prior), subjects)
 
     found = fit_portions(fit_some, scored, at_once, workers)
     # Subjects without a scored decision get an empty estimate, so that every row of the data has

@@ -21,7 +21,8 @@ from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
 from penchant.softmax._simd import LANES, MAX_CACHED_VECTORS, MomentKernel, moment_kernel
 
-_T, _Item = TypeVar("_T"), TypeVar("_Item")
+_T = TypeVar("_T")
+_Item = TypeVar("_Item")
 
 # A multiple of a chunk, so that tasks add up whole chunks; less work is not worth a thread.
 BLOCKS_PER_TASK = 4 * kernels.CHUNK_BLOCKS
