@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from penchant.cli.wording import quoted
 from penchant.errors import SchemaQuestions
 from penchant.output import format_count
 from penchant.tables.columns import NO_COLUMN
@@ -58,12 +58,19 @@ def questions_to_paste(asked: SchemaQuestions, about: str) -> SchemaQuestions:
     about
         What messages call the table.
     """
+    open_ones = [one for one in asked.questions if one.needed or _has_answer(one)]
+    open_ones = open_ones or [*asked.questions]
     return SchemaQuestions(
         f"{about}: schema must say what is open; got "
-        f"{format_count(len(asked.questions), 'question')}.\n{numbered_questions(asked.questions)}",
+        f"{format_count(len(open_ones), 'question')}.\n{numbered_questions(open_ones)}",
         draft=asked.draft,
-        questions=asked.questions,
+        questions=open_ones,
     )
+
+
+def _has_answer(question: Question) -> bool:
+    """Whether the likeliest answer to a question says anything, such as that rows are left out."""
+    return bool(question.answers and question.answers[0])
 
 
 def numbered_questions(questions: Sequence[Question]) -> str:
@@ -83,14 +90,14 @@ def numbered_questions(questions: Sequence[Question]) -> str:
 
 def _as_option(role: str, answer: Any) -> str | None:
     """The option that answers a question; None where no option can."""
-    if role == "rows.keep" and answer and isinstance(answer, str):
-        return f"--where {shlex.quote(answer)}"
-    if role not in _OF_COLUMNS:
+    if role == "rows.keep":
+        return f"--where {quoted(answer)}"
+    if role not in _OF_COLUMNS and role != "choice.labels":
         return None
     if isinstance(answer, dict):
         answer = tuple(answer.values())
     names = [answer] if isinstance(answer, str) else list(answer)
-    if any("," in str(name) for name in names):
+    if any(set(",=") & set(str(name)) or isinstance(name, (list, tuple)) for name in names):
         return None
     words = ",".join(map(str, names)) or NO_COLUMN
-    return f"{ROLE_OPTIONS[role]} {shlex.quote(words)}"
+    return f"{ROLE_OPTIONS[role]} {quoted(words)}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -14,6 +12,7 @@ import numpy as np
 from penchant import datasets
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.questions import questions_to_paste, roles_as_options
+from penchant.cli.wording import quoted
 from penchant.cli.words import refuse, say
 from penchant.errors import DataError, SchemaQuestions, marked
 from penchant.files.folder import Raw
@@ -34,6 +33,8 @@ NOT_OF_PLAY |= {"wide", "missing", "attributes", "opt_out", "reference", "price"
 NOT_OF_OFFERS = (NOT_OF_PLAY - {"example"}) | {"decision"}
 OF_PLAY = {"reward", "is_choice", "executed", "gaps", "shown", "missing_reward", "clock"}
 OF_PLAY |= {"linearized"}
+# What is not asked but where a column speaks for it: all rows count, and none was only shown.
+USUAL_UNLESS_SAID = frozenset(("rows.keep", "shown.first"))
 KINDS: dict[ReadingKind, Kind] = {"choices": "choices", "play": "episodes", "offers": "offers"}
 
 
@@ -91,7 +92,8 @@ def schema_typed(
         answers["columns.trial"] = _none_as_empty(next(iter(data.decision), None))
         answers |= _typed_options(data.options, kind)
         answers |= _typed_of_wide(data)
-    return given.with_answers({role: own for role, own in answers.items() if own is not None})
+    known = given.with_answers({role: own for role, own in answers.items() if own is not None})
+    return replace(known, raised=known.raised | USUAL_UNLESS_SAID)
 
 
 def _typed_of_file(data: Data) -> dict[str, Any]:
@@ -138,7 +140,7 @@ def _is_long(data: Data, given: Schema, kind: ReadingKind | None, names: Sequenc
     """Whether a table has a row per option, by what was typed and by its names."""
     if kind not in (None, "choices") or data.wide or given.kind not in (None, "choices"):
         return False
-    if data.option is not None or data.explanatory or given.columns.option is not None:
+    if data.option or data.explanatory or data.available or data.offset or given.columns.option:
         return True
     if (given.attributes or {}).keys() == {ATTRIBUTE_COLUMNS}:
         return True
@@ -465,7 +467,13 @@ def check_model_given(given: bool, file: str | None, data: Data, history: Histor
     """Refuse a table without a model, with models that suit it."""
     if given:
         return
-    if file not in (None, "-") and kind_of(file, data, history) == "offers":
+    kind = None
+    if file not in (None, "-"):
+        raw = open_raw(file, data)
+        kind = kind_of(file, data, history)
+        if kind is None:
+            read_rows(raw, data, history, None)  # asks what the table is
+    if kind == "offers":
         raise DataError(
             "--model",
             "must be given",
@@ -516,12 +524,12 @@ def groups_command(
     named = ["--model", model] if model else []
     words = ["penchant", "study", str(file), *typed, *own, *named]
     words += ["--condition", found[0], "-o", "results"]
-    return " ".join(map(_quoted, words))
+    return " ".join(map(quoted, words))
 
 
 def other_groups(reading: Reading) -> str | None:
     """What compares other groups than the first; None where no other column tells any."""
-    others = [f"--condition {_quoted(name)}" for name in reading.group_columns[1:]]
+    others = [f"--condition {quoted(name)}" for name in reading.group_columns[1:]]
     return " or ".join(others) or None
 
 
@@ -544,19 +552,7 @@ def command_typed(file: str | None, model: str | None, typed: Sequence[str]) -> 
     penchant fit a.csv --where "phase == 'test'" --model hyperbolic
     """
     words = ["penchant", "fit", str(file), *typed, *(["--model", model] if model else [])]
-    return " ".join(map(_quoted, words))
-
-
-def _quoted(word: str) -> str:
-    """A word as a shell takes it, in quotes that are easy to read.
-
-    >>> print(_quoted("stage != 'training'"))
-    "stage != 'training'"
-    """
-    recalls = re.search(r"!(?![=\s(])", word)  # what a shell would take from its history
-    if "'" in word and not set(word) & set('"$`\\') and not recalls:
-        return f'"{word}"'
-    return shlex.quote(word)
+    return " ".join(map(quoted, words))
 
 
 def typed_again(*options: Data | History | Agent) -> list[str]:

@@ -342,13 +342,15 @@ def _people_unknown(work: Inference) -> None:
     """Without a column of people: numbers of trials that begin anew are several people's."""
     if work.draft.columns.subject is not None or work.draft.columns.trial is not None:
         return
-    work.ask(
-        "columns.subject",
-        'No column is called as one of people is. Which says whose rows these are? "" if all are '
-        "one person's.",
-        (*[n for n in work.free if len(work.source.labels(n, "columns.subject")) > 1][:3], ""),
-        needed=False,
-    )
+    found = [n for n in work.free if len(work.source.labels(n, "columns.subject")) > 1]
+    if found:
+        work.ask(
+            "columns.subject",
+            'No column is called as one of people is. Which says whose rows these are? "" if all '
+            "are one person's.",
+            (*found[:3], ""),
+            needed=False,
+        )
 
 
 def _grid_rows(work: Inference) -> None:

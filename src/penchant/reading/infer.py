@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penchant.errors import DataError
+from penchant.errors import Code, DataError, argument, format_list
 from penchant.files.folder import FILE
 from penchant.reading.build import kept_rows
 from penchant.reading.fact_checks import check_facts, varies_within
@@ -34,6 +34,8 @@ from penchant.tables.two_step_columns import two_step_columns
 
 MAX_ANSWERS = 6  # candidates that a question lists
 MAX_FAMILY = 12  # options of a family of columns that are guessed to describe them
+# Columns that differ between the options of a decision, as no time that is measured there does.
+TIMES_OF_OPTIONS = frozenset(("time", "duration"))
 MAX_LABELS = 100  # distinct labels of a column that may hold choices
 
 
@@ -502,13 +504,19 @@ def _settle_long_attributes(work: Inference) -> None:
             got=f"{n} decisions of one option",
             fix="Add the rows of the options that were not chosen.",
         )
-    found, doubtful = [], []
-    for name in work.free:
+    found, doubtful, same = [], [], []
+    used = work.draft.column_names()
+    for name in work.source.names:
+        ignored = is_named("ignored", name) and plain_name(name) not in TIMES_OF_OPTIONS
+        on_offer = has_last_word("available", name)  # which is asked about
+        if name in used or name in work.plain.own or ignored or on_offer:
+            continue
         coded = work.source.codes(name, "attributes.columns")
         first = np.zeros(n, dtype=np.int64)
         first[key[::-1]] = coded.codes[::-1]
         if (coded.codes == first[key]).all():
-            continue  # says the same of all options: of the person, or of the decision
+            same.append(name)  # of the person, or of the decision
+            continue
         words = work.source.holds_words(name, "attributes.columns")
         if words or (n > 1 and _codes_option(work, coded)):
             doubtful.append(name)
@@ -523,6 +531,12 @@ def _settle_long_attributes(work: Inference) -> None:
         )
     else:
         work.settle("attributes", {ATTRIBUTE_COLUMNS: tuple(found)})
+    numbers = [name for name in same if name in work.free and _are_numbers(work.source, [name])]
+    if numbers:
+        work.doubts.append(
+            f"{format_list(numbers)}: the same for all options of a decision, and not used. To use "
+            f"one, {argument('interact {} with the options', Code(numbers[0]))}."
+        )
 
 
 def _codes_option(work: Inference, coded: Any) -> bool:
@@ -694,11 +708,12 @@ def _complete_episodes(work: Inference) -> None:
                 found.columns,
                 needed=False,
             )
-    if work.draft.columns.subject is None:
+    people = (*named("subject", work.names).candidates, *_labels_of_people(work))
+    if work.draft.columns.subject is None and people:
         work.ask(
             "columns.subject",
             'Which column says whose rows these are? Answer "" if all are one person\'s.',
-            (*named("subject", work.names).candidates, *_labels_of_people(work), ""),
+            (*people, ""),
             needed=False,
         )
     for role in ("is_choice", "scored", "executed"):

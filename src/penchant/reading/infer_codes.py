@@ -14,6 +14,7 @@ from penchant.tables.columns import plain_name
 from penchant.tables.lexicon import vocabulary, words_of
 from penchant.tables.offer_columns import FIRST_WORDS, SECOND_WORDS
 from penchant.tables.option_families import families
+from penchant.tables.play import FILLERS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS
 from penchant.tables.source_table import code_key, column_list
 
@@ -139,8 +140,8 @@ def _settle_counted(work: Inference, labels: Sequence[Any]) -> bool:
         base = int(min(known) > 0)
     n = int(max(known)) + 1 - base if count is None else count
     work.settle("choice.labels", tuple(range(base, base + n)))
-    below = [x for x in labels if (_number(x) or 0) < 0]
-    if below and codes.missed is None:
+    odd = [x for x in labels if (_number(x) or 0) < 0 or _number(x) is None]
+    if odd and codes.missed is None:
         _ask_about_rest(work, str(work.draft.columns.choice), labels)
     return True
 
@@ -243,8 +244,12 @@ def _zero_is_nothing(work: Inference, name: str) -> bool:
     reward = work.draft.columns.reward
     if not isinstance(reward, str):
         return False
-    taken = work.source.floats(name, "columns.choice")
+    coded = work.source.codes(name, "columns.choice")
+    keys = [_number(label) for label in coded.labels.tolist()]
+    chosen = work.source.present(name, "columns.choice")
     paid = work.source.floats(reward, "columns.reward")
-    own = np.unique(paid[(taken == 0) & ~np.isnan(paid)])
-    rest = np.unique(paid[(taken > 0) & ~np.isnan(paid)])
-    return len(own) <= 1 < len(rest)
+    known = chosen & ~np.isnan(paid)
+    own = np.unique(paid[known & np.array([key == 0 for key in keys])[coded.codes]])
+    rest = np.unique(paid[known & np.array([(key or 0) > 0 for key in keys])[coded.codes]])
+    filled = len(own) == 0 or (len(own) == 1 and own[0] in FILLERS)
+    return filled and len(rest) > 1

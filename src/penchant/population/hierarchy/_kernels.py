@@ -1,6 +1,6 @@
 """Compiled sums over nodes of hierarchical fits: the moments that Louis's (1982) identities need.
 
-Bare arrays, no policy; relies on the vectorised exponential of `softmax._simd`.
+Bare arrays, no policy; relies on the vectorised exponential of `softmax._moment_codegen`.
 """
 
 import math
@@ -9,7 +9,7 @@ import numpy as np
 
 from penchant._compiled import njit
 from penchant.softmax._kernels import compiled
-from penchant.softmax._simd import LANES, exp_in_place
+from penchant.softmax._moment_codegen import LANES, exp_in_place
 
 MIN_TOTAL = 1e-300  # avoids 0 / 0 for subjects none of whose nodes has mass
 MIN_NODE_PROBABILITY = 1e-16  # less is lost in rounding of the sum: such nodes are skipped
