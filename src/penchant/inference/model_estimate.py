@@ -82,7 +82,11 @@ class ModelSource(EstimateSource):
     maps: tuple[MapFit, ...] = ()
 
     space: ClassVar[Space] = "parameters"
-    lack: ClassVar[str] = "must be of choices; got an estimate of a model. Use other tests."
+    lack: ClassVar[tuple[str, str, str]] = (
+        "must be of choices",
+        "an estimate of a model",
+        "Use other tests.",
+    )
 
     @property
     def n_weights(self) -> int:

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runt
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
+from penchant.argument_checks import check_number
 from penchant.bandit.episode import Episode
-from penchant.errors import DataError
 from penchant.models.parameters import Parameter, ParameterTable, Row, Shape, bound_table
 
 if TYPE_CHECKING:
@@ -240,18 +240,12 @@ def softmax(q: Matrix) -> Matrix:
 
 def positive(parameters: Mapping[str, float], name: str) -> float:
     """A parameter above 0."""
-    value = float(parameters[name])
-    if not (np.isfinite(value) and value > 0):
-        raise DataError(f"{name} must be > 0; got {value}. Correct it.")
-    return value
+    return check_number(float(parameters[name]), name, above=0)
 
 
 def finite(parameters: Mapping[str, float], name: str) -> float:
     """A parameter that is any number."""
-    value = float(parameters[name])
-    if not np.isfinite(value):
-        raise DataError(f"{name} must be finite; got {value}. Correct it.")
-    return value
+    return check_number(float(parameters[name]), name)
 
 
 class RememberingAgents:

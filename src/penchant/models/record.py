@@ -81,8 +81,10 @@ class Record:
             shapes = sorted({offers[name].shape[1:] for offers in every})
             if len(shapes) > 1:
                 raise DataError(
-                    f"offers[{name!r}] must have as many options and outcomes in all Offers; got "
-                    f"{' and '.join(map(str, shapes))}. Fit those that differ apart."
+                    f"offers[{name!r}]",
+                    "must have as many options and outcomes in all Offers",
+                    got=" and ".join(map(str, shapes)),
+                    fix="Fit those that differ apart.",
                 )
         return {name: np.concatenate([offers[name] for offers in every]) for name in shared}
 
@@ -112,9 +114,10 @@ class Record:
             if name not in found:
                 where = labelled(episode.subject, episode.block)
                 raise DataError(
-                    f"{role} must hold {name!r} for this model; got "
-                    f"{', '.join(found) or 'nothing'}{f' of {where}' if where else ''}. "
-                    + argument("Give {}.", Code(f'Episode(..., {role}={{"{name}": ...}})'))
+                    role,
+                    f"must hold {name!r} for this model",
+                    got=f"{', '.join(found) or 'nothing'}{f' of {where}' if where else ''}",
+                    fix=argument("Give {}.", Code(f'Episode(..., {role}={{"{name}": ...}})')),
                 )
             parts.append(found[name])
         return np.concatenate(parts)
@@ -128,8 +131,10 @@ class Record:
             return None
         if len(widths) > 1:
             raise DataError(
-                "available must have a column for every option; got "
-                f"{' and '.join(map(str, widths))} columns. Give False for those not on offer."
+                "available",
+                "must have a column for every option",
+                got=f"{' and '.join(map(str, widths))} columns",
+                fix="Give False for those not on offer.",
             )
         sizes = np.diff(self.starts)
         return np.concatenate(
@@ -153,8 +158,10 @@ class Record:
         width = math.lcm(*map(int, np.unique(sizes)))
         if width > MAX_SET_WIDTH:
             raise DataError(
-                "available must leave sets whose sizes have a small common multiple; got sizes "
-                f"{', '.join(map(str, np.unique(sizes)))}. Fit episodes of such sizes apart."
+                "available",
+                "must leave sets whose sizes have a small common multiple",
+                got=f"sizes {', '.join(map(str, np.unique(sizes)))}",
+                fix="Fit episodes of such sizes apart.",
             )
         options = np.nonzero(self.available)[1]
         return np.repeat(options, np.repeat(width // sizes, sizes)).reshape(-1, width)
@@ -304,14 +311,6 @@ def with_starts(weights: tuple[str, ...], x: Matrix, theta: Vector, *starts: str
     return np.asarray(value)
 
 
-def known_number(value: object, name: str, advice: str) -> None:
-    """Refuse what is no finite number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        raise DataError(f"{name} must be a number; got {value!r}. {advice}")
-    if not np.isfinite(value):
-        raise DataError(f"{name} must be finite; got {value}. {advice}")
-
-
 def doubts_of(model: Any, episodes: Sequence[Any]) -> tuple[str, ...]:
     """Sentences on settings of the model that these episodes speak against."""
     doubts = Declared(model).doubts
@@ -453,17 +452,21 @@ def refuse_no_model(model: Any) -> None:
         entry = known.get(model) or known.get(model.lower().replace("_", "-").replace(" ", "-"))
         written = "pn.QLearning(n_options=2)" if entry is None else _call(entry.model)
         raise DataError(
-            f"model must be a model, not its name; got {model!r}. Write model={written}."
+            "model", "must be a model, not its name", got=repr(model), fix=f"Write model={written}."
         )
     if isinstance(model, type):
         raise DataError(
-            f"model must be a model, not its class; got {model.__name__}. Write "
-            f"model={_call(model)}."
+            "model",
+            "must be a model, not its class",
+            got=model.__name__,
+            fix=f"Write model={_call(model)}.",
         )
     if model is not None and not isinstance(model, Model):
         raise DataError(
-            f"model must be a model; got {type(model).__name__}. Write "
-            "model=pn.QLearning(n_options=2), or another of pn.models."
+            "model",
+            "must be a model",
+            got=type(model).__name__,
+            fix="Write model=pn.QLearning(n_options=2), or another of pn.models.",
         )
 
 
@@ -472,7 +475,7 @@ def needs_model(given: Any) -> DataError:
     advice = "Pass UCL(...) or QLearning(...)."
     if isinstance(given, Reading):
         advice = f"Write {given.next}, or another model of pn.models."
-    return DataError(f"model must be given with episodes; got none. {advice}")
+    return DataError("model", "must be given with episodes", got="none", fix=advice)
 
 
 def _call(kind: type) -> str:
@@ -488,14 +491,16 @@ def refuse_word(prior: Any) -> None:
     """Say what to write where a word, a number or a class stands for a prior."""
     weak = "Write parameter_prior=pn.ScaledPrior() for a weak one, or None for maximum likelihood."
     if isinstance(prior, str):
-        raise DataError(f"parameter_prior must be a prior, not a word; got {prior!r}. {weak}")
+        raise DataError("parameter_prior", "must be a prior, not a word", got=repr(prior), fix=weak)
     if isinstance(prior, type):
         raise DataError(
-            f"parameter_prior must be a prior, not its class; got {prior.__name__}. Write "
-            f"parameter_prior=pn.{prior.__name__}(...)."
+            "parameter_prior",
+            "must be a prior, not its class",
+            got=prior.__name__,
+            fix=f"Write parameter_prior=pn.{prior.__name__}(...).",
         )
     if isinstance(prior, (int, float, Mapping, list, tuple)):
-        raise DataError(f"parameter_prior must be a prior; got {prior!r}. {weak}")
+        raise DataError("parameter_prior", "must be a prior", got=repr(prior), fix=weak)
 
 
 def as_described(data: Any, model: Model | None) -> Any:
@@ -519,17 +524,19 @@ def as_episodes(episodes: Any) -> tuple[Any, ...]:
     named = isinstance(episodes, (str, os.PathLike))
     if named or not (is_history(episodes) or isinstance(episodes, Sequence)):
         raise DataError(
-            f"episodes must be an Episode or some of them; got {type(episodes).__name__}. "
-            + (
-                "Read a table first: pn.read(table)."
-                if named or hasattr(episodes, "columns")
-                else "Make them with Episode(chosen, rewards)."
-            )
+            "episodes",
+            "must be an Episode or some of them",
+            got=type(episodes).__name__,
+            fix="Read a table first: pn.read(table)."
+            if named or hasattr(episodes, "columns")
+            else "Make them with Episode(chosen, rewards).",
         )
     found = (episodes,) if is_history(episodes) else tuple(episodes)
     if not found or not all(is_history(e) for e in found):
         raise DataError(
-            f"episodes must be an Episode or some of them; got {type(episodes).__name__} with "
-            f"{len(found)} entries. Make them with Episode(chosen, rewards)."
+            "episodes",
+            "must be an Episode or some of them",
+            got=f"{type(episodes).__name__} with {len(found)} entries",
+            fix="Make them with Episode(chosen, rewards).",
         )
     return found

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from penchant._typing import Label, Vector
+from penchant.argument_checks import one_of
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import Code, DataError, argument, closest_match_hint, format_list
@@ -725,18 +726,9 @@ def _check_arguments(
             got=repr(spread),
             fix="Choose one.",
         )
-    if estimator not in (None, "ml", "reml"):
-        raise DataError(
-            "estimator", "must be 'ml' or 'reml'", got=repr(estimator), fix="Choose one."
-        )
-    if covariance not in ("model", "robust"):
-        raise DataError(
-            "covariance", "must be 'model' or 'robust'", got=repr(covariance), fix="Choose one."
-        )
-    if spread_prior not in (None, "gamma"):
-        raise DataError(
-            "spread_prior", "must be 'gamma' or left out", got=repr(spread_prior), fix="Choose one."
-        )
+    one_of(estimator, "estimator", (None, "ml", "reml"))
+    one_of(covariance, "covariance", ("model", "robust"))
+    one_of(spread_prior, "spread_prior", (None, "gamma"))
     whole = isinstance(nodes, int | np.integer) and not isinstance(nodes, bool)
     if nodes is not None and not (whole and 3 <= nodes <= 99):
         raise DataError(
