@@ -381,8 +381,8 @@ class Episode:
         >>> from penchant import Episode
         >>> Episode([1, 4], [0.3, 0.2]).check_options(4)
         Traceback (most recent call last):
-        penchant.errors.DataError: chosen must lie in 0..3; got 4 at decision 1. It looks 1-based: \
-subtract 1, options are counted from 0.
+        penchant.errors.DataError: chosen must lie in 0..3; got 4 at decision 1.
+        It looks 1-based: subtract 1, options are counted from 0.
         """
         check_options(self.chosen, n_options, self._locator())
         check_options(self.executed, n_options, self._locator(), "executed")

@@ -198,16 +198,8 @@ class GaussianNoise:
     variance: float = 10.0
 
     def __post_init__(self) -> None:
-        try:
-            variance = float(self.variance)
-        except (TypeError, ValueError):
-            variance = np.nan
-        check_number(
-            self.variance,
-            "variance",
-            above=0,
-            fix="Give sigma_s^2, the variance of a reward around its mean.",
-        )
+        fix = "Give sigma_s^2, the variance of a reward around its mean."
+        variance = check_number(self.variance, "variance", above=0, fix=fix)
         object.__setattr__(self, "variance", variance)  # users may give an integer
 
     def draw(self, *, rng: np.random.Generator) -> float:

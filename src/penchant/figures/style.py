@@ -21,6 +21,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
+from penchant._typing import FilePath
 from penchant.argument_checks import check_number, one_of
 from penchant.errors import DataError
 from penchant.figures.labels import (
@@ -165,7 +166,7 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
     one_of(columns, "columns", COLUMN_INCHES)
     width = COLUMN_INCHES[columns]
     tall = width * HEIGHT_TO_WIDTH / columns if height is None else height
-    check_number(height, "height", above=0, fix="Give it in inches.")
+    check_number(tall, "height", above=0, fix="Give it in inches.")
     with style():
         from matplotlib.figure import Figure
 
@@ -367,9 +368,7 @@ _FILE_METADATA: dict[str, dict[str, Any]] = {
 _ID_REFERENCE = re.compile(r'(\bid="|url\(#|href="#)([^")]+)')
 
 
-def save(
-    figure: Figure, path: str | os.PathLike[str], *, title: str = "", overwrite: bool = False
-) -> None:
+def save(figure: Figure, path: FilePath, *, title: str = "", overwrite: bool = False) -> None:
     """Write a figure as SVG, PDF or PNG by the name of the file, whole or not at all.
 
     Parameters

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -41,6 +40,7 @@ from penchant.errors import (
 from penchant.inference.estimates import estimates_at
 from penchant.inference.existence import lacks_finite_maximum
 from penchant.inference.fit import fit_model, no_scored_decision_error
+from penchant.inference.fit_each import episodes_by_subject, fit_portions
 from penchant.inference.profile.evaluations import best_weights
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.multistart import best_optima, grid_search, newton_from
@@ -48,7 +48,7 @@ from penchant.inference.search.optima import Optima
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
 from penchant.models.parameters import Shape
 from penchant.models.record import as_episodes, refuse_no_model
-from penchant.output import pooled_notes, progress
+from penchant.output import pooled_notes
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import (
@@ -273,29 +273,19 @@ def fit_linearized_each(
     >>> pn.paper.fit_linearized_each(people, pn.QLearning(3), nominal={"learning_rate": 0.5})
     <Estimates of 3 subjects: 3 converged; 3 inside the range of validity>
     """
-    by_subject: dict[Any, list[Episode]] = {}
-    data = as_episodes(episodes)
-    for episode in data:
-        by_subject.setdefault(episode.subject, []).append(episode)
-    with_scored = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
-    if not with_scored:
+    by_subject, scored = episodes_by_subject(as_episodes(episodes))
+    if not scored:
         raise no_scored_decision_error()
     workers = available_threads() if threads is None else threads
-    with progress("Fitting subjects", len(with_scored)) as advance:
 
-        def fit_one(subject: Label) -> Estimate:
-            mine = tuple(by_subject[subject])
-            found = _fit_about_nominal(mine, model, nominal, coordinate, constrained, subject)
-            advance(1)
-            return found
+    def fit_one(subjects: Sequence[Label]) -> list[Estimate]:
+        mine = tuple(by_subject[subjects[0]])
+        how = nominal, coordinate, constrained, subjects[0]
+        return [_fit_about_nominal(mine, model, *how)]
 
-        if workers == 1:
-            estimates = [fit_one(subject) for subject in with_scored]
-        else:
-            with ThreadPoolExecutor(workers) as pool:
-                estimates = list(pool.map(fit_one, with_scored))
-    left_out = tuple(s for s in by_subject if s not in set(with_scored))
-    found = Estimates.of_each(with_scored, estimates, left_out)
+    estimates = fit_portions(fit_one, scored, 1, workers)
+    left_out = tuple(s for s in by_subject if s not in estimates)
+    found = Estimates.of_each(scored, list(estimates.values()), left_out)
     if found.n_valid < len(found):
         _warn_about_linearization(
             f"{len(found) - found.n_valid} of {len(found)} linearised estimates lie outside their "

@@ -26,7 +26,6 @@ from scipy import special
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, weak_prior_argument
-from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import DecisionIndex
 from penchant.inference.profile.profiles import VALUES, Profiles
 from penchant.inference.search.grid import Grid
@@ -267,7 +266,7 @@ def _sample_weights(
 
 
 def _value_and_information(x: Matrix, rows: DecisionIndex, theta: Matrix) -> tuple[Vector, Matrix]:
-    value, _, information = compiled.moments(x, rows.scored, theta)
+    value, _, information = rows.moments(x, theta)
     return np.where(np.isfinite(value), value, -np.inf), information
 
 
