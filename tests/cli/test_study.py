@@ -382,7 +382,7 @@ REFUSED = {
     ),
     "a condition that varies": (
         [*STUDY, "--condition", "trial", "-o", "out"],
-        "play.csv: condition must be the same in all rows of a play, in which beliefs go on; got "
+        "play.csv: --condition must be the same in all rows of a play, in which beliefs go on; got "
         "another at line 3 (subject a00). Name the column that tells plays apart with --block",
     ),
     "no such condition": (
