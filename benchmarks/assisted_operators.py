@@ -20,8 +20,8 @@ import numpy as np
 import penchant as pn
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.assistance.adviser import ADVICE, Helper, Mode, field_basis
-from penchant.assistance.knowledge import TRACKING
-from penchant.assistance.warning import FEATURES, Calibration, FeatureSet, area_under_roc
+from penchant.assistance.assistant_beliefs import TRACKING
+from penchant.assistance.early_warning import FEATURES, Calibration, FeatureSet, area_under_roc
 from penchant.bandit.beliefs import GAUSSIAN
 from penchant.bandit.landscape import landscape_a
 from penchant.models.model import Agents

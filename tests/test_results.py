@@ -11,10 +11,10 @@ from scipy import stats
 
 import every_model
 import penchant as pn
-from penchant.assistance.warning import FEATURES, Calibration, EarlyWarning
+from penchant.assistance.early_warning import FEATURES, Calibration, EarlyWarning
 from penchant.models.priors import model_document, model_of
 from penchant.models.spatial.belief_map import MapFit
-from penchant.output import FrameExport, decode, encode
+from penchant.output import FrameExport, from_json_value, to_json_value
 
 HOLD_DATA = {"Reading", "Study", "StudyData", "StoredEstimates", "Offer"}
 SESSIONS = {"Live", "Asker", "Helper"}
@@ -337,7 +337,7 @@ def test_no_code_of_others_runs_when_a_file_is_read():
     strange = ("os.system", "penchant.errors.DataError", "penchant.output.encode")
     for name in (*strange, "penchant.elsewhere.Study"):
         with pytest.raises(pn.errors.DataError, match="class must be one of a result of Penchant"):
-            decode({"class": name, "fields": {}})
+            from_json_value({"class": name, "fields": {}})
 
 
 @pytest.mark.parametrize(
@@ -356,12 +356,12 @@ def test_no_code_of_others_runs_when_a_file_is_read():
     ],
 )
 def test_values_come_back_as_they_were(value):
-    assert decode(json.loads(json.dumps(encode(value)))) == value
+    assert from_json_value(json.loads(json.dumps(to_json_value(value)))) == value
 
 
 def test_arrays_come_back_with_their_kind():
     for array in (np.arange(6).reshape(2, 3), np.array([np.nan, 1.5]), np.array([True, False])):
-        again = decode(json.loads(json.dumps(encode(array))))
+        again = from_json_value(json.loads(json.dumps(to_json_value(array))))
         np.testing.assert_array_equal(again, array)
         assert again.dtype == array.dtype
 

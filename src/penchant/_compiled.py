@@ -62,7 +62,7 @@ def _add_imported_sources_to_cache_key(function: Any, path: str) -> None:
         ]
         others = (
             *((stamp.st_mtime, stamp.st_size) for stamp in stamps),
-            os.environ.get("PENCHANT_KERNELS"),  # `softmax._simd` makes other code by it
+            os.environ.get("PENCHANT_KERNELS"),  # `softmax._moment_codegen` makes other code by it
         )
         cache_file._source_stamp = (cache_file._source_stamp, others)
 

@@ -155,7 +155,7 @@ def _matches_json_container(hint: Any, value: object) -> bool:
 
 def read_floats(value: object) -> Any:
     """Array of floats that `to_json` wrote, or a float; raise ValueError where it is none."""
-    return np.array(_floats(value), dtype=np.float64)
+    return np.array(_nested_floats(value), dtype=np.float64)
 
 
 def _read_constrained_value(hint: Any, rule: object, value: object, place: str, read: Place) -> Any:
@@ -218,10 +218,10 @@ def _array(value: object, place: str, words: str) -> Any:
         raise damaged_field(place, words, value) from None
 
 
-def _floats(value: object) -> Any:
+def _nested_floats(value: object) -> Any:
     """Nested lists of floats; raises ValueError where something is no number."""
     if isinstance(value, list):
-        return [_floats(one) for one in value]
+        return [_nested_floats(one) for one in value]
     if value is None:
         return math.nan
     if not _is_number(value):

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from penchant.assistance.adviser import Advice as Advice
     from penchant.assistance.adviser import Helper as Helper
     from penchant.assistance.adviser import replay as replay
-    from penchant.assistance.warning import EarlyWarning as EarlyWarning
-    from penchant.assistance.warning import PoorPlayWarning as PoorPlayWarning
+    from penchant.assistance.early_warning import EarlyWarning as EarlyWarning
+    from penchant.assistance.early_warning import PoorPlayWarning as PoorPlayWarning
     from penchant.bandit.episode_table import episode_rows as episode_rows
     from penchant.bandit.landscape import cumulative_regret as cumulative_regret
     from penchant.inference.online_estimation import Live as Live
@@ -41,18 +41,20 @@ if TYPE_CHECKING:
     from penchant.tables.reading import Reading as Reading
     from penchant.workflow.adaptive_posterior import Posterior as Posterior
     from penchant.workflow.adaptive_questions import Asker as Asker
-    from penchant.workflow.beliefs import Latent as Latent
     from penchant.workflow.candidate_offers import Offer as Offer
-    from penchant.workflow.comparison import ModelComparison as ModelComparison
-    from penchant.workflow.comparison import PopulationComparison as PopulationComparison
     from penchant.workflow.design_simulation import Design as Design
-    from penchant.workflow.predictive import PredictiveCheck as PredictiveCheck
-    from penchant.workflow.predictive import log_likelihood_draws as log_likelihood_draws
-    from penchant.workflow.predictive import parameter_draws as parameter_draws
-    from penchant.workflow.recover import Recovery as Recovery
-    from penchant.workflow.recover_models import ModelRecovery as ModelRecovery
-    from penchant.workflow.selection import ModelSelection as ModelSelection
-    from penchant.workflow.selection import select_models as select_models
+    from penchant.workflow.latent_variables import Latent as Latent
+    from penchant.workflow.model_comparison_results import ModelComparison as ModelComparison
+    from penchant.workflow.model_comparison_results import (
+        PopulationComparison as PopulationComparison,
+    )
+    from penchant.workflow.model_recovery import ModelRecovery as ModelRecovery
+    from penchant.workflow.model_selection import ModelSelection as ModelSelection
+    from penchant.workflow.model_selection import select_models as select_models
+    from penchant.workflow.parameter_recovery import Recovery as Recovery
+    from penchant.workflow.predictive_checks import PredictiveCheck as PredictiveCheck
+    from penchant.workflow.predictive_checks import log_likelihood_draws as log_likelihood_draws
+    from penchant.workflow.predictive_checks import parameter_draws as parameter_draws
 
 if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -13,7 +13,7 @@ import penchant as pn
 from penchant.errors import DataError
 from penchant.models.simulate import play_like
 from penchant.models.task import Task
-from penchant.workflow.selection import with_scored_decisions
+from penchant.workflow.model_selection import with_scored_decisions
 
 CHOSEN = [4, 2, 6, 1, 3, 0, 5, 2]
 EXECUTED = [4, 5, 6, 3, 3, 1, 5, 4]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant.softmax._simd import exp_in_place, padded_length
+from penchant.softmax._moment_codegen import exp_in_place, padded_length
 
 
 @pytest.mark.parametrize("highest", [0.0, 1e-8, 30.0, 700.0])

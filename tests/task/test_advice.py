@@ -163,7 +163,7 @@ def asked(service, token, block, decision, option):
 
     def look(connection, session, now):
         cell = service._condition_cell(session)
-        rows = service._advised_decisions(connection, session, cell)
+        rows = service._decisions_with_advice(connection, session, cell)
         seed = advising_seed(service, session)
         return session_states.AdviceRequest(
             session.session, seed, cell, block, decision, option, rows

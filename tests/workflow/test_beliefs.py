@@ -8,7 +8,7 @@ from scipy import stats
 
 import penchant as pn
 from penchant.bandit.episode_table import episode_rows
-from penchant.workflow.predictive import natural_parameter_draws
+from penchant.workflow.predictive_checks import natural_parameter_draws
 from played import PLACES, random_episode, ucl, ucl_episode
 
 WEAK = pn.ScaledPrior()

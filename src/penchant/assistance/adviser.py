@@ -22,7 +22,7 @@ from scipy import special
 
 from penchant._typing import Vector
 from penchant.argument_checks import check_whole_number
-from penchant.assistance.knowledge import (
+from penchant.assistance.assistant_beliefs import (
     Z_90,
     Field,
     FieldPosterior,
@@ -45,10 +45,10 @@ from penchant.output import (
     Columns,
     Result,
     Table,
-    decode,
-    encode,
     format_cell,
     format_count,
+    from_json_value,
+    to_json_value,
 )
 
 Mode = Literal["watch", "suggest", "decide"]
@@ -576,12 +576,12 @@ class Helper(Result):
             "format": "penchant-helper",
             "version": 1,
             "model": model_document(self.model),
-            "field": encode(self.field),
+            "field": to_json_value(self.field),
             "mode": self.mode,
-            "trust": encode(self.first_trust),
+            "trust": to_json_value(self.first_trust),
             "seed": self.seed,
             "unassisted": self.unassisted,
-            "carried": encode(self._carried),
+            "carried": to_json_value(self._carried),
             "log": [dict(row) for row in self.log],
             "proposed": self.last,
         }
@@ -592,13 +592,13 @@ class Helper(Result):
         check_kept(document, "Helper", ("model", "field", "mode", "trust", "seed", "log"))
         again = cls(
             model_of(document["model"], None),
-            decode(document["field"]),
+            from_json_value(document["field"]),
             document["mode"],
-            decode(document["trust"]),
+            from_json_value(document["trust"]),
             document["seed"],
             document["unassisted"],
         )
-        carried = decode(document["carried"])
+        carried = from_json_value(document["carried"])
         if carried is not None:
             again._adopt_knowledge(*carried)
         again = cast("Self", again._after_log(document["log"], any_option=True))

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from penchant.assistance.adviser import assist
-from penchant.assistance.knowledge import Field
+from penchant.assistance.assistant_beliefs import Field
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.options import Agent
 from penchant.cli.showing import kept

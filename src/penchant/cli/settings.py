@@ -14,7 +14,7 @@ from penchant._typing import Matrix, Vector
 from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52, RewardPrior
 from penchant.bandit.landscape import check_locations, grid
 from penchant.cli.options import Agent
-from penchant.cli.words import refuse, say
+from penchant.cli.words import WIDTH, refuse, say
 from penchant.errors import DataError, closest_match_hint, format_names
 from penchant.files.output import json_text
 from penchant.files.table import read_table
@@ -408,7 +408,6 @@ def grid_words(places: Matrix) -> str:
     return f"--grid {width}x{height}{' --base 1' if base else ''}"
 
 
-WIDTH = 80
 TITLES = {
     "play": "Task data: choices and rewards, trial after trial",
     "offers": "One-shot choices among offers: amounts, delays, probabilities",

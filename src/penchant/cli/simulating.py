@@ -42,8 +42,8 @@ from penchant.models.simulate import simulate
 from penchant.models.task import Task
 from penchant.output import format_count
 from penchant.workflow.design_simulation import Differ, Narrow, design
-from penchant.workflow.recover import recover
-from penchant.workflow.recover_models import recover_models
+from penchant.workflow.model_recovery import recover_models
+from penchant.workflow.parameter_recovery import recover
 
 LANDSCAPES = {"a": landscape_a, "b": landscape_b}
 

@@ -21,6 +21,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
+from penchant._typing import FilePath
 from penchant.errors import DataError
 from penchant.figures.labels import (
     FONT,
@@ -368,9 +369,7 @@ _FILE_METADATA: dict[str, dict[str, Any]] = {
 _ID_REFERENCE = re.compile(r'(\bid="|url\(#|href="#)([^")]+)')
 
 
-def save(
-    figure: Figure, path: str | os.PathLike[str], *, title: str = "", overwrite: bool = False
-) -> None:
+def save(figure: Figure, path: FilePath, *, title: str = "", overwrite: bool = False) -> None:
     """Write a figure as SVG, PDF or PNG by the name of the file, whole or not at all.
 
     Parameters

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
+from penchant._typing import FilePath
 from penchant.errors import DataError, NotWrittenError, argument, closest_match_hint
 
 _leftovers: set[Path] = set()
@@ -135,7 +136,7 @@ def _is_dead(holder: str) -> bool:
     return False
 
 
-def check_writable(path: str | os.PathLike[str], overwrite: bool) -> Path:
+def check_writable(path: FilePath, overwrite: bool) -> Path:
     """Refuse, before the work is done, an output path that could not be written after it.
 
     Parameters
@@ -204,7 +205,7 @@ def _check_folder(given: str, folder: Path) -> None:
 
 
 @contextmanager
-def written(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]:
+def written(path: FilePath, *, overwrite: bool) -> Iterator[Path]:
     """Give a temporary file to write to; at the end it takes its place in one step.
 
     On any failure the old file stays as it was and the temporary one is removed.
@@ -264,7 +265,7 @@ def _place(temporary: Path, file: Path, overwrite: bool) -> None:
     os.replace(temporary, file)
 
 
-def check_new_folder(path: str | os.PathLike[str]) -> Path:
+def check_new_folder(path: FilePath) -> Path:
     """Refuse, before the work is done, a folder that exists or cannot be made."""
     folder = Path(path).expanduser().resolve()
     if folder.exists():
@@ -286,7 +287,7 @@ def check_new_folder(path: str | os.PathLike[str]) -> Path:
 
 
 @contextmanager
-def new_folder(path: str | os.PathLike[str]) -> Iterator[tuple[Path, Path]]:
+def new_folder(path: FilePath) -> Iterator[tuple[Path, Path]]:
     """The folder to be, and a hidden one beside it that takes its place at the end."""
     folder = check_new_folder(path)
     place = folder.with_name(f".{folder.name[:100]}.{secrets.token_hex(4)}.tmp")

@@ -2,13 +2,13 @@
 
 import csv
 import io
-import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
+from penchant._typing import FilePath
 from penchant.errors import MAX_LISTED, DataError, argument, format_list
 from penchant.files import text
 from penchant.files.text import TextSource, TextStream, source
@@ -309,7 +309,7 @@ def line_of_row(row: int) -> int:
 
 
 def lines_of_rows(
-    path: str | os.PathLike[str] | TextSource,
+    path: FilePath | TextSource,
     rows: Collection[int],
     *,
     delimiter: str | None = None,

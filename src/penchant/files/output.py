@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from penchant._typing import FilePath
 from penchant.errors import DataError, argument, closest_match_hint
 from penchant.files.atomic import written
 from penchant.files.text import source
@@ -28,7 +29,7 @@ class _Fault:
     problem: str
 
 
-def read_json(path: str | os.PathLike[str]) -> Any:
+def read_json(path: FilePath) -> Any:
     """Read a JSON file; NaN, Infinity, duplicate keys and numbers beyond float64 are errors.
 
     Parameters
@@ -125,7 +126,7 @@ def json_text(document: Any) -> str:
     return json.dumps(_plain(document, ""), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def write_json(path: str | os.PathLike[str], document: Any, *, overwrite: bool) -> None:
+def write_json(path: FilePath, document: Any, *, overwrite: bool) -> None:
     """Write a document as JSON, whole or not at all, in the order of its keys."""
     text = json_text(document)
     with written(path, overwrite=overwrite) as temporary:
@@ -159,7 +160,7 @@ def _not_json(value: Any, field: str) -> TypeError:
     )
 
 
-def read_document(path: str | os.PathLike[str], kind: str, *, version: int) -> dict[str, Any]:
+def read_document(path: FilePath, kind: str, *, version: int) -> dict[str, Any]:
     """Read a JSON file that Penchant has written.
 
     Parameters
@@ -224,7 +225,7 @@ def field(document: Mapping[str, Any], key: str, kind: type | tuple[type, ...], 
 TABLES = (".csv", ".parquet", ".json")
 
 
-def write_text(path: str | os.PathLike[str], text: str, *, overwrite: bool) -> None:
+def write_text(path: FilePath, text: str, *, overwrite: bool) -> None:
     """Write text as UTF-8, whole or not at all.
 
     Parameters
@@ -240,7 +241,7 @@ def write_text(path: str | os.PathLike[str], text: str, *, overwrite: bool) -> N
         temporary.write_bytes(text.encode())
 
 
-def check_table_name(path: str | os.PathLike[str]) -> str:
+def check_table_name(path: FilePath) -> str:
     """Return the kind of table that the name of a file asks for; refuse others."""
     suffix = Path(os.fsdecode(path)).suffix.lower()
     if suffix in TABLES:
@@ -251,7 +252,7 @@ def check_table_name(path: str | os.PathLike[str]) -> str:
     )
 
 
-def write_table(path: str | os.PathLike[str], frame: Any, *, overwrite: bool) -> None:
+def write_table(path: FilePath, frame: Any, *, overwrite: bool) -> None:
     """Write a table as CSV, Parquet or JSON (a list of rows), whole or not at all.
 
     Parameters

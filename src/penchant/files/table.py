@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from xml.etree import ElementTree as Xml
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penchant._typing import FilePath
 from penchant.errors import DataError
 from penchant.files import text
 from penchant.files.delimited import read_delimited
@@ -317,7 +317,7 @@ def _checked(source: TextSource, table: pa.Table) -> pa.Table:
 
 
 def read_table(
-    path: str | os.PathLike[str] | TextSource,
+    path: FilePath | TextSource,
     *,
     delimiter: str | None = None,
     decimal: str = ".",

@@ -147,7 +147,7 @@ def _fit_widths(
         optimum = newton.optima()
         slope = float(optimum.points.theta[0, 0])
         seen = 1.0 / slope if slope > 0 else nu
-        width = middle if is_known else _update_width(model, optimum, middle, nu, spread)
+        width = middle if is_known else _next_prior_width(model, optimum, middle, nu, spread)
         if all(1 / NU_TOL <= ratio <= NU_TOL for ratio in (seen / nu, width / middle)):
             break
         nu, middle = seen, width
@@ -205,7 +205,7 @@ def _fit_at_width(
     return estimate, MapFit.of(model, estimate.theta, estimate.covariance, width, evidence, nu)
 
 
-def _update_width(model: UCL, optimum: Optima, width: float, nu: float, spread: float) -> float:
+def _next_prior_width(model: UCL, optimum: Optima, width: float, nu: float, spread: float) -> float:
     """Width with more evidence: MacKay's update by the effective number of coefficients."""
     theta = optimum.points.theta[0]
     if theta[0] <= 0:

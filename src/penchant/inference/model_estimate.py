@@ -18,7 +18,7 @@ from penchant._typing import Matrix, Vector
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
 from penchant.inference import predict
-from penchant.inference.calibrated import calibrated_intervals
+from penchant.inference.calibrated_intervals import calibrated_intervals
 from penchant.inference.intervals import natural_values_at, profile_intervals, profile_positions
 from penchant.inference.predict import PosteriorSample, Predictor, draw_posterior_sample
 from penchant.inference.profile.evaluations import LinearConstraint
@@ -31,7 +31,7 @@ from penchant.models.model import Declared, Model, model_words, natural_paramete
 from penchant.models.parameters import Parameter, bound_table
 from penchant.models.priors import OnLinks, PopulationPrior, Prior
 from penchant.models.spatial.belief_map import BeliefMap, MapFit
-from penchant.softmax.calibrated import N_DRAWN, checked_seed, level_of_further_interval
+from penchant.softmax.calibrated_intervals import N_DRAWN, checked_seed, level_of_further_interval
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_source import (
     EstimateFields,

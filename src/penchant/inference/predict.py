@@ -251,7 +251,7 @@ def _sample_weights(
     profiles.zero_outside_domain(x, None, subject)
     information = _value_and_information(x, rows, theta)[1]
     curvature = np.swapaxes(bend, 1, 2) @ information @ bend + known.precision[q:, q:]
-    width = _inverse_cholesky(curvature)
+    width = _inverted_cholesky_factor(curvature)
     n_draws = N_POINTS // N_SHAPE_POINTS.get(q, N_SHAPE_POINTS_MANY)
     z = np.einsum("nab,lb->nla", turned, quasi_random(d, n_draws))
     away = np.einsum("nab,nlb->nla", width, z)
@@ -271,7 +271,7 @@ def _value_and_information(x: Matrix, rows: DecisionIndex, theta: Matrix) -> tup
     return np.where(np.isfinite(value), value, -np.inf), information
 
 
-def _inverse_cholesky(curvature: Matrix) -> Matrix:
+def _inverted_cholesky_factor(curvature: Matrix) -> Matrix:
     unit = 1.0 / np.sqrt(np.einsum("naa->na", curvature))
     inverse = np.linalg.inv(curvature * unit[:, :, None] * unit[:, None, :])
     inverse = (inverse + np.swapaxes(inverse, 1, 2)) / 2

@@ -17,7 +17,7 @@ from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.transforms import Transform, read_link
-from penchant.output import decode, encode
+from penchant.output import from_json_value, to_json_value
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 
@@ -45,7 +45,7 @@ class DensityPrior(Protocol):
         """Whether it says anything of a natural parameter."""
 
 
-STEP = 1e-4  # of a standard deviation, or of what is left to the end of the support
+DENSITY_STEP = 1e-4  # of a standard deviation, or of what is left to the end of the support
 
 
 class NaturalPrior:
@@ -138,7 +138,9 @@ class NaturalPrior:
         inside = np.isfinite(number) & (number > low) & (number < high)
         at = np.where(inside, number, median)
         room = np.minimum(at - low, high - at)
-        step = STEP * np.minimum(np.minimum(room, sd if np.isfinite(sd) else 1.0 + np.abs(at)), 1e6)
+        step = DENSITY_STEP * np.minimum(
+            np.minimum(room, sd if np.isfinite(sd) else 1.0 + np.abs(at)), 1e6
+        )
         places = at + np.array([[0.0], [1.0], [-1.0]]) * step
         middle, above, below = self.densities[name].logpdf(places)
         first, second = (above - below) / (2 * step), (above - 2 * middle + below) / step**2
@@ -419,7 +421,7 @@ class OnLinks(NamedTuple):
 def model_document(model: Any) -> Any:
     """A model of the library with its settings; None for another."""
     own = type(model).__module__.startswith("penchant.")
-    return encode(model) if own else None
+    return to_json_value(model) if own else None
 
 
 def model_of(document: Any, given: Any) -> Any:
@@ -431,7 +433,7 @@ def model_of(document: Any, given: Any) -> Any:
             "model must be given, as the session was kept with one that is not of the library; got "
             "none. Pass model=."
         )
-    return decode(document)
+    return from_json_value(document)
 
 
 def prior_document(prior: Any) -> dict[str, Any] | None:
@@ -439,7 +441,7 @@ def prior_document(prior: Any) -> dict[str, Any] | None:
     if prior is None:
         return None
     if isinstance(prior, MapPrior):
-        return {"kind": "map", "prior": encode(prior)}
+        return {"kind": "map", "prior": to_json_value(prior)}
     if isinstance(prior, PopulationPrior):
         return {"kind": "population", "prior": prior.to_dict()}
     if isinstance(prior, ScaledPrior):
@@ -458,7 +460,7 @@ def prior_of(document: Mapping[str, Any]) -> Any:
     if given is None:
         return None
     if given["kind"] == "map":
-        return decode(given["prior"])
+        return from_json_value(given["prior"])
     if given["kind"] == "population":
         return PopulationPrior.from_dict(given["prior"])
     if given["kind"] == "scaled":

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -86,7 +84,7 @@ class Record:
                     f"offers[{name!r}] must have as many options and outcomes in all Offers; got "
                     f"{' and '.join(map(str, shapes))}. Fit those that differ apart."
                 )
-        return {name: _end_to_end([offers[name] for offers in every]) for name in shared}
+        return {name: np.concatenate([offers[name] for offers in every]) for name in shared}
 
     def before(self, name: str) -> Matrix:
         """What was seen at all events under a name."""
@@ -119,7 +117,7 @@ class Record:
                     + argument("Give {}.", Code(f'Episode(..., {role}={{"{name}": ...}})'))
                 )
             parts.append(found[name])
-        return _end_to_end(parts)
+        return np.concatenate(parts)
 
     @cached_property
     def available(self) -> BoolVector | None:
@@ -235,62 +233,13 @@ class CompiledModel(ParameterTable):
     ) -> tuple[Matrix, Matrix | None]:
         at = np.array([psi], dtype=np.float64).reshape(1, len(psi))
         record = _alone(episode) if isinstance(episode, Episode) else Record.of([episode])
-        x, slopes = self.explanatory_many(record, np.zeros(1, dtype=np.int64), at, with_slopes)
-        return x.copy(), None if slopes is None else slopes.copy()  # no part of more memory
+        return self.explanatory_many(record, np.zeros(1, dtype=np.int64), at, with_slopes)
 
 
 @lru_cache(1)
 def _alone(episode: Episode) -> Record:
     """One episode as a record: who asks for its variables at one psi asks at others, too."""
     return Record.of([episode])
-
-
-class _Memory(threading.local):
-    """Large arrays of a thread, for variables: they are filled again when nobody holds them.
-
-    A fit asks for some megabytes at every step. Memory that is given back and asked for anew comes
-    from the system page by page, for more time than it takes to fill it.
-    """
-
-    def __init__(self) -> None:
-        self.kept: list[Vector] = []  # the smaller before the larger
-        self.free = next(_held([np.empty(0)]))[1]  # how often one is held that is held here alone
-
-    def of(self, n: int) -> Vector:
-        """The beginning of the smallest that is free and large enough, or of a new one."""
-        for memory, times in _held(self.kept):
-            if len(memory) >= n and times == self.free:
-                return memory[:n]
-        if len(self.kept) == ROOMS:  # one that is too small, or that others keep
-            free = [k for k, (_, times) in enumerate(_held(self.kept)) if times == self.free]
-            del self.kept[free[0] if free else 0]
-        memory = np.empty(n)
-        self.kept = sorted([*self.kept, memory], key=len)
-        return memory[:]
-
-
-def _held(arrays: list[Vector]) -> Iterator[tuple[Vector, int]]:
-    """Arrays, and how many things refer to each, this loop among them."""
-    for array in arrays:
-        yield array, sys.getrefcount(array)
-
-
-_MEMORY = _Memory()
-ROOMS = 8  # arrays that are kept
-KEPT = range(8_000, 1_250_000)  # numbers of an array that is: the system has its own for fewer
-
-
-def empty(*shape: int) -> Matrix:
-    """An array to fill, of numbers not known."""
-    n = math.prod(shape)
-    return _MEMORY.of(n).reshape(shape) if n in KEPT else np.empty(shape)
-
-
-def _end_to_end(parts: Sequence[Matrix]) -> Matrix:
-    """Numbers of episodes, one episode after another."""
-    if any(part.dtype != np.float64 for part in parts):
-        return np.concatenate(parts)
-    return np.concatenate(parts, out=empty(sum(map(len, parts)), *parts[0].shape[1:]))
 
 
 def control_names(n_options: int, stickiness: bool, bias: bool) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from penchant.errors import DataError, closest_match_hint
 
 LOG_3 = log(3.0)
 # |u| beyond which an exponential is as good as 0 or infinite: no product of two overflows.
-MAX_EXPONENT = 300.0
+MAX_LOG_VALUE = 300.0
 
 
 class Formulas(NamedTuple):
@@ -33,7 +33,7 @@ class Formulas(NamedTuple):
 
 
 def _exp(u: Any) -> Any:
-    return np.exp(np.minimum(np.maximum(u, -MAX_EXPONENT), MAX_EXPONENT))
+    return np.exp(np.minimum(np.maximum(u, -MAX_LOG_VALUE), MAX_LOG_VALUE))
 
 
 def _logistic_slope(u: Any, low: float, high: float) -> Any:

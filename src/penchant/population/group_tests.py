@@ -170,7 +170,7 @@ class EffectSize(NamedTuple):
 
 
 class SpreadWithinGroups(NamedTuple):
-    """What effect sizes are measured by.
+    """Pooled standard deviation within groups, the unit of effect sizes.
 
     Attributes
     ----------

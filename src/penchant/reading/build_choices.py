@@ -196,8 +196,8 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
     )
     rows = sorted_positions(key, order)
     if len(rows) > len(choices.explanatory):
-        names = [*([] if subject is None else [subject]), *decision]
-        left = _is_left(choices, [source.codes(name, "columns.decision") for name in names])
+        keys = [*([] if subject is None else [subject]), *decision]
+        left = _is_left(choices, [source.codes(name, "columns.decision") for name in keys])
         on_offer = frame[told["available"]] if "available" in told else np.ones_like(left)
         rows = rows[(left & on_offer)[rows]]
     said = {"decision": ", ".join(decision), "chosen": chosen, **_said_columns(schema)}

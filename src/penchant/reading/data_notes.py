@@ -16,7 +16,7 @@ from penchant.tables.events import NOTHING
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.reading import Reading
 
-FEW = 10  # trials below which hardly anything can be told of a subject
+MIN_TRIALS = 10  # trials below which hardly anything can be told of a subject
 MOSTLY_REPEATED = 0.8  # share of choices that repeat the one before; a stuck key repeats them all
 
 
@@ -40,7 +40,7 @@ def reading_doubts(reading: Reading) -> tuple[str, ...]:
         stuck = [
             str(one.subject)
             for one in reading.data
-            if one.n_decisions >= FEW
+            if one.n_decisions >= MIN_TRIALS
             and (np.diff(one.scored_options) == 0).mean() > MOSTLY_REPEATED
         ]
         if stuck:

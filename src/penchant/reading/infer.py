@@ -510,7 +510,8 @@ def _settle_long_attributes(work: Inference) -> None:
     used = work.draft.column_names()
     for name in work.source.names:
         ignored = is_named("ignored", name) and plain_name(name) not in TIMES_OF_OPTIONS
-        if name in used or name in work.plain.own or ignored:
+        on_offer = has_last_word("available", name)  # which is asked about
+        if name in used or name in work.plain.own or ignored or on_offer:
             continue
         coded = work.source.codes(name, "attributes.columns")
         if not _differs(coded, key, n):

@@ -20,7 +20,7 @@ from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.reading import ReadingKind
 
 HBAYESDM = "subjid"  # a plain name that its tables have: choices are counted from 1 there
-MANY = 100_000  # more than options, pumps or cues of any task
+CODE_LIMIT = 100_000  # more than options, pumps or cues of any task
 # Other names of columns.
 ALSO = {
     "red_chosen": ("left_colour_chosen", "left_color_chosen"),
@@ -235,7 +235,7 @@ TASKS = {
             "go-no-go",
             "models.GoNoGo()",
             before=("cue_seen",),
-            values={"cue": range(1, MANY), "keyPressed": range(2)},
+            values={"cue": range(1, CODE_LIMIT), "keyPressed": range(2)},
             roles={"choice": "keyPressed", "reward": "outcome", "state": "cue"},
         ),
         NamedTask(
@@ -248,7 +248,7 @@ TASKS = {
             "models.Balloons()",
             before=("balloon", "pump"),
             after=("burst",),
-            values={"pumps": range(MANY), "explosion": range(2)},
+            values={"pumps": range(CODE_LIMIT), "explosion": range(2)},
         ),
         NamedTask(
             "selection",
@@ -417,7 +417,7 @@ TASKS = {
             "models.GainLoss({n})",
             told=_counted,
             after=("gained", "lost"),
-            values={"choice": range(1, MANY)},
+            values={"choice": range(1, CODE_LIMIT)},
         ),
         NamedTask(
             "bandit",
@@ -428,7 +428,7 @@ TASKS = {
             "q-learning",
             "QLearning({n})",
             told=_counted,
-            values={"choice": range(1, MANY)},
+            values={"choice": range(1, CODE_LIMIT)},
         ),
         NamedTask(
             "reversal",

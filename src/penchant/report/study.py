@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from penchant._typing import FilePath
 from penchant.argument_checks import check_threads
 from penchant.errors import DataError, format_for_python, format_list
 from penchant.figures.labels import display_name
@@ -24,7 +25,7 @@ from penchant.output import (
     Table,
 )
 from penchant.population.meta_analysis import PopulationEstimate
-from penchant.population.pool import pool
+from penchant.population.pooled_estimates import pool
 from penchant.population.regret_growth import GrowthOrders, growth_orders
 from penchant.report.study_files import Figures, StudyFolder, write_study
 from penchant.report.study_words import in_short, shown
@@ -280,7 +281,7 @@ class Study(Findings, JsonDocument):
 
     def write(
         self,
-        folder: str | os.PathLike[str],
+        folder: FilePath,
         *,
         title: str = "A study of choices",
         command: str | None = None,
@@ -336,7 +337,7 @@ def study(
     population: bool | None = None,
     seed: int = 0,
     threads: int | None = None,
-    keep: str | os.PathLike[str] | StudyFolder | None = None,
+    keep: FilePath | StudyFolder | None = None,
     resume: bool = False,
 ) -> Study:
     """Fit every subject of a table of choices, and compare the groups that its conditions name.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from penchant._typing import FilePath
 from penchant.errors import DataError, Text, argument, format_for_python, marked
 from penchant.figures import inline_svg, save
 from penchant.figures.style import panel_view_boxes
@@ -47,7 +47,7 @@ class StudyFolder:
         Go on with what is there. Without, the folder must be new or empty.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, resume: bool = False) -> None:
+    def __init__(self, path: FilePath, *, resume: bool = False) -> None:
         self.path = Path(path).expanduser()
         self.resume = resume
         self._locks = ExitStack()
@@ -170,7 +170,7 @@ XML = '<?xml version="1.0" encoding="UTF-8"?>'
 
 def write_study(
     study: Findings,
-    folder: str | os.PathLike[str],
+    folder: FilePath,
     *,
     title: str = "A study of choices",
     command: str | None = None,

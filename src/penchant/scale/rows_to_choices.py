@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, closest_match_hint, format_names, quoted_argument
-from penchant.scale.stored_files import SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN
+from penchant.scale.data_files import SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN
 from penchant.tables.arrays import decision_weights
 from penchant.tables.labels import python_values
 from penchant.tables.layouts import LongColumns

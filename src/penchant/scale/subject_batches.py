@@ -25,18 +25,18 @@ import pyarrow.fs as fs
 
 from penchant.errors import DataError, PenchantWarning
 from penchant.output import format_count, progress
+from penchant.scale.data_files import (
+    SOURCE_FILE_COLUMN,
+    SOURCE_ROW_COLUMN,
+    StoredFile,
+    file_stamp,
+)
 from penchant.scale.rows_to_choices import (
     Rows,
     check_no_empty_cells,
     decision_starts,
     decoded_array,
     exact_float_column,
-)
-from penchant.scale.stored_files import (
-    SOURCE_FILE_COLUMN,
-    SOURCE_ROW_COLUMN,
-    StoredFile,
-    file_stamp,
 )
 
 _ROW_IN_MESSAGE = re.compile(r"\brow (\d+)\b")

@@ -35,7 +35,7 @@ from penchant.argument_checks import check_threads
 from penchant.errors import DataError
 from penchant.files.atomic import check_writable, locked, written
 from penchant.output import Backend, FrameExport, Table, format_count, format_number, progress
-from penchant.scale.stored_files import StoredFile
+from penchant.scale.data_files import StoredFile
 from penchant.scale.subject_batches import BatchLimits, FileRowRange, SubjectBatch, subject_batches
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.likelihood import available_threads

@@ -5,9 +5,9 @@ eight numbers: x of that row's option relative to the option chosen, one per dec
 option itself needs no row (its utility is 0), so a block has one row fewer than its largest choice
 set; smaller sets are padded with rows of zeros, and `side` counts these.
 
-A `kernel` (see `_simd.moment_kernel`) holds the vector code for a number of variables; the loops
-here are compiled once for any number. No loop makes an array, and none assigns to a slice, takes a
-minimum or is inlined: each of these costs more to compile than the loop itself.
+A `kernel` (see `_moment_codegen.moment_kernel`) holds the vector code for a number of variables;
+the loops here are compiled once for any number. No loop makes an array, and none assigns to a
+slice, takes a minimum or is inlined: each of these costs more to compile than the loop itself.
 """
 
 import math
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from penchant._compiled import njit
-from penchant.softmax._simd import LANES, MAX_CACHED_VECTORS, block_moments
+from penchant.softmax._moment_codegen import LANES, MAX_CACHED_VECTORS, block_moments
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
@@ -69,9 +69,9 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
 
     Written are rows relative to the chosen one to `values`, weights and numbers of padding rows to
     `side`. A padding row is the chosen one relative to itself; lanes beyond the last decision
-    repeat the first with weight 0. `buffers` are those of `likelihood.pack_buffers`; the last,
-    (2, d, 8), is left with the largest |x| and |x_i - x_chosen|. Returns whether all sets have one
-    size.
+    repeat the first with weight 0. `buffers` are those of `likelihood.allocate_packing_buffers`;
+    the last, (2, d, 8), is left with the largest |x| and |x_i - x_chosen|. Returns whether all
+    sets have one size.
     """
     first, last = bounds
     values, side = packed

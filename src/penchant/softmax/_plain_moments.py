@@ -1,4 +1,4 @@
-"""Plain twin of the generated code of `_simd`: the same sums, as loops that numba compiles.
+"""Plain twin of the code that `_moment_codegen` makes: the same sums, as loops for numba.
 
 It takes the place of the generated code where that cannot be made, and is what tests compare it
 with. One function for a number of variables, called by its address with pointers, as there.
@@ -27,7 +27,7 @@ _inner = njit(
 
 
 def make_block_moments(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
-    """`_simd.block_moments` for a number of variables, given as the length of a tuple."""
+    """`_moment_codegen.block_moments` for a number of variables, given as the length of a tuple."""
     d, n_columns = len(variables), len(variables) + len(offset)
 
     @called_by_address

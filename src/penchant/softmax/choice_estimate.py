@@ -17,7 +17,7 @@ from penchant.argument_checks import check_level
 from penchant.choices import Choices, NaturalParameters
 from penchant.choices.scan_protocols import Chunks
 from penchant.errors import DataError, argument, interval_kind_argument, weak_prior_argument
-from penchant.softmax.calibrated import (
+from penchant.softmax.calibrated_intervals import (
     N_DRAWN,
     LinearCalibration,
     checked_seed,

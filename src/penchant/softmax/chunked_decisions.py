@@ -83,7 +83,7 @@ class ChunkedDecisions:
 
     @property
     def stable_likelihood(self) -> ChunkedStableLikelihood:
-        """The same without cancellation, for choices that are nearly certain."""
+        """Likelihood without cancellation, for choices that are nearly certain."""
         return ChunkedStableLikelihood(
             self.reducer, self.summary.largest[1], self.summary.largest_offset
         )
@@ -277,7 +277,7 @@ class ChunkedCone:
         return cls(reducer, differences, unit, values, rounding, total, n, seen)
 
     def nnls_bounds(self, goals: Sequence[Vector]) -> list[NnlsBound]:
-        """No bounds: they need all rows."""
+        """Infinite bounds: finite ones would need all rows at once."""
         return [NnlsBound(np.inf, np.nan)] * len(goals)
 
     def furthest_feasible_direction(self, goal: Vector) -> tuple[Vector, float, bool]:

@@ -405,14 +405,14 @@ def constrained(
         if found is not None:
             point = _snap_to_bounds(basis @ maximum.theta, inside, active, basis)
             return _separated_solution(known, found, maximum, point)
-    solution = constrained_maximum(known, maximum, inside, active, basis)
+    solution = solution_from_constrained_maximum(known, maximum, inside, active, basis)
     if len(active) == len(constraints.bound):
         return solution
     reached = np.array(inside.labels)[active]
     return replace(solution, active=np.isin(constraints.labels, reached))
 
 
-def constrained_maximum(
+def solution_from_constrained_maximum(
     known: Identification,
     maximum: Maximum,
     inside: Constraints,

@@ -30,7 +30,11 @@ from penchant.softmax.separation import (
     typical_difference,
     zero_differences,
 )
-from penchant.softmax.solution import choices_in_coordinates, unit_weights, without_underflow
+from penchant.softmax.solution import (
+    choices_in_coordinates,
+    rescale_case_weights,
+    without_underflow,
+)
 from penchant.softmax.stable_newton import StableChoiceLikelihood, StableLikelihood
 
 MIN_BLOCKS_FOR_PART = 4096  # 8 decisions each; below, starting from a part's fit saves nothing
@@ -57,7 +61,7 @@ class Decisions(Protocol):
 
     @property
     def stable_likelihood(self) -> StableLikelihood:
-        """The same without cancellation, for choices that are nearly certain."""
+        """Likelihood without cancellation, for choices that are nearly certain."""
 
     def start(self) -> Vector | None:
         """A theta near the maximum that saves passes over much data; None for 0."""
@@ -128,7 +132,7 @@ class ChoiceDecisions:
 
     @cached_property
     def stable_likelihood(self) -> StableChoiceLikelihood:
-        """The same without cancellation, for choices that are nearly certain."""
+        """Likelihood without cancellation, for choices that are nearly certain."""
         largest = self.likelihood.largest_values_and_differences[1]
         return StableChoiceLikelihood.of(self.choices, largest)
 
@@ -148,7 +152,7 @@ class ChoiceDecisions:
     def in_unit_weights(self) -> tuple[ChoiceDecisions, float]:
         """Decisions with weights of mean about 1, and the unit of these."""
         # not cached: a reference to itself would keep the packed choices until garbage is collected
-        choices, unit = unit_weights(self.choices)
+        choices, unit = rescale_case_weights(self.choices)
         return (self if unit == 1.0 else replace(self, choices=choices)), unit
 
     def in_coordinates(self, basis: Matrix, rank: int | None = None) -> ChoiceDecisions:

@@ -23,7 +23,7 @@ from penchant.output import (
     make_frame,
 )
 from penchant.softmax import serialization
-from penchant.softmax.calibrated import N_DRAWN
+from penchant.softmax.calibrated_intervals import N_DRAWN
 from penchant.softmax.diagnostics import describe_nominal_point, unknown_name_error
 from penchant.softmax.estimate_source import (
     DetachedSource,
@@ -538,7 +538,7 @@ class Estimate(EstimateFields, FrameExport):
         return (*facts, ("AIC, BIC", f"{self.aic:.2f}, {self.bic:.2f}"))
 
     def _notes_on_theta(self, level: float) -> list[str]:
-        """What else follows from theta: combinations that are identified, natural parameters."""
+        """Notes on identified combinations of weights and on natural parameters."""
         notes = []
         if self.diagnostics.combinations:
             known = "; ".join(str(c) for c in self.diagnostics.combinations)

@@ -23,7 +23,7 @@ from penchant.output import (
     format_number,
     make_frame,
 )
-from penchant.softmax.calibrated import N_DRAWN
+from penchant.softmax.calibrated_intervals import N_DRAWN
 from penchant.softmax.diagnostics import describe_nominal_point
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
 from penchant.softmax.estimate_source import IntervalKind, Rng

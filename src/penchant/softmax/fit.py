@@ -31,7 +31,7 @@ from penchant.softmax.identification import Identification, reduced_echelon
 from penchant.softmax.newton import SLOW_DECREMENT_TOL, UNDECIDED
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import log_probabilities
-from penchant.softmax.solution import Solution, unit_weights
+from penchant.softmax.solution import Solution, rescale_case_weights
 from penchant.softmax.solve import Penalty, solve
 
 # Condition number of the scaled information. Beyond, half the digits of the standard errors are
@@ -244,7 +244,7 @@ def build_estimate(
 
 def null_log_likelihood(choices: Choices) -> float:
     """Log-likelihood at theta = 0."""
-    choices, unit = unit_weights(choices)
+    choices, unit = rescale_case_weights(choices)
     if choices.offset is None:  # exact: sets of m options contribute -log m
         counts = np.bincount(choices.n_options, choices.weights)
         return -float(counts[1:] @ np.log(np.arange(1, len(counts)))) * unit
@@ -325,7 +325,7 @@ def _combinations_unchanged_by_null(known: Identification) -> Matrix:
 
 
 def separation_of(solution: Solution, decisions: Decisions) -> Separation | None:
-    """How the decisions are separated, if they are."""
+    """Separating direction and the decisions that it resolves; None without separation."""
     if solution.recession is None or solution.resolved is None:
         return None
     n_resolved, n_possible, n_touched = decisions.count_vanishing_options(solution.resolved)

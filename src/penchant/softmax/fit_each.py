@@ -21,7 +21,7 @@ from penchant.errors import DataError, quoted_argument
 from penchant.output import progress
 from penchant.softmax import _kernels as kernels
 from penchant.softmax import separation
-from penchant.softmax._simd import LANES, MomentKernel, moment_kernel
+from penchant.softmax._moment_codegen import LANES, MomentKernel, moment_kernel
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.fit import (
@@ -34,12 +34,12 @@ from penchant.softmax.identification import Identification, surely_identified, v
 from penchant.softmax.likelihood import (
     MAX_PACKED_VARIABLES,
     aligned_vectors,
+    allocate_packing_buffers,
     available_threads,
     block_rows,
     kernel_table,
     locked_table,
     n_moments,
-    pack_buffers,
     positive_weight_decisions,
     workspace_for,
 )
@@ -265,7 +265,12 @@ class _ScratchSizes:
         of_steps = of_sums, np.ones(n_columns), np.empty((d + 2, d))
         state = np.empty(n_moments(d)), np.empty(d), np.empty(d), np.empty((d, d))
         packed = aligned_vectors(self.n_rows * n_columns), starts, side
-        return packed, (pack_buffers(self.most_rows, d), of_steps, np.empty_like(side), *state)
+        return packed, (
+            allocate_packing_buffers(self.most_rows, d),
+            of_steps,
+            np.empty_like(side),
+            *state,
+        )
 
 
 def _compiled_prior(
@@ -323,7 +328,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
     workers = available_threads() if threads is None else threads
     options: EachOptions = {**given, "threads": 1}  # for subjects that are fitted one by one
     n = len(choices.subject_labels)
-    work, units = _unit_weights(choices, n)
+    work, units = _rescale_case_weights(choices, n)
     compiled = (  # rarer options are not in the compiled batch: they go subject by subject
         given.get("method", "ml") == "ml"
         and (prior is None or (units == 1.0).all())
@@ -382,7 +387,7 @@ def _total_weights(choices: Choices, groups: Grouping) -> Vector:
     return np.asarray(cumulated[groups.bounds[1:]] - cumulated[groups.bounds[:-1]])
 
 
-def _unit_weights(choices: Choices, n_subjects: int) -> tuple[Choices, Vector]:
+def _rescale_case_weights(choices: Choices, n_subjects: int) -> tuple[Choices, Vector]:
     """Choices with weights of mean about 1 for each subject, and the units of these."""
     units = np.ones(n_subjects)
     if choices.weights is None or choices.subject is None:

@@ -1,9 +1,9 @@
 """Log-likelihood of softmax choices (conditional logit, McFadden 1974) and derivatives, Eq. (5).
 
 Two implementations of one protocol: `PackedLikelihood` rearranges decisions once for the vector
-kernels of `_kernels` and `_simd`, and `DenseLikelihood` uses matrix products where there are many
-variables. Sums are added in a fixed order, so that results have the same bits for any number of
-threads.
+kernels of `_kernels` and `_moment_codegen`, and `DenseLikelihood` uses matrix products where there
+are many variables. Sums are added in a fixed order, so that results have the same bits for any
+number of threads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.argument_checks import check_threads
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
-from penchant.softmax._simd import LANES, MAX_CACHED_VECTORS, MomentKernel, moment_kernel
+from penchant.softmax._moment_codegen import LANES, MAX_CACHED_VECTORS, MomentKernel, moment_kernel
 
 _T = TypeVar("_T")
 
@@ -149,7 +149,7 @@ def aligned_vectors(n: int) -> Vector:
     return memory[skip : skip + n * LANES]
 
 
-def pack_buffers(n_rows: int, d: int) -> tuple[Matrix, IntVector, Matrix]:
+def allocate_packing_buffers(n_rows: int, d: int) -> tuple[Matrix, IntVector, Matrix]:
     """Buffers of `pack_blocks` for blocks of at most n_rows rows: sources, references, sizes."""
     return (
         # one row more: an index is written before it is known whether the row counts
@@ -205,7 +205,7 @@ class PackedLikelihood:
         given = table, kernel, order, (0, len(order)), starts
 
         def pack(begin: int, end: int) -> tuple[bool, Matrix]:
-            places = pack_buffers(most_rows, d)
+            places = allocate_packing_buffers(most_rows, d)
             even = kernels.pack_blocks(*given, (begin, end), (values, side), places)
             return even, places[2]
 

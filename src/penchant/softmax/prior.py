@@ -216,7 +216,7 @@ class FirthOptions:
 FIRTH = FirthOptions()
 
 
-def information_slope(theta: Vector, choices: Choices, covariance: Matrix) -> Vector:
+def jeffreys_gradient(theta: Vector, choices: Choices, covariance: Matrix) -> Vector:
     """Half the derivative of log det I: (1/2) tr(I^-1 dI/dtheta_a), one per parameter."""
     p = np.exp(log_probabilities(theta, choices))
     centred = expected_rows(p, choices)
@@ -229,7 +229,7 @@ def information_slope(theta: Vector, choices: Choices, covariance: Matrix) -> Ve
 
 def first_order_bias(theta: Vector, choices: Choices, covariance: Matrix) -> Vector:
     """First-order bias of the maximum-likelihood estimate at theta: -I^-1 (1/2) tr(I^-1 dI)."""
-    return -covariance @ information_slope(theta, choices, covariance)
+    return -covariance @ jeffreys_gradient(theta, choices, covariance)
 
 
 def maximise_firth(
@@ -322,5 +322,5 @@ def _penalised_moments(
     half = 0.5 * float(log_determinant) + float(np.log(scale).sum())
     covariance = np.linalg.inv(moments.information / np.outer(scale, scale))
     covariance /= np.outer(scale, scale)
-    slope = information_slope(theta, choices, covariance)
+    slope = jeffreys_gradient(theta, choices, covariance)
     return moments.log_likelihood + half, moments.gradient + slope, moments.information

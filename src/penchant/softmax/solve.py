@@ -18,8 +18,8 @@ from penchant._typing import Matrix, Vector
 from penchant.softmax.constraints import (
     Constraints,
     constrained,
-    constrained_maximum,
     maximise_constrained,
+    solution_from_constrained_maximum,
 )
 from penchant.softmax.decisions import ChoiceDecisions, Decisions
 from penchant.softmax.diagnostics import Certificate
@@ -353,7 +353,7 @@ def _maximum_a_posteriori(
         assert inside is not None  # a basis of the whole space leaves no constraint out
         maximum, active = maximise_constrained(work, inside, within, max_steps)
         return replace(
-            constrained_maximum(known, maximum, inside, active, basis),
+            solution_from_constrained_maximum(known, maximum, inside, active, basis),
             log_likelihood=maximum.value - within(maximum.theta),
             log_posterior=maximum.value,
             certificate="prior",

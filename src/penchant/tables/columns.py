@@ -11,7 +11,7 @@ from unicodedata import normalize
 
 from penchant.errors import DataError, argument, closest_match_hint, format_names, quoted_argument
 
-FEWEST = 5  # columns that are numbered on, below which they may be anything
+MIN_NUMBERED_COLUMNS = 5  # columns that are numbered on, below which they may be anything
 _NUMBERED = re.compile(r"(.*?[^\W\d_].*?)([ _.\-]?)[\[(]?(\d+)[\])]?")
 
 
@@ -69,7 +69,11 @@ def refuse_one_row_per_subject(names: Sequence[str], subject: str | None = None)
 def _said_for_play(names: Sequence[str]) -> str:
     """How to say which of several columns that are numbered on is what, where they are of play."""
     runs = [own for own in numbered_on(names) if len(own) > 1]
-    long = [stem for stem, own in max(runs, key=len).items() if len(own) >= FEWEST] if runs else []
+    long = (
+        [stem for stem, own in max(runs, key=len).items() if len(own) >= MIN_NUMBERED_COLUMNS]
+        if runs
+        else []
+    )
     if len(long) < 2:
         return ""
     choices, rewards = (
@@ -139,7 +143,9 @@ def _runs(names: Sequence[str]) -> list[_Run]:
 
 def _counts_on(numbers: Sequence[int]) -> bool:
     n = len(numbers)
-    return n >= FEWEST and max(numbers) - min(numbers) == n - 1 == len(set(numbers)) - 1
+    return (
+        n >= MIN_NUMBERED_COLUMNS and max(numbers) - min(numbers) == n - 1 == len(set(numbers)) - 1
+    )
 
 
 def _joined(firsts: Sequence[str], seconds: Sequence[str]) -> tuple[str, ...]:

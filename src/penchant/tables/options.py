@@ -207,7 +207,7 @@ def _point(place: Vector) -> str:
     return f"({', '.join(f'{c:g}' for c in place)})"
 
 
-FEW = 2  # different words that look like marks; more are labels
+MAX_MARK_WORDS = 2  # different words that look like marks; more are labels
 
 
 def refuse_stray_labels(table: Table, name: Any, place: Place) -> None:
@@ -231,7 +231,11 @@ def refuse_stray_labels(table: Table, name: Any, place: Place) -> None:
     odd = given & ~np.array([_is_number(word) for word in labels])[coded.codes]
     words = sorted({labels[code] for code in coded.codes[odd]})
     n_attribute_values = len(np.unique(coded.codes[given & ~odd]))
-    if not 1 <= len(words) <= FEW or n_attribute_values < 2 or 2 * odd.sum() >= given.sum():
+    if (
+        not 1 <= len(words) <= MAX_MARK_WORDS
+        or n_attribute_values < 2
+        or 2 * odd.sum() >= given.sum()
+    ):
         return
     rows = np.flatnonzero(odd)
     cells = (f"{labels[coded.codes[row]]!r} at {place(int(row))}" for row in rows[:11])

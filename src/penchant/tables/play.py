@@ -171,7 +171,7 @@ def _with_absent(rows: IntVector, start: IntVector, step: IntVector) -> InTime:
 
 # Numbers that files hold where nothing was chosen, far beyond the options.
 MARKS = (9, 99, 999, 9999)
-FAR = 4
+OUTLYING_CODE_RATIO = 4
 # What files hold for a reward where nothing was chosen.
 FILLERS = (0.0, -1.0)
 
@@ -228,7 +228,11 @@ def doubt_zero(chosen: Vector, rewards: Vector, place: Place) -> None:
 def doubt_marks(chosen: Vector) -> None:
     """A number such as 99, far beyond all others, may mark decisions without a choice."""
     numbers = np.unique(chosen[~np.isnan(chosen)])
-    if len(numbers) < 2 or numbers[-1] not in MARKS or FAR * numbers[-2] >= numbers[-1]:
+    if (
+        len(numbers) < 2
+        or numbers[-1] not in MARKS
+        or OUTLYING_CODE_RATIO * numbers[-2] >= numbers[-1]
+    ):
         return
     rows = int((chosen == numbers[-1]).sum())
     warnings.warn(

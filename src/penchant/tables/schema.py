@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
+from penchant._typing import FilePath
 from penchant.errors import DataError, SchemaQuestions, closest_match_hint, format_list
 
 Kind = Literal["choices", "episodes", "offers"]
@@ -346,7 +347,7 @@ class Schema:
             )
 
     @classmethod
-    def of(cls, given: Schema | Mapping[str, Any] | str | os.PathLike[str] | None) -> Schema:
+    def of(cls, given: Schema | Mapping[str, Any] | FilePath | None) -> Schema:
         """The schema that is given as one, as a dictionary, or as the path of a TOML file."""
         if given is None:
             return cls()
@@ -362,7 +363,7 @@ class Schema:
         )
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Schema:
+    def read(cls, path: FilePath) -> Schema:
         """The schema in a TOML file.
 
         Parameters

@@ -104,7 +104,7 @@ class SourceTable:
         return {}
 
     @cached_property
-    def _floats(self) -> dict[str, Vector]:
+    def _nested_floats(self) -> dict[str, Vector]:
         return {}
 
     def check(self, name: str, role: str) -> str:
@@ -193,9 +193,9 @@ class SourceTable:
         role
             The key of the schema that names it.
         """
-        if name not in self._floats:
-            self._floats[name] = self._numbers(name, role)
-        return self._floats[name]
+        if name not in self._nested_floats:
+            self._nested_floats[name] = self._numbers(name, role)
+        return self._nested_floats[name]
 
     def _numbers(self, name: str, role: str) -> Vector:
         column = self.table[self.check(name, role)]

@@ -365,7 +365,7 @@ class SessionService:
             n = played.task.n_options(decision)
             if not 0 <= option < n:
                 raise RefusedError(422, "option", f"option must lie in 0..{n - 1}")
-            rows = self._advised_decisions(connection, session, cell)
+            rows = self._decisions_with_advice(connection, session, cell)
             seed = random_integer(2**31, self._seed_of_session(session), "advice", session.session)
             return AdviceRequest(session.session, seed, cell, block, decision, option, rows)
 
@@ -409,7 +409,7 @@ class SessionService:
                 return made
         return None
 
-    def _advised_decisions(
+    def _decisions_with_advice(
         self, connection: Connection, session: Session, cell: StudyCondition
     ) -> list[dict[str, Any]]:
         """Decisions of the blocks with advice so far: what was proposed, done, and paid."""

@@ -21,7 +21,7 @@ from urllib.parse import quote
 import numpy as np
 
 from penchant.assistance.adviser import UNASSISTED_EVERY, Advice, Helper
-from penchant.assistance.knowledge import Field, Trust
+from penchant.assistance.assistant_beliefs import Field, Trust
 from penchant.bandit.landscape import grid
 from penchant.inference.precompilation import compile_fits
 from penchant.models.spatial.map_basis import MapPrior

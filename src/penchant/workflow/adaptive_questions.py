@@ -8,7 +8,6 @@ integrates over them; here are the interface and its JSON document.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from penchant._typing import Vector
+from penchant._typing import FilePath, Vector
 from penchant.argument_checks import check_level, check_whole_number
 from penchant.errors import DataError, closest_match_hint
 from penchant.files.output import read_document, write_json
@@ -459,13 +458,13 @@ class Asker(Result):
             asker.answer(offer, chosen)
         return cast("Self", asker)
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
+    def save(self, path: FilePath, *, overwrite: bool = True) -> None:
         """Write it to a file, to be read by `read`."""
         write_json(path, self.to_dict(), overwrite=overwrite)
 
     @classmethod
     def read(
-        cls, path: str | os.PathLike[str], model: Model | None = None, prior: AskPrior | None = None
+        cls, path: FilePath, model: Model | None = None, prior: AskPrior | None = None
     ) -> Asker:
         """Go on from a file that `save` wrote; see `from_dict`."""
         return cls.from_dict(read_document(path, FORMAT, version=1), model, prior)

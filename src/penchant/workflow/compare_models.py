@@ -34,7 +34,7 @@ from penchant.softmax.fit_each import fit_each_choices
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
 from penchant.softmax.probabilities import decision_log_likelihoods
 from penchant.tables.reading import Reading
-from penchant.workflow.comparison import (
+from penchant.workflow.model_comparison_results import (
     Criterion,
     ModelComparison,
     PopulationComparison,
@@ -42,7 +42,7 @@ from penchant.workflow.comparison import (
     compare_populations,
     model_setting_doubts,
 )
-from penchant.workflow.selection import (
+from penchant.workflow.model_selection import (
     Folds,
     HeldOut,
     checked_nested_pairs,

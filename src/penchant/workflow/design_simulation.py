@@ -30,7 +30,7 @@ from penchant.output import (
 from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.prior import ParameterPrior
 from penchant.tail_probabilities import normal_isf, normal_sf, t_sf
-from penchant.workflow.recover import (
+from penchant.workflow.parameter_recovery import (
     check_simulation_arguments,
     draw_people,
     recovered_parameters,

@@ -23,7 +23,7 @@ from penchant.softmax._kernels import (
     newton_step,
     sum_blocks,
 )
-from penchant.softmax._simd import LANES, exp_prefix_in_place, moment_kernel
+from penchant.softmax._moment_codegen import LANES, exp_prefix_in_place, moment_kernel
 from penchant.softmax.likelihood import aligned_vectors, n_moments, workspace_for
 
 _FAST: dict[str, Any] = {

@@ -64,7 +64,7 @@ INNER = InnerOptions()
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """What is computed of inner problems, and how exactly.
+    """Quantities computed for every inner problem, and their accuracy.
 
     Attributes
     ----------
@@ -471,7 +471,7 @@ class Profiles:
 
     @cached_property
     def log_likelihood_copy_correction(self) -> Vector:
-        """What the log-likelihood of each subject lacks where small choice sets have copies.
+        """Log-likelihood of each subject that copies of options in small choice sets take away.
 
         Values of profiles are without it: it is a constant, which is added to what is reported.
         """
@@ -750,7 +750,7 @@ class Profiles:
         self, subject: IntVector, with_derivatives: bool = False
     ) -> Iterator[tuple[int, int]]:
         """Split pairs into ranges whose variables, and derivatives if asked for, fit the cache."""
-        size = self._variables_per_subject[subject] * (1 + self.n_shape * with_derivatives)
+        size = self._n_variable_values_per_subject[subject] * (1 + self.n_shape * with_derivatives)
         if size.sum() < NUMBERS_AT_ONCE:
             yield 0, len(subject)
             return
@@ -759,7 +759,7 @@ class Profiles:
         yield from zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
 
     @cached_property
-    def _variables_per_subject(self) -> IntVector:
+    def _n_variable_values_per_subject(self) -> IntVector:
         return self.n_events * self.n_options * max(self.n_weights, 1)
 
     def _solve(

@@ -38,7 +38,7 @@ from penchant.models.recursion import Recursion, rates
 ONE = ("sensitivity",)
 TWO = ("gain_sensitivity", "loss_sensitivity")
 VALENCE = ("pavlovian_gain", "pavlovian_loss")
-MOST = 5.0  # Pavlovian weights that are looked at, where they are a shape parameter
+MAX_PAVLOVIAN = 5.0  # Pavlovian weights that are looked at, where they are a shape parameter
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class GoNoGo(Recursion):
             found.append(Parameter.ratio("pavlovian", "pavlovian*sensitivity", "sensitivity"))
         if not self._searched:
             return (*found, *rates("learning_rate"))
-        pi = Shape("pavlovian", -MOST, MOST, n_grid=21)
+        pi = Shape("pavlovian", -MAX_PAVLOVIAN, MAX_PAVLOVIAN, n_grid=21)
         return (*found, *rates("learning_rate", of=2), pi)
 
     @property

@@ -48,7 +48,7 @@ from penchant.models.recursion import Recursion
 Rate = float | None
 Tied = Literal["learning_rate"]
 DUAL = ("learning_rate_positive", "learning_rate_negative")
-MOST = 3
+MAX_ESTIMATED_RATES = 3
 N_GRID = {1: 33, 2: 17, 3: 17}
 FROM_ZERO = ("forgetting", "fictitious_rate")
 # At 0 nothing is learnt, and no trace is left. As near to it values move in proportion to the rate,
@@ -87,9 +87,10 @@ class LearningRates:
             others = _rate(model.fictitious, "fictitious_rate", gains)
         trace = _rate(model.choice_rate, "choice_rate", gains) if model.choice_kernel else 0.0
         rates = cls(gains, losses, others, trace)
-        if len(rates.estimated) > MOST:
+        if len(rates.estimated) > MAX_ESTIMATED_RATES:
             raise DataError(
-                f"rates to be estimated must be at most {MOST}; got {', '.join(rates.estimated)}. "
+                f"rates to be estimated must be at most {MAX_ESTIMATED_RATES}; "
+                f"got {', '.join(rates.estimated)}. "
                 "Give one a known value: learning_rate, forgetting, fictitious or choice_rate."
             )
         return rates

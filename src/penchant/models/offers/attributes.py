@@ -212,7 +212,7 @@ class Attributes(LinearModel):
         object.__setattr__(self, "attributes", names)
 
     @property
-    def weights(self) -> tuple[str, ...]:  # type: ignore[override]  # in the order given
+    def weights(self) -> tuple[str, ...]:
         """A weight for every attribute."""
         return self.attributes
 

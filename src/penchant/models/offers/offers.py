@@ -47,7 +47,7 @@ from penchant.tables.offer_columns import (
 LARGEST = 1e100
 DELAY, PROBABILITY = "delay", "probability"
 ONE_EACH = "Make one Offers per label, e.g. with offers_from_frame."
-ROUNDING = 1e-9  # that probabilities written as decimals may be off in their sum
+PROBABILITY_SUM_TOL = 1e-9  # that probabilities written as decimals may be off in their sum
 
 
 def read_offers(offers: Any, n: int, place: Place) -> dict[str, Matrix]:
@@ -100,7 +100,7 @@ def _refuse(wrong: Any, array: Matrix, said: str, rule: str, place: Place) -> No
 
 def _check_total(array: Matrix, said: str, place: Place) -> None:
     total = array.reshape(*array.shape[:2], -1).sum(axis=2)
-    where = np.argwhere(total > 1 + ROUNDING)
+    where = np.argwhere(total > 1 + PROBABILITY_SUM_TOL)
     if len(where):
         cells = (f"{total[t, i]:g} at {place(int(t))}, option {int(i)}" for t, i in where[:11])
         raise DataError(

@@ -36,7 +36,7 @@ from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError, argument
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
-from penchant.models.record import CompiledModel, Record, empty, with_starts
+from penchant.models.record import CompiledModel, Record, with_starts
 from penchant.models.spatial._kernels import KERNELS, process
 from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality, spacing
 
@@ -196,7 +196,7 @@ class GPUCB(CompiledModel):
         """Mean, standard deviation and locality before every event, and their derivatives."""
         record.check_options(self.n_options)
         names = [s.name for s in self.shape]
-        x = empty(int(record.lengths(which).sum()), self.n_options, len(self.weights))
+        x = np.empty((int(record.lengths(which).sum()), self.n_options, len(self.weights)))
         dx = np.zeros((len(names) if with_slopes else 0, *x.shape))
         derived = [1 if name == "noise_ratio" else 2 for name in names] if with_slopes else []
         process(

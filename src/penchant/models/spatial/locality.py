@@ -27,7 +27,7 @@ from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row
-from penchant.models.record import CompiledModel, Record, empty
+from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import TERMS, nearness, spread_over
 
 
@@ -134,7 +134,7 @@ class Locality(CompiledModel):
     ) -> tuple[Matrix, Matrix | None]:
         """The columns before every event: (rows, n_options, n_terms); there is no psi."""
         record.check_options(self.n_options)
-        x = empty(int(record.lengths(which).sum()), self.n_options, len(self.terms))
+        x = np.empty((int(record.lengths(which).sum()), self.n_options, len(self.terms)))
         fill_locality(self.locations, tuple(self.terms), record, which, x)
         return x, np.empty((0, *x.shape)) if with_slopes else None
 

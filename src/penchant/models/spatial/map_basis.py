@@ -21,7 +21,7 @@ from penchant.errors import DataError
 from penchant.models.spatial.locality import spacing
 
 LENGTH = 3.5  # of a smooth map, in spacings of the options
-FLAT = 1e-9  # share of a function's size below which it is the same everywhere
+CONSTANT_REL_TOL = 1e-9  # share of a function's size below which it is the same everywhere
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ class MapBasis:
         for row in rows:
             shape = row - row.mean()
             size = np.sqrt((shape**2).mean())
-            if size > FLAT * max(np.abs(row).max(), 1e-300):
+            if size > CONSTANT_REL_TOL * max(np.abs(row).max(), 1e-300):
                 shapes.append(shape / size)
         functions = np.column_stack(shapes) if shapes else np.empty((len(rows[0]), 0))
         if functions.shape[1] and np.linalg.matrix_rank(functions) < functions.shape[1]:

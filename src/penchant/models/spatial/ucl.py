@@ -48,7 +48,7 @@ from penchant.bandit.landscape import check_locations, distances, distances_to
 from penchant.errors import DataError, argument
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
-from penchant.models.record import CompiledModel, Record, empty
+from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import map_shares, upper_limits
 from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality
 from penchant.models.spatial.map_basis import MapBasis
@@ -300,8 +300,8 @@ class UCL(CompiledModel):
         """Variables of every event (rows, n_options, n_weights); derivatives in delta, lambda."""
         lengths = record.lengths(which)
         n_shape = 1 if self.length_scale is not None else 2
-        x = empty(int(lengths.sum()), self.n_options, len(self.weights))
-        dx = empty(n_shape if with_slopes else 0, *x.shape)
+        x = np.empty((int(lengths.sum()), self.n_options, len(self.weights)))
+        dx = np.empty((n_shape if with_slopes else 0, *x.shape))
         scales = psi[:, 1] if n_shape == 2 else np.full(len(psi), self.length_scale)
         ends = np.cumsum(lengths)
         for first, last in _runs(which, scales):

@@ -2,7 +2,7 @@
 
 Log-likelihoods of the multinomial logit and their derivatives in the weights at many nodes, and the
 posterior moments of nodes that Louis's (1982) identities need. Bare arrays, no policy; relies on
-the vectorised exponential of `softmax._simd`.
+the vectorised exponential of `softmax._moment_codegen`.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant._compiled import njit
 from penchant.softmax._kernels import compiled
-from penchant.softmax._simd import LANES, exp_in_place, padded_length
+from penchant.softmax._moment_codegen import LANES, exp_in_place, padded_length
 
 # Denominators are multiplied and one logarithm is taken of the product, as logarithms cost most
 # here. Each factor is at most the number of options: one more cannot overflow from this value.

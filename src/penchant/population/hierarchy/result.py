@@ -91,7 +91,7 @@ class ParameterRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class PopulationDocument:
-    """What is written of a fit: its fields, and what only the data would give again."""
+    """Stored form of a fit: its fields, and results that could only be recomputed from the data."""
 
     status: str
     message: str
@@ -701,7 +701,7 @@ class PopulationFit(FrameExport):
 
     @property
     def _saved_document(self) -> PopulationDocument:
-        """What was read, of a fit without its data."""
+        """Stored document of a fit that was read without its data."""
         assert self.document is not None
         return self.document
 

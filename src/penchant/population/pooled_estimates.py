@@ -169,7 +169,7 @@ def pool(
         population estimate for each.
     rule
         "mean-pooled", "mean-sample", "fixed-effect", "random-effects", "dersimonian-laird" or
-        "joint"; `penchant.population.pool` has the formulas.
+        "joint"; `penchant.population.pooled_estimates` has the formulas.
     scale
         "theta": parameters as fitted; "natural": natural ones. The map of an average is not the
         average of the maps.

@@ -613,7 +613,7 @@ class _BlockMoments:
             with far:
                 self.loop_indices(self.n_blocks, self.subtract_largest)
             with near:
-                self.loop_indices(self.n_blocks, self.store_no_shift)
+                self.loop_indices(self.n_blocks, self.store_zero_shift)
 
     def utility(self, row, weights):
         """Utility theta'x of a row."""
@@ -645,7 +645,7 @@ class _BlockMoments:
         self.store_block_value(block, i64(self.TOP), shift)
         self.store_block_value(block, i64(self.MASS), emit.mul(chosen, self.initial_mass(block)))
 
-    def store_no_shift(self, block):
+    def store_zero_shift(self, block):
         """Store the initial mass of a block in which no utility is large."""
         self.store_block_value(block, i64(self.TOP), self.emit.splat(0.0))
         self.store_block_value(block, i64(self.MASS), self.initial_mass(block))
@@ -721,11 +721,11 @@ class _BlockMoments:
         if rest:
             row_of_tiles(i64(n_whole), rest)
 
-    def accumulate_over_blocks(self, sum_locations, of_block):
+    def accumulate_over_blocks(self, addresses_of_sums, of_block):
         """Carry sums in registers from the first block to the last: the bits of one by one."""
-        starts = [self.emit.load(*position) for position in sum_locations]
+        starts = [self.emit.load(*position) for position in addresses_of_sums]
         ends = self.emit.loop_rows(self.n_blocks, of_block, starts)
-        for position, value in zip(sum_locations, ends, strict=True):
+        for position, value in zip(addresses_of_sums, ends, strict=True):
             self.emit.store(value, *position)
 
     def add_strip(self, strip):
@@ -767,7 +767,7 @@ class _BlockMoments:
             ]
 
         self.accumulate_over_blocks(
-            self.sum_locations([((i64(0), a), (i64(0), c)) for a, c in pairs]), of_block
+            self.addresses_of_sums([((i64(0), a), (i64(0), c)) for a, c in pairs]), of_block
         )
 
     def store_weight_factors(self, block, weight, mass):
@@ -836,12 +836,12 @@ class _BlockMoments:
             mean = {a: self.load_block_value(k, self.mean_slot(a)) for a in of_left}
             return self.loop_rows(k, lambda row, carried: of_row(row, carried, mean), sums)
 
-        self.accumulate_over_blocks(self.sum_locations(pairs), of_block)
+        self.accumulate_over_blocks(self.addresses_of_sums(pairs), of_block)
 
     def mean_slot(self, name):
         return self.builder.add(self.variable_offset(name), i64(self.MEANS))
 
-    def sum_locations(self, pairs):
+    def addresses_of_sums(self, pairs):
         """Pointer and index of the sum of each pair in the total."""
         builder, rows = self.builder, {}
         for a, (first, _) in pairs:

@@ -17,7 +17,7 @@ from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.argument_checks import check_whole_number
-from penchant.assistance.knowledge import Z_90
+from penchant.assistance.assistant_beliefs import Z_90
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError

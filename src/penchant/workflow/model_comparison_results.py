@@ -37,7 +37,7 @@ from penchant.output import (
 from penchant.population.hierarchy.contrasts import Comparison, compare_population_fits
 from penchant.population.hierarchy.fit import default_spread, fit_population
 from penchant.population.hierarchy.result import PopulationFit
-from penchant.workflow.selection import (
+from penchant.workflow.model_selection import (
     HeldOut,
     LikelihoodRatio,
     ModelSelection,

@@ -3,7 +3,8 @@
 An interval holds the values of a parameter that the choices do not contradict. A likelihood ratio
 contradicts more often than it should where choices are few: its distribution is that of large
 samples. Here the distribution is found by drawing choices anew, at every value that is tried
-(`softmax.calibrated`). What was offered, or what happened before each decision, stays as it was.
+(`softmax.calibrated_intervals`). What was offered, or what happened before each decision, stays as
+it was.
 
 Positions along a parameter are those of `intervals.ParameterLine`.
 """
@@ -22,7 +23,7 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.optima import Optima
 from penchant.models.parameters import Parameter
 from penchant.output import progress
-from penchant.softmax.calibrated import (
+from penchant.softmax.calibrated_intervals import (
     FURTHER_RATIO,
     BootstrapTest,
     EndSearch,

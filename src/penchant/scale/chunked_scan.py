@@ -21,6 +21,7 @@ from penchant._typing import IntVector
 from penchant.choices import Choices
 from penchant.errors import DataError, format_names
 from penchant.output import format_count, progress
+from penchant.scale.data_files import SOURCE_FILE_COLUMN, StoredFile, cache_folder, stored_files
 from penchant.scale.history_scan import HistoryScan, scan_histories
 from penchant.scale.rows_to_choices import (
     ChoiceLayout,
@@ -33,7 +34,6 @@ from penchant.scale.rows_to_choices import (
     decision_starts,
     merge_choices,
 )
-from penchant.scale.stored_files import SOURCE_FILE_COLUMN, StoredFile, cache_folder, stored_files
 from penchant.scale.subject_batches import BatchLimits, FileRowRange, SubjectBatch, sorted_copy
 from penchant.scale.subject_estimates import (
     SubjectFiles,
