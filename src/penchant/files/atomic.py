@@ -200,8 +200,10 @@ def _check_folder(given: str, folder: Path) -> None:
             else ""
         )
         raise DataError(
-            f"{argument('output')} must lie in an existing directory; got {given}, but {folder} is "
-            f"none.{hint or ' Create it first.'}"
+            "output",
+            "must lie in an existing directory",
+            got=f"{given}, but {folder} is none",
+            fix=hint or "Create it first.",
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise DataError(

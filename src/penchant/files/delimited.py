@@ -46,7 +46,7 @@ def read_delimited(
     check_encoding(encoding)
     top = read_header(source, delimiter=delimiter, encoding=encoding, named=header)
     if decimal not in (".", ","):
-        raise DataError(f"{argument('decimal')} must be '.' or ','; got {decimal!r}. Choose one.")
+        raise DataError("decimal", "must be '.' or ','", got=f"{decimal!r}", fix="Choose one.")
     try:
         return _read_whole(source, top, decimal, encoding)
     except _TooLongError:
@@ -79,9 +79,11 @@ def without_empty_text(table: pa.Table) -> pa.Table:
 
 def _ambiguous(decimal: str) -> DataError:
     return DataError(
-        f"{argument('decimal')} must differ from the delimiter, unless cells are quoted; got "
-        f"{decimal!r} for both. Pass the {argument('delimiter')} that divides the columns, such as "
-        f"{argument('delimiter', ';')}."
+        "decimal",
+        "must differ from the delimiter, unless cells are quoted",
+        got=f"{decimal!r} for both",
+        fix=f"Pass the {argument('delimiter')} that divides the columns, such as "
+        f"{argument('delimiter', ';')}.",
     )
 
 
@@ -351,9 +353,10 @@ def _portions(source: TextSource, stream: TextStream, top: Header, size: int) ->
         elif len(text) > MAX_LINE_BYTES:
             check_records(source, top, "utf-8")
             raise DataError(
-                f"{source.name} must close every quote, and have lines of at most "
-                f"{MAX_LINE_BYTES >> 20} MB; got more without a line that ends outside quotes. "
-                "Double the quotes inside cells, or convert it to Parquet."
+                source.name,
+                f"must close every quote, and have lines of at most {MAX_LINE_BYTES >> 20} MB",
+                got="more without a line that ends outside quotes",
+                fix="Double the quotes inside cells, or convert it to Parquet.",
             )
         rest = text[end:]
     if rest.strip():
