@@ -45,9 +45,9 @@ from penchant.inference.profile.evaluations import best_weights
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.multistart import best_optima, grid_search, newton_from
 from penchant.inference.search.optima import Optima
+from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
 from penchant.models.parameters import Shape
-from penchant.models.record import as_episodes, refuse_no_model
 from penchant.output import pooled_notes
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints

@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
+from penchant.models.controls import fill_agents_controls, fill_controls
 from penchant.models.generated import generated_module
 from penchant.models.model import (
     Declared,
@@ -41,7 +42,7 @@ from penchant.models.model import (
     weights_and_shape,
 )
 from penchant.models.parameters import Shape
-from penchant.models.record import CompiledModel, Record, fill_agents_controls, fill_controls
+from penchant.models.record import CompiledModel, Record
 from penchant.models.tangents import Constants, Names, Tangents, tangent_name
 
 Field = Vector | IntVector  # of all events, or of all agents

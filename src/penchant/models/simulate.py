@@ -19,6 +19,7 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.choices import Choices
 from penchant.errors import DataError, closest_match_hint
+from penchant.models.arguments import refuse_no_model
 from penchant.models.model import (
     Agents,
     Declared,
@@ -31,7 +32,6 @@ from penchant.models.model import (
 )
 from penchant.models.offers.attributes import option_values
 from penchant.models.offers.offers import Offers, decision_places, read_offers
-from penchant.models.record import refuse_no_model
 from penchant.models.recursion import RecursionAgents
 from penchant.models.task import Task
 from penchant.models.worlds import World

@@ -27,8 +27,8 @@ from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
 from penchant.inference.fit_each import PortionFit
 from penchant.inference.model_estimate import model_source
+from penchant.models.arguments import as_episodes, data_of
 from penchant.models.model import Declared, Model
-from penchant.models.record import as_episodes, data_of
 from penchant.output import (
     Backend,
     Columns,

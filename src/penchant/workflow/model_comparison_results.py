@@ -22,8 +22,8 @@ from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
 from penchant.json_records import attributes_json, to_json
 from penchant.models.coordinates import Coordinates
+from penchant.models.doubts import doubts_of
 from penchant.models.model import Model
-from penchant.models.record import doubts_of
 from penchant.output import (
     MAX_TABLE_WIDTH,
     Backend,

@@ -32,9 +32,10 @@ import numpy as np
 
 from penchant._typing import Vector
 from penchant.argument_checks import check_number, check_whole_number
+from penchant.models.controls import bias_names
+from penchant.models.doubts import doubts_of_threshold, start_words
 from penchant.models.model import finite
 from penchant.models.parameters import Parameter, Row
-from penchant.models.record import bias_names, doubts_of_threshold, start_words
 from penchant.models.recursion import Recursion
 
 # Shares of errors that agents are given for 0 and 2, whose log-odds are infinite: no agent of

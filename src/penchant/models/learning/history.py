@@ -23,8 +23,8 @@ import numpy as np
 from penchant._typing import Matrix
 from penchant.argument_checks import check_whole_number
 from penchant.errors import DataError
+from penchant.models.controls import control_names
 from penchant.models.parameters import Parameter, Row
-from penchant.models.record import control_names
 from penchant.models.recursion import Recursion
 
 

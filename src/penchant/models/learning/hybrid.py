@@ -27,6 +27,8 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
 from penchant.errors import DataError, argument
+from penchant.models.controls import control_names
+from penchant.models.doubts import doubts_of_noise, doubts_of_start, start_words
 from penchant.models.learning.kalman import (
     LEAST_BESIDE_MEAN,
     N_GRID,
@@ -34,12 +36,6 @@ from penchant.models.learning.kalman import (
     prior_variances,
 )
 from penchant.models.parameters import Limit, Parameter, Row, Shape
-from penchant.models.record import (
-    control_names,
-    doubts_of_noise,
-    doubts_of_start,
-    start_words,
-)
 from penchant.models.recursion import Recursion
 from penchant.models.transforms import Transform
 

@@ -32,15 +32,10 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number, check_whole_number
 from penchant.errors import DataError, argument
+from penchant.models.controls import control_names, with_starts
+from penchant.models.doubts import doubts_of_noise, doubts_of_start, start_words
 from penchant.models.model import positive
 from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
-from penchant.models.record import (
-    control_names,
-    doubts_of_noise,
-    doubts_of_start,
-    start_words,
-    with_starts,
-)
 from penchant.models.recursion import Recursion
 from penchant.models.transforms import Transform
 

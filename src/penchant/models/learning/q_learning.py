@@ -35,13 +35,9 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number, check_whole_number, one_of
 from penchant.errors import DataError
+from penchant.models.controls import control_names, with_starts
+from penchant.models.doubts import doubts_of_start, start_words
 from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
-from penchant.models.record import (
-    control_names,
-    doubts_of_start,
-    start_words,
-    with_starts,
-)
 from penchant.models.recursion import Recursion
 
 Rate = float | None

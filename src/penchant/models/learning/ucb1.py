@@ -25,13 +25,9 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number, check_whole_number
+from penchant.models.controls import control_names, with_starts
+from penchant.models.doubts import doubts_of_start, start_words
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, per_temperature
-from penchant.models.record import (
-    control_names,
-    doubts_of_start,
-    start_words,
-    with_starts,
-)
 from penchant.models.recursion import Recursion
 
 

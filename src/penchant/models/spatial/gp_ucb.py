@@ -35,9 +35,10 @@ from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError
+from penchant.models.controls import with_starts
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
-from penchant.models.record import CompiledModel, Record, with_starts
+from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import KERNELS, process
 from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality, spacing
 

@@ -23,9 +23,10 @@ from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import Code, DataError, argument, closest_match_hint, format_list
 from penchant.inference.fit import History
 from penchant.inference.profile.profiles import Profiles
+from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.coordinates import Coordinates, Links
+from penchant.models.doubts import doubts_of
 from penchant.models.model import Model
-from penchant.models.record import as_episodes, doubts_of, refuse_no_model
 from penchant.population.hierarchy.contrasts import WithinConditions, stack_conditions
 from penchant.population.hierarchy.design_matrix import Design, read_design
 from penchant.population.hierarchy.marginal_likelihood import LogCholesky, RandomEffectsStructure

@@ -19,8 +19,8 @@ from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.json_records import attributes_json
+from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.model import Model
-from penchant.models.record import as_episodes, refuse_no_model
 from penchant.output import (
     Columns,
     Result,
