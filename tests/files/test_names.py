@@ -111,7 +111,7 @@ def test_one_word_among_a_thousand_numbers_is_the_one_that_is_named(tmp_path):
     cells[899][4] = "oops"
     cells[17][4] = "NA"
     table = read_table(written(tmp_path / "a.csv", cells))
-    said = "explanatory 'price' must hold numbers; got 'oops' at row 899. Convert or remove"
+    said = "explanatory 'price' must hold numbers; got 'oops' at row 899.\nConvert or remove"
     with pytest.raises(DataError, match=said):
         choices(table)
 

@@ -61,8 +61,10 @@ def questions_to_paste(asked: SchemaQuestions, about: str) -> SchemaQuestions:
     open_ones = [one for one in asked.questions if one.needed or _has_answer(one)]
     open_ones = open_ones or [*asked.questions]
     return SchemaQuestions(
-        f"{about}: schema must say what is open; got "
-        f"{format_count(len(open_ones), 'question')}.\n{numbered_questions(open_ones)}",
+        f"{about}: schema",
+        "must say what is open",
+        got=format_count(len(open_ones), "question"),
+        fix=numbered_questions(open_ones),
         draft=asked.draft,
         questions=open_ones,
     )

@@ -8,6 +8,7 @@ a function is called, `PHRASES` has the words.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -155,8 +156,29 @@ def in_options(text: str) -> str:
 
 
 def error_words(error: DataError) -> str:
-    """Word an error for who types commands."""
-    return error.worded(in_options)
+    """Word an error for who types commands; what no command has as an option keeps its name."""
+    words, typed = error.worded(in_options), f"--{error.argument.replace('_', '-')}"
+    if words.startswith(f"{typed} ") and typed not in option_names():
+        return f"{error.argument}{words.removeprefix(typed)}"
+    return words
+
+
+@functools.cache
+def option_names() -> frozenset[str]:
+    """Names of the options of all commands.
+
+    >>> "--length-scale" in option_names(), "--learning-rate" in option_names()
+    (True, False)
+    """
+    from penchant.cli.main import app
+
+    commands = [app[name] for name in app if not name.startswith("-")]
+    return frozenset(
+        name
+        for command in commands
+        for argument in command.assemble_argument_collection()
+        for name in argument.names
+    )
 
 
 MAX_DEPTH = 6  # of results inside results: a study holds fits that hold estimates

@@ -314,7 +314,12 @@ def new_folder(path: FilePath) -> Iterator[tuple[Path, Path]]:
             place.mkdir()
             yield folder, place
             if folder.exists():
-                raise DataError("output", "must not exist", got=f"{path}, which was made meanwhile")
+                raise DataError(
+                    "output",
+                    "must not exist",
+                    got=f"{path}, which was made meanwhile",
+                    fix="Choose another name.",
+                )
             os.rename(place, folder)
         except OSError as error:
             raise failed(folder, error) from error

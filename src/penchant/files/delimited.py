@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from penchant.argument_checks import one_of
 from penchant.errors import DataError, argument
 from penchant.files.lines import END_OF_FILE, Header, check_records, explained, no_rows
 from penchant.files.lines import header as read_header
@@ -45,8 +46,7 @@ def read_delimited(
     """
     check_encoding(encoding)
     top = read_header(source, delimiter=delimiter, encoding=encoding, named=header)
-    if decimal not in (".", ","):
-        raise DataError("decimal", "must be '.' or ','", got=f"{decimal!r}", fix="Choose one.")
+    one_of(decimal, "decimal", (".", ","))
     try:
         return _read_whole(source, top, decimal, encoding)
     except _TooLongError:
@@ -82,8 +82,10 @@ def _ambiguous(decimal: str) -> DataError:
         "decimal",
         "must differ from the delimiter, unless cells are quoted",
         got=f"{decimal!r} for both",
-        fix=f"Pass the {argument('delimiter')} that divides the columns, such as "
-        f"{argument('delimiter', ';')}.",
+        fix=(
+            f"Pass the {argument('delimiter')} that divides the columns, such as "
+            f"{argument('delimiter', ';')}."
+        ),
     )
 
 

@@ -309,8 +309,10 @@ def _of_one_kind(
         given,
         "must hold tables of one kind",
         got=shown,
-        fix="Name those that have the choices by a pattern, such as "
-        f"{_pattern(names[0], [*chain(*names[1:])])!r}.",
+        fix=(
+            "Name those that have the choices by a pattern, such as "
+            f"{_pattern(names[0], [*chain(*names[1:])])!r}."
+        ),
     )
 
 

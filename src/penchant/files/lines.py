@@ -93,8 +93,10 @@ def _refuse_titles(source: TextSource, sample: list[str]) -> None:
                 raise DataError(
                     source.name,
                     "must name its columns on its first line",
-                    got=f"a title, {filled[0][0]!r}, and what look like names on line "
-                    f"{records[k][0]} ({', '.join(names[:3])} ...)",
+                    got=(
+                        f"a title, {filled[0][0]!r}, and what look like names "
+                        f"on line {records[k][0]} ({', '.join(names[:3])} ...)"
+                    ),
                     fix=f"Delete the lines above line {records[k][0]}.",
                 )
 
@@ -108,7 +110,7 @@ def _delimiter(given: str | None, sample: list[str]) -> str:
     raise DataError(
         "delimiter",
         "must be one character",
-        got=f"{given!r}",
+        got=repr(given),
         fix="Use ',', ';', '|' or '\\t', or leave it out to have it found.",
     )
 
@@ -171,8 +173,10 @@ def _check_single_column(source: TextSource, delimiter: str, sample: list[str]) 
             raise DataError(
                 "delimiter",
                 f"must divide the header of {source.name} into columns",
-                got=f"{delimiter!r}, which leaves one column on line 1, where {other!r} would make "
-                f"{widths[0]}",
+                got=(
+                    f"{delimiter!r}, which leaves one column on line 1, where {other!r} would "
+                    f"make {widths[0]}"
+                ),
                 fix=f"Pass {argument('delimiter', other)}.",
             )
 

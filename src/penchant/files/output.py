@@ -96,7 +96,8 @@ def _check_faults(value: Any, name: str, field: str) -> None:
         raise DataError(
             name,
             "must hold finite numbers and every key once",
-            got=f"{value.problem} at {field or 'its top'}",
+            got=value.problem,
+            where=f"at {field or 'its top'}",
             fix="Correct it or write the file again.",
         )
     if isinstance(value, dict):

@@ -271,7 +271,7 @@ def check_encoding(encoding: str) -> None:
         raise DataError(
             "encoding",
             "must be one that Python knows",
-            got=f"{encoding!r}",
+            got=repr(encoding),
             fix="Use 'utf-8', 'cp1252', 'latin-1' or 'utf-16'.",
         ) from None
 

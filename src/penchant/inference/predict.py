@@ -26,14 +26,13 @@ from scipy import special
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, weak_prior_argument
-from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import DecisionIndex
 from penchant.inference.profile.profiles import VALUES, Profiles
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.optima import Optima
+from penchant.models.arguments import as_episodes
 from penchant.models.model import Model
 from penchant.models.priors import OnLinks
-from penchant.models.record import as_episodes
 from penchant.softmax.probabilities import log_probabilities
 
 if TYPE_CHECKING:
@@ -267,7 +266,7 @@ def _sample_weights(
 
 
 def _value_and_information(x: Matrix, rows: DecisionIndex, theta: Matrix) -> tuple[Vector, Matrix]:
-    value, _, information = compiled.moments(x, rows.scored, theta)
+    value, _, information = rows.moments(x, theta)
     return np.where(np.isfinite(value), value, -np.inf), information
 
 

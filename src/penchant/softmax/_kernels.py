@@ -326,6 +326,47 @@ def scatter(problem, same, moments, workspace, weighted, spread):
             spread[c, a] = spread[a, c]
 
 
+@compiled_inner
+def _pack_subject(table, kernel, order, bounds, s, blocks, packed, buffers):
+    """Pack subject s alone; returns its number of blocks, and whether all its sets have one size.
+
+    bounds, blocks : as in `fit_subjects`
+    """
+    n_rows, first_block = blocks
+    values, starts, side = packed
+    n_blocks = first_block[s + 1] - first_block[s]
+    starts[0] = 0
+    for b in range(n_blocks):
+        starts[b + 1] = starts[b] + n_rows[first_block[s] + b]
+    mine, all_blocks, into = (bounds[s], bounds[s + 1]), (INDEX_ZERO, n_blocks), (values, side)
+    if n_blocks == 0:
+        return n_blocks, True
+    return n_blocks, pack_blocks(table, kernel, order, mine, starts, all_blocks, into, buffers)
+
+
+@compiled_no_alloc
+def sum_subjects(table, kernel, order, bounds, blocks, theta, results, packed, workspace):
+    """Moments of every subject at several theta each: values, gradients, informations.
+
+    theta : (n, n_theta, d); results : (n, n_theta), (n, n_theta, d), (n, n_theta, d, d), filled
+    """
+    values, gradient, information = results
+    buffers, (of_sums, full, _), _, moments = workspace[:4]
+    d = kernel[1]
+    for s in range(len(theta)):
+        n_blocks, _ = _pack_subject(table, kernel, order, bounds, s, blocks, packed, buffers)
+        for t in range(theta.shape[1]):
+            for a in range(d):
+                full[a] = theta[s, t, a]
+            sum_blocks(packed, kernel, full, INDEX_ZERO, n_blocks, of_sums, moments)
+            values[s, t] = moments[0]
+            for a in range(d):
+                gradient[s, t, a] = -moments[1 + a]
+                for c in range(a + 1):
+                    both = moments[1 + d + a * (a + 1) // 2 + c]
+                    information[s, t, a, c] = information[s, t, c, a] = both
+
+
 @compiled_no_alloc
 def fit_subjects(
     table, kernel, order, bounds, blocks, prior, results, begin, end, packed, workspace
@@ -339,21 +380,13 @@ def fit_subjects(
     """
     base_precision, linear, ridge, max_steps = prior
     theta, information, gradient, progress, codes, spread, largest = results
-    n_rows, first_block = blocks
-    values, starts, side = packed
     buffers, of_steps, weighted, moments, best, step, precision = workspace
     _, d, n_columns = kernel
     for s in range(begin, end):
-        n_blocks = first_block[s + 1] - first_block[s]
+        n_blocks, uniform = _pack_subject(table, kernel, order, bounds, s, blocks, packed, buffers)
         codes[s] = SINGULAR
         if n_blocks == 0:
             continue
-        starts[0] = 0
-        for b in range(n_blocks):
-            starts[b + 1] = starts[b] + n_rows[first_block[s] + b]
-        mine, all_blocks = (bounds[s], bounds[s + 1]), (INDEX_ZERO, n_blocks)
-        into = (values, side)
-        uniform = pack_blocks(table, kernel, order, mine, starts, all_blocks, into, buffers)
         problem = (packed, n_blocks, kernel)
         moments_known = uniform and d == n_columns
         scatter(problem, moments_known, moments, of_steps, weighted, spread[s])

@@ -256,12 +256,6 @@ def exp_in_place(values):
     exp_prefix_in_place(values, len(values))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def padded_length(n):
-    """Round n up to a multiple of 8."""
-    return (n + LANES - 1) // LANES * LANES
-
-
 # Address of `block_moments`, number of variables, number of columns (one more with an offset). An
 # address, as numba would compile every caller anew for a function that is passed as a function.
 MomentKernel = tuple[int, int, int]

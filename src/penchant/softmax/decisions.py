@@ -16,7 +16,6 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax.identification import integer_variables, total_rows, triangle_of_centred_rows
 from penchant.softmax.likelihood import (
-    DenseLikelihood,
     Likelihood,
     PackedLikelihood,
     likelihood_of,
@@ -126,7 +125,7 @@ class ChoiceDecisions:
         return self.choices.offset is not None
 
     @cached_property
-    def likelihood(self) -> PackedLikelihood | DenseLikelihood:
+    def likelihood(self) -> PackedLikelihood:
         """Log-likelihood as a function of theta."""
         return likelihood_of(self.choices, self.threads)
 
@@ -139,10 +138,7 @@ class ChoiceDecisions:
     def start(self) -> Vector | None:
         """Estimate from the first decisions of much data; None for 0."""
         likelihood = self.likelihood
-        if (
-            not isinstance(likelihood, PackedLikelihood)
-            or likelihood.n_blocks < MIN_BLOCKS_FOR_PART
-        ):
+        if likelihood.n_blocks < MIN_BLOCKS_FOR_PART:
             return None
         # 1/32 of the data costs little; 12 steps are enough unless that part is separated
         found = maximise(likelihood.part(likelihood.n_blocks // 32), max_steps=12)

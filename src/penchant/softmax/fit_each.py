@@ -8,7 +8,6 @@ numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Unpack
@@ -32,13 +31,13 @@ from penchant.softmax.fit import (
 )
 from penchant.softmax.identification import Identification, surely_identified, varies_within_sets
 from penchant.softmax.likelihood import (
-    MAX_PACKED_VARIABLES,
     aligned_vectors,
     allocate_packing_buffers,
     available_threads,
     block_rows,
     kernel_table,
     locked_table,
+    map_threads,
     n_moments,
     positive_weight_decisions,
     workspace_for,
@@ -52,6 +51,7 @@ from penchant.softmax.separation import (
 from penchant.softmax.solution import Solution, check_units, scaled_inverses, weight_unit
 from penchant.softmax.solve import MAX_NEWTON_STEPS
 
+MAX_THETA = 1e150  # squares of larger numbers overflow
 SUBJECTS_PER_TASK = 64  # more work than a thread's overhead, and few enough for even loads
 
 
@@ -167,7 +167,16 @@ def fit_table(
     `offset` (n_rows, n_options) is added to the objective.
     """
     n, m, d = x.shape
-    table = locked_table(
+    table = uniform_table(x, chosen, offset)
+    return _fit_in_tasks(
+        table, np.full(n, m - 1), d, groups, prior, 100, 1, lambda done: None, start
+    )
+
+
+def uniform_table(x: Matrix, chosen: IntVector, offset: Matrix | None = None) -> tuple[Any, ...]:
+    """Table of compiled loops for decisions x (n_rows, n_options, n_parameters)."""
+    n, m, d = x.shape
+    return locked_table(
         np.ascontiguousarray(x).reshape(n * m, d),
         None if offset is None else np.ascontiguousarray(offset).reshape(n * m),
         None,
@@ -175,9 +184,24 @@ def fit_table(
         chosen,
         None,
     )
-    return _fit_in_tasks(
-        table, np.full(n, m - 1), d, groups, prior, 100, 1, lambda done: None, start
-    )
+
+
+def group_moments(
+    table: tuple[Any, ...], groups: Grouping, theta: Matrix
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Log-likelihoods, gradients and informations of groups at theta (n, n_theta, d) of each.
+
+    Log-likelihoods are NaN where theta is not finite, or nearly so.
+    """
+    n, n_theta, d = theta.shape
+    found = np.empty((n, n_theta)), np.empty((n, n_theta, d)), np.empty((n, n_theta, d, d))
+    blocks = _block_bounds(groups, np.diff(table[3]) - 1)
+    kernel = moment_kernel(d, len(table[1]) > 0)
+    given = table, kernel, groups.order, groups.bounds, blocks, np.ascontiguousarray(theta)
+    kernels.sum_subjects(*given, found, *_ScratchSizes.of(*blocks).workspace(kernel))
+    # Comparisons of vector code pass over NaN, which large numbers would end in, too.
+    found[0][~(np.abs(theta) < MAX_THETA).all(axis=2)] = np.nan
+    return found
 
 
 def _fit_in_tasks(
@@ -228,8 +252,7 @@ def _fit_in_tasks(
         for begin in starts:
             work(begin, workspace)
     else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(work, starts))
+        map_threads(work, starts, threads)
     return batch
 
 
@@ -334,7 +357,6 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
         and (prior is None or (units == 1.0).all())
         and given.get("constraints") is None
         and given.get("covariance", "model") == "model"
-        and choices.n_parameters <= MAX_PACKED_VARIABLES
         and choices.observed
     )
     with progress("Fitting subjects", n) as advance:

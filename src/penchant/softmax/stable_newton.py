@@ -19,8 +19,9 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax.identification import EPSILON
-from penchant.softmax.likelihood import MAX_TEMPORARY_ROWS
 from penchant.softmax.newton import Maximum
+
+MAX_TEMPORARY_ROWS = 100_000  # rows of temporary arrays: some tens of megabytes at most
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,23 +99,6 @@ def scatter_derivative(x: Matrix, dx: Matrix, scored: ScoredDecisions, into: Mat
     into *= (2.0 / x.shape[1] / np.maximum(scored.counts, 1))[:, None, None]
 
 
-def moments(
-    x: Matrix, scored: tuple[IntVector, IntVector, IntVector], theta: Matrix
-) -> tuple[Vector, Matrix, Matrix]:
-    """Log-likelihoods, gradients and informations in theta (n, d), for pairs of data and theta.
-
-    scored : chosen option of every row of x; rows that are scored, and the first of each pair
-    """
-    (_, m, d), n = x.shape, len(theta)
-    found = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
-    most = int(np.diff(scored[2]).max(initial=0))
-    packed, _, workspace = _WORKSPACE.of(-(-most // LANES), m, d)
-    given = (np.ascontiguousarray(x).reshape(-1), m, d), scored, np.ascontiguousarray(theta)
-    _moments(*given, moment_kernel(d, False), found, packed, workspace)
-    found[0][~np.isfinite(theta).all(axis=1)] = np.nan  # comparisons in vector code pass over NaN
-    return found
-
-
 def solve_weights(
     x: Matrix,
     episodes: tuple[IntVector, IntVector, IntVector, IntVector],
@@ -455,26 +438,6 @@ def sum_moments(problem, theta, workspace):
     packed, n_blocks, kernel = problem
     of_sums, moments, _ = workspace
     sum_blocks(packed, kernel, theta, INDEX_ZERO, n_blocks, of_sums, moments)
-
-
-@compiled_no_alloc
-def _moments(x, scored, theta, kernel, found, packed, workspace):
-    numbers, m, d = x
-    chosen, order, bounds = scored
-    values, gradient, information = found
-    sums = workspace[1]
-    for k in range(len(theta)):
-        n = bounds[k + 1] - bounds[k]
-        taken, to = (chosen, INDEX_ZERO), (packed[0], INDEX_ZERO)
-        pack_decisions(numbers, INDEX_ZERO, (m, d), taken, (order, bounds[k], n), to)
-        fill_decision_weights(n, packed[2])
-        sum_moments((packed, (n + LANES - 1) // LANES, kernel), theta[k], workspace)
-        values[k] = sums[0]
-        for a in range(d):
-            gradient[k, a] = -sums[1 + a]
-            for c in range(a + 1):
-                both = sums[1 + d + a * (a + 1) // 2 + c]
-                information[k, a, c] = information[k, c, a] = both
 
 
 @compiled_inner

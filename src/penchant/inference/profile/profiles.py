@@ -173,7 +173,7 @@ def solve_nonnegative_pairs(
     pairs = x[ranges(rows.events, which)], profiles.decisions, subject, no_start_pair
     compiled.solve_weights(*pairs, INNER.exact_decrement, profiles.positive, values, theta)
     found = np.isfinite(values)
-    sums, _, information = compiled.moments(x, mine.scored, theta)
+    sums, _, information = mine.moments(x, theta)
     done = which[found]
     points.theta[done], points.value[done] = theta[found], sums[found]
     points.information[done] = information[found]
@@ -202,7 +202,7 @@ def _solve_face(
         prior = _free_prior(profiles.weight_prior, free, d)
         face = fit_table(x[:, :, free], rows.chosen, mine.grouping, prior)
         theta[:, free], converged = face.theta, face.converged
-    sums, gradient, information = compiled.moments(x, mine.scored, theta)
+    sums, gradient, information = mine.moments(x, theta)
     spread = batch.spread[which]
     points.theta[which] = theta
     points.value[which] = sums + profiles.prior_value(theta, spread)
@@ -243,7 +243,7 @@ def _solve_with_fixed_weight(
         batch = fit_table(x[:, :, free], rows.chosen, rows.grouping, prior, start, known)
         theta[:, free], converged = batch.theta, batch.converged & np.isfinite(batch.value)
         spread[:, free[:, None], free] = batch.spread
-    sums, _, information = compiled.moments(x, rows.scored, theta)
+    sums, _, information = rows.moments(x, theta)
     points.theta[:], points.log_likelihood[:] = theta, sums
     points.value[:] = sums + profiles.prior_value(theta, spread)
     points.information[:] = information + profiles.precision(spread)
