@@ -43,6 +43,7 @@ PHRASES: Mapping[str, str] = {
     "Pass `values`, one per decision": "Give it one value per decision",
     "Pass one label per decision": "Name its column with --subject",
     "path": "FILE",
+    "stdin": "stdin",
     "re-linearise or use the exact fit": "linearise about another prior, or leave --linearized out",
     "Re-linearise with relinearize, or use the exact fit": (
         "Linearise about another prior, or leave --linearized out"
