@@ -206,8 +206,8 @@ class SchemaQuestions(DataError):
         All that is open, each with the role that settles it, a text and possible answers.
     """
 
-    def __init__(self, message: str, *, draft: Any, questions: Iterable[Any]) -> None:
-        super().__init__(message)
+    def __init__(self, *rule: str, draft: Any, questions: Iterable[Any], **more: str) -> None:
+        super().__init__(*rule, **more)
         self.draft = draft
         self.questions = tuple(questions)
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant._typing import IntVector, Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.errors import DataError, Text, argument
 
 Backend = Literal["pandas", "polars", "pyarrow"]
@@ -30,13 +31,7 @@ Columns: TypeAlias = Mapping[str, Sequence[Any]]  # cells are whatever labels th
 
 def make_frame(columns: Columns, backend: Backend = "pandas") -> Any:
     """Make a data frame with these columns, of pandas unless another backend is given."""
-    if backend not in BACKENDS:
-        raise DataError(
-            "backend",
-            f"must be one of {', '.join(BACKENDS)}",
-            got=repr(backend),
-            fix="Choose one of these.",
-        )
+    one_of(backend, "backend", BACKENDS)
     if not find_spec(backend):
         raise DataError(
             "backend",

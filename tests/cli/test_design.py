@@ -67,7 +67,7 @@ def test_a_goal_that_nothing_tried_reaches_is_exit_code_1(penchant):
         ([*DIFFER, "--level", "0.9"], "--level must be left out with --against; got 0.9"),
         ([*DIFFER, "--power", "2"], "power must lie between 0 and 1; got 2"),
         ([*NARROW[:-1], "bias_0"], "--width must be NAME=WIDTH; got 'bias_0'"),
-        ([*NARROW[:-1], "bias=1"], "parameter must be one of bias_0"),
+        ([*NARROW[:-1], "bias=1"], "parameter must be 'bias_0'"),
         ([*NARROW, "--most", "1"], "--most must be at least 2; got 1"),
         ([*LEARNER, "--against", "rate=1"], "--against must name temperature, learning_rate"),
         (

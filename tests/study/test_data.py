@@ -32,7 +32,7 @@ def test_subjects_episodes_and_conditions_are_read_from_any_frame(backend):
     assert found.condition("a03") == "A"
     assert found.condition("b00") == "B"
     assert found.landscapes == (("A",),) * 5 + (("B",),) * 4
-    assert found.columns.words() == (
+    assert found.columns == (
         "chosen = choice; reward = reward; subject = subject; decision = trial"
     )
     assert repr(found) == "<StudyData: 9 subjects, 9 episodes, 270 decisions scored>"
@@ -86,7 +86,7 @@ def test_a_landscape_is_one_for_all_rows_of_an_episode():
 def test_columns_must_exist():
     refused(
         "condition must name a column of the table; got 'landscpe' for condition, but the columns "
-        "are subject, landscape, trial, choice, reward. Did you mean 'landscape'?",
+        "are subject, landscape, trial, choice, reward.\nDid you mean 'landscape'?",
         conditions=["landscpe"],
     )
 

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.errors import DataError, format_list
+from penchant.argument_checks import check_entries
+from penchant.errors import DataError
 from penchant.output import format_count
 from penchant.tables.events import (
     LARGEST_REWARD,
@@ -107,8 +108,10 @@ def _concat_named_numbers(parts: Sequence[Mapping[str, Matrix]], role: str) -> d
     for other in parts[1:]:
         if sorted(other) != sorted(names):
             raise DataError(
-                f"{role} must hold {', '.join(names) or 'nothing'} at every event; got "
-                f"{', '.join(other) or 'nothing'}. Give the same names each time."
+                role,
+                f"must hold {', '.join(names) or 'nothing'} at every event",
+                got=", ".join(other) or "nothing",
+                fix="Give the same names each time.",
             )
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
@@ -120,13 +123,15 @@ def _read_named_numbers(
         return {}
     if not isinstance(given, Mapping):
         raise DataError(
-            f"{role} must map names to numbers; got {type(given).__name__}. "
-            f'Write {role}={{"cue": ...}}.'
+            role,
+            "must map names to numbers",
+            got=type(given).__name__,
+            fix=f'Write {role}={{"cue": ...}}.',
         )
     found: dict[str, Matrix] = {}
     for name, values in given.items():
         if not isinstance(name, str) or not name:
-            raise DataError(f"{role} must be named by text; got {name!r}. Give it a name.")
+            raise DataError(role, "must be named by text", got=repr(name), fix="Give it a name.")
         found[name] = _read_event_numbers(values, f"{role}[{name!r}]", needed, place)
     return found
 
@@ -136,18 +141,16 @@ def _read_event_numbers(values: Any, label: str, needed: BoolVector, place: Plac
     n = len(needed)
     if array.ndim not in (1, 2) or len(array) != n:
         raise DataError(
-            f"{label} must have shape ({n},), one per event, as chosen has, or ({n}, n_options); "
-            f"got shape {array.shape}. Give NaN where nothing was chosen."
+            label,
+            f"must have shape ({n},), one per event, as chosen has, or ({n}, n_options)",
+            got=f"shape {array.shape}",
+            fix="Give NaN where nothing was chosen.",
         )
     with np.errstate(invalid="ignore"):  # NaN compares as false, and is reported as wrong below
         fine = (np.abs(array) <= LARGEST_REWARD).reshape(n, -1).all(axis=1)
-    wrong = np.flatnonzero(needed & ~fine)
-    if wrong.size:
-        cells = (f"{array[k]} at {place(int(k))}" for k in wrong[:11])
-        raise DataError(
-            f"{label} must be finite and not beyond 1e100 where an option was taken; got "
-            f"{format_list(cells, wrong.size)}. Fill them, or leave these events out."
-        )
+    rule = "must be finite and not beyond 1e100 where an option was taken"
+    fix = "Fill them, or leave these events out."
+    check_entries(fine | ~needed, array, label, rule, fix, place)
     return array
 
 
@@ -157,26 +160,23 @@ def _read_availability(available: Any, events: Events, place: Place) -> BoolVect
     # With one option there is no choice to explain.
     if floats.ndim != 2 or len(floats) != n or floats.shape[1] < 2:
         raise DataError(
-            f"available must have shape ({n}, n_options), one row per event; got shape "
-            f"{floats.shape}. Give True for every option that could be chosen."
+            "available",
+            f"must have shape ({n}, n_options), one row per event",
+            got=f"shape {floats.shape}",
+            fix="Give True for every option that could be chosen.",
         )
     if not np.isin(floats, (0.0, 1.0)).all():
-        raise DataError("available must hold True/False or 0/1; got other numbers. Convert it.")
+        raise DataError(
+            "available", "must hold True/False or 0/1", got="other numbers", fix="Convert it."
+        )
     mask: BoolVector = floats != 0
     taken = np.flatnonzero((events.chosen != NOTHING) & (events.chosen < mask.shape[1]))
-    wrong = taken[~mask[taken, events.chosen[taken]]]
-    if wrong.size:
-        cells = (f"{events.chosen[k]} at {place(int(k))}" for k in wrong[:11])
-        raise DataError(
-            "chosen must be among the options that are available; got "
-            f"{format_list(cells, wrong.size)}. Correct one of them."
-        )
-    none = np.flatnonzero(~mask.any(axis=1))
-    if none.size:
-        raise DataError(
-            f"available must leave an option at every event; got none at {place(int(none[0]))}. "
-            "Give True for every option that could be chosen."
-        )
+    fine = np.ones(n, dtype=bool)
+    fine[taken] = mask[taken, events.chosen[taken]]
+    rule = "must be among the options that are available"
+    check_entries(fine, events.chosen, "chosen", rule, "Correct one of them.", place)
+    rule, fix = "must leave an option at every event", "Give True for what could be chosen."
+    check_entries(mask.any(axis=1), "none", "available", rule, fix, place)
     return mask
 
 
@@ -381,8 +381,8 @@ class Episode:
         >>> from penchant import Episode
         >>> Episode([1, 4], [0.3, 0.2]).check_options(4)
         Traceback (most recent call last):
-        penchant.errors.DataError: chosen must lie in 0..3; got 4 at decision 1. It looks 1-based: \
-subtract 1, options are counted from 0.
+        penchant.errors.DataError: chosen must lie in 0..3; got 4 at decision 1.
+        It looks 1-based: subtract 1, options are counted from 0.
         """
         check_options(self.chosen, n_options, self._locator())
         check_options(self.executed, n_options, self._locator(), "executed")

@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import IntVector, Vector
+from penchant.argument_checks import one_of
 from penchant.bandit.episode import Episode, EventContext, read_event_context
 from penchant.bandit.landscape import check_locations
 from penchant.errors import Code, DataError, argument, format_list
@@ -352,11 +353,11 @@ def _restart_remedy(episode: IntVector, number: IntVector, decision: Any) -> str
             np.unique(np.stack([plays, own], axis=1), axis=0)
         ) < len(own):
             return ""
-    fresh = f"{argument('block', f'restarts({decision})')}{argument(' of `read`')}"
-    on = f"{argument('decision', 'none')}{argument(' of `read`')}"
+    first = number[episode == episode[0]][0]
     return (
-        f"{decision} begins anew among the rows of a subject: add {fresh} if each time another "
-        f"play begins, in which beliefs start afresh; {on} if it goes on in the order of the rows"
+        f"{decision} begins anew among the rows of a subject. If another play begins there, number "
+        f"the plays, table['play'] = (table[{decision!r}] == {first}).cumsum(), and add "
+        f"{argument('block', 'play')}. If it goes on, leave {decision} out"
     )
 
 
@@ -382,23 +383,22 @@ def _block_columns(table: Table, episode: IntVector, number: IntVector) -> list[
 
 
 def _check_settings(base: int, gaps: Gaps, chosen: Any, options: Any, locations: Any) -> None:
-    if base not in (0, 1):
-        raise DataError(
-            f"base must be 0 or 1; got {base!r}. Say which number the first option has."
-        )
-    if gaps not in GAPS:
-        raise DataError(f"gaps must be one of {', '.join(GAPS)}; got {gaps!r}. Choose one.")
+    one_of(base, "base", (0, 1), "Say which number the first option has.")
+    one_of(gaps, "gaps", GAPS)
     several = isinstance(chosen, (tuple, list))
     if several and locations is None:
         raise DataError(
-            f"{argument('locations')} must be given where the columns of chosen are coordinates; "
-            "got none. Say where the options lie, e.g. "
-            f"{argument('locations', Code('grid(10, 10)'))}."
+            "locations",
+            "must be given where the columns of chosen are coordinates",
+            got="none",
+            fix=(f"Say where the options lie, e.g. {argument('locations', Code('grid(10, 10)'))}."),
         )
     if several and options is not None:
         raise DataError(
-            f"{argument('options')} must be left out where the columns of chosen are coordinates; "
-            "got labels. Name the one column that holds the label."
+            "options",
+            "must be left out where the columns of chosen are coordinates",
+            got="labels",
+            fix="Name the one column that holds the label.",
         )
 
 
@@ -457,7 +457,10 @@ def _reward_column(table: Table, reward: Any) -> Vector:
         return _float_column(table, reward, "reward")
     if len(reward) != 2:
         raise DataError(
-            f"reward must be one column, or two: gain and loss; got {len(reward)}. Correct it."
+            "reward",
+            "must be one column, or two: gain and loss",
+            got=len(reward),
+            fix="Correct it.",
         )
     # The loss counts as one, with whichever sign it is written.
     gain, loss = (_float_column(table, name, "reward") for name in reward)
@@ -546,9 +549,13 @@ def _decision_numbers(table: Table, name: Any, owners: Owners) -> IntVector:
         place = _row_locator(owners)
         cells = (_format_cell(numbers[row], place(row)) for row in wrong[:11])
         raise DataError(
-            f"decision must hold whole numbers; got {format_list(cells, wrong.size)}. "
-            "Number the decisions of every episode from 0 or "
-            f"1{_unnumbered_rows_remedy(name, numbers)}."
+            "decision",
+            "must hold whole numbers",
+            got=format_list(cells, wrong.size),
+            fix=(
+                "Number the decisions of every episode from 0 or 1"
+                f"{_unnumbered_rows_remedy(name, numbers)}."
+            ),
         )
     return numbers.astype(np.int64)
 

@@ -20,7 +20,7 @@ from penchant.cli.words import check_file, say
 from penchant.cli.workflow_options import Assisted, Played, Written
 from penchant.errors import DataError
 from penchant.files.output import TABLES, json_text, write_table
-from penchant.models.record import rewards_of
+from penchant.models.doubts import rewards_of
 from penchant.tables.events import NOTHING
 
 

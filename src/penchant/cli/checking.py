@@ -44,8 +44,8 @@ from penchant.files.output import json_text
 from penchant.inference.fit import fit
 from penchant.inference.fit_each import fit_each
 from penchant.models.catalogue import entry_of
+from penchant.models.doubts import doubts_of
 from penchant.models.model import Declared
-from penchant.models.record import doubts_of
 from penchant.output import format_count
 from penchant.reading.data_notes import MIN_TRIALS
 from penchant.reading.tasks import task_named

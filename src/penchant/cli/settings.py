@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.argument_checks import check_number, one_of
 from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52, RewardPrior
 from penchant.bandit.landscape import check_locations, grid
 from penchant.cli.options import Agent
@@ -89,13 +90,7 @@ def made(entry: Entry, given: Mapping[str, Any], words: list[str]) -> Any:
 def _value(setting: Setting, words: str, word: str) -> Any:
     """A value as it is typed: a number, several as 1/2/3, free, true, false, or a word."""
     if setting.name == "kernel":
-        if words not in KERNELS:
-            raise DataError(
-                "kernel in --settings",
-                f"must be one of {', '.join(KERNELS)}",
-                got=repr(words),
-                fix="Choose one.",
-            )
+        one_of(words, "kernel in --settings", KERNELS)
         return KERNELS[words]
     value = WORDS[words] if words in WORDS else _numbers_or_words(words)
     worded = setting.name in WORDED and isinstance(value, str)
@@ -308,10 +303,7 @@ def counts_options(agent: Agent) -> bool:
 
 
 def _check_finite(name: str, value: float) -> None:
-    if not np.isfinite(value):
-        raise DataError(
-            f"--{name.replace('_', '-')}", "must be finite", got=value, fix="Correct it."
-        )
+    check_number(value, f"--{name.replace('_', '-')}")
 
 
 def _advice(entry: Entry) -> str:

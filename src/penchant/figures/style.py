@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from penchant._typing import FilePath
+from penchant.argument_checks import check_number, one_of
 from penchant.errors import DataError
 from penchant.figures.labels import (
     FONT,
@@ -162,12 +163,10 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
     >>> axes = pn.figures.figure().subplots()
     >>> two = pn.figures.figure(columns=2, height=2.4).subplots(1, 2)
     """
-    if columns not in COLUMN_INCHES:
-        raise DataError("columns", "must be 1 or 2", got=repr(columns), fix="Choose one.")
+    one_of(columns, "columns", COLUMN_INCHES)
     width = COLUMN_INCHES[columns]
     tall = width * HEIGHT_TO_WIDTH / columns if height is None else height
-    if not 0 < tall < float("inf"):
-        raise DataError("height", "must be > 0", got=repr(height), fix="Give it in inches.")
+    check_number(tall, "height", above=0, fix="Give it in inches.")
     with style():
         from matplotlib.figure import Figure
 

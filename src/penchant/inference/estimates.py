@@ -15,7 +15,7 @@ from penchant.inference.model_estimate import ModelSource
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid, Grids
 from penchant.inference.search.optima import Optima
-from penchant.models.record import doubts_of
+from penchant.models.doubts import doubts_of
 from penchant.output import pooled_notes
 from penchant.softmax.estimate import Estimate
 

@@ -23,10 +23,7 @@ from penchant.inference.search.grid import Grids
 from penchant.inference.search.multistart import best_optima, grid_search
 from penchant.inference.search.newton import newton_batch
 from penchant.inference.search.optima import Optima
-from penchant.models.model import Model
-from penchant.models.offers.offers import Offers
-from penchant.models.priors import DensityPrior, PopulationPrior, Prior
-from penchant.models.record import (
+from penchant.models.arguments import (
     as_described,
     as_episodes,
     data_of,
@@ -34,6 +31,9 @@ from penchant.models.record import (
     needs_model,
     refuse_word,
 )
+from penchant.models.model import Model
+from penchant.models.offers.offers import Offers
+from penchant.models.priors import DensityPrior, PopulationPrior, Prior
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate

@@ -26,9 +26,9 @@ from penchant.inference.fit import (
     scan_needs_model_error,
 )
 from penchant.inference.profile.profiles import Profiles
+from penchant.models.arguments import as_described, as_episodes, data_of, needs_model, refuse_word
 from penchant.models.model import Declared, Model
 from penchant.models.priors import Prior
-from penchant.models.record import as_described, as_episodes, data_of, needs_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.output import progress
 from penchant.softmax.constraints import Constraints

@@ -26,6 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
+from penchant.argument_checks import check_number, one_of
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices, NaturalParameters
@@ -44,9 +45,9 @@ from penchant.inference.profile.evaluations import best_weights
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.multistart import best_optima, grid_search, newton_from
 from penchant.inference.search.optima import Optima
+from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
 from penchant.models.parameters import Shape
-from penchant.models.record import as_episodes, refuse_no_model
 from penchant.output import pooled_notes
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints
@@ -155,8 +156,7 @@ def _check_nominal_value(model: Model, name: str, value: float, known: list[str]
             got=repr(name),
             fix=closest_match_hint(name, known) or "Leave it out.",
         )
-    if not np.isfinite(value):
-        raise DataError(f"nominal {name}", "must be finite", got=value, fix="Correct it.")
+    check_number(value, f"nominal {name}")
     for shape in model.shape:
         if shape.name == name and not _is_in_domain(shape, float(value)):
             rule = "be > 0" if shape.scale == "log" else f"lie in {shape.low:g}..{shape.high:g}"
@@ -177,10 +177,7 @@ def _nominal_point_of_reward_prior(model: Model, nominal: RewardPrior) -> tuple[
 
 def check_coordinate(model: Model, coordinate: str) -> None:
     """Raise an error unless it is one of the two forms, and one of this model."""
-    if coordinate not in ("delta", "sigma0"):
-        raise DataError(
-            "coordinate", "must be 'delta' or 'sigma0'", got=repr(coordinate), fix="Choose one."
-        )
+    one_of(coordinate, "coordinate", ("delta", "sigma0"))
     if coordinate == "sigma0" and Declared(model).nominal_point is None:
         raise DataError(
             "coordinate",

@@ -25,8 +25,8 @@ from penchant.inference.profile.profiles import FINITE_VALUES, VALUES, Profiles
 from penchant.inference.search.multistart import grid_search
 from penchant.inference.search.newton import BatchNewton, WarmStart, newton_batch
 from penchant.inference.search.optima import Optima
+from penchant.models.doubts import rewards_of
 from penchant.models.model import Declared
-from penchant.models.record import rewards_of
 from penchant.models.spatial.belief_map import MapFit
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL

@@ -26,7 +26,8 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid, full_grids
 from penchant.inference.search.multistart import newton_from, separated_interval
 from penchant.inference.search.optima import Optima, parameters_undefined_at_limits, psi_at_limits
-from penchant.models import record
+from penchant.models.arguments import as_episodes
+from penchant.models.doubts import doubts_of
 from penchant.models.model import Declared, Model, model_words, natural_parameters
 from penchant.models.parameters import Parameter, bound_table
 from penchant.models.priors import OnLinks, PopulationPrior, Prior
@@ -82,7 +83,11 @@ class ModelSource(EstimateSource):
     maps: tuple[MapFit, ...] = ()
 
     space: ClassVar[Space] = "parameters"
-    lack: ClassVar[str] = "must be of choices; got an estimate of a model. Use other tests."
+    lack: ClassVar[tuple[str, str, str]] = (
+        "must be of choices",
+        "an estimate of a model",
+        "Use other tests.",
+    )
 
     @property
     def n_weights(self) -> int:
@@ -96,7 +101,7 @@ class ModelSource(EstimateSource):
 
     def doubts(self, sources: Iterable[EstimateSource]) -> tuple[str, ...]:
         """Settings of the model that the episodes of all these sources speak against."""
-        return record.doubts_of(self.model, [e for source in sources for e in source.data or ()])
+        return doubts_of(self.model, [e for source in sources for e in source.data or ()])
 
     @property
     def searched(self) -> Grid:
@@ -414,7 +419,7 @@ class ModelSource(EstimateSource):
 
     def attached(self, found: EstimateFields, data: Any) -> ModelSource:
         """Source with its episodes attached again."""
-        episodes = record.as_episodes(data)
+        episodes = as_episodes(data)
         n = sum(e.n_decisions for e in episodes)
         if n != found.n_decisions:
             raise DataError(

@@ -14,6 +14,7 @@ from penchant.inference.fit import History, fit_model
 from penchant.inference.map_evidence import check_map
 from penchant.inference.precompilation import compile_fits
 from penchant.inference.profile.profiles import Profiles
+from penchant.models.arguments import refuse_no_model, refuse_word
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import (
@@ -24,7 +25,6 @@ from penchant.models.priors import (
     prior_document,
     prior_of,
 )
-from penchant.models.record import refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.output import Columns, Result, Table, format_count, from_json_value, to_json_value
 from penchant.softmax.estimate import Estimate

@@ -30,9 +30,9 @@ from penchant.inference.profile.evaluations import DecisionIndex
 from penchant.inference.profile.profiles import VALUES, Profiles
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.optima import Optima
+from penchant.models.arguments import as_episodes
 from penchant.models.model import Model
 from penchant.models.priors import OnLinks
-from penchant.models.record import as_episodes
 from penchant.softmax.probabilities import log_probabilities
 
 if TYPE_CHECKING:

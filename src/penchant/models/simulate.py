@@ -19,19 +19,18 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.choices import Choices
 from penchant.errors import DataError, closest_match_hint
+from penchant.models.arguments import refuse_no_model
 from penchant.models.model import (
     Agents,
     Declared,
     Model,
     RememberingAgents,
-    SeeingAgents,
     natural_parameters,
     softmax,
     weights_and_shape,
 )
 from penchant.models.offers.attributes import option_values
 from penchant.models.offers.offers import Offers, decision_places, read_offers
-from penchant.models.record import refuse_no_model
 from penchant.models.recursion import RecursionAgents
 from penchant.models.task import Task
 from penchant.models.worlds import World
@@ -185,7 +184,10 @@ def simulate(
     given = _given_task(task, n_decisions)
     if execute is not None and isinstance(given.world, Mapping):
         raise DataError(
-            "execute must be left out where nobody learns; got one with offers. Use it in play."
+            "execute",
+            "must be left out where nobody learns",
+            got="one with offers",
+            fix="Use it in play.",
         )
     several = None if isinstance(parameters, Mapping) else _rules(parameters)
     if n_subjects is not None:
@@ -211,8 +213,10 @@ def simulate(
     rules = [parameters] * (n_subjects or 0) if several is None else several
     if n_subjects is not None and n_subjects != len(rules):
         raise DataError(
-            f"n_subjects must be as many as there are parameters; got {n_subjects} and "
-            f"{len(rules)}. Leave it out."
+            "n_subjects",
+            "must be as many as there are parameters",
+            got=f"{n_subjects} and {len(rules)}",
+            fix="Leave it out.",
         )
     each = zip(range(len(rules)), rules, rng.spawn(len(rules)), strict=True)
     return [
@@ -226,8 +230,10 @@ def _rules(parameters: Any) -> list[Rule]:
     if isinstance(parameters, Sequence) and all(isinstance(one, Mapping) for one in parameters):
         return list(parameters)
     raise DataError(
-        "parameters must map names to numbers, or be a list of such mappings; got "
-        f"{type(parameters).__name__}. Give the natural parameters of the model."
+        "parameters",
+        "must map names to numbers, or be a list of such mappings",
+        got=type(parameters).__name__,
+        fix="Give the natural parameters of the model.",
     )
 
 
@@ -236,8 +242,10 @@ def _given_task(task: Any, n_decisions: int | None) -> Task:
         return Task(dict(task.offers) if isinstance(task, Offers) else task, n_decisions)
     if n_decisions is not None:
         raise DataError(
-            f"n_decisions must be left out for a Task, which says it; got {n_decisions}. "
-            "Use task.with_decisions."
+            "n_decisions",
+            "must be left out for a Task, which says it",
+            got=n_decisions,
+            fix="Use task.with_decisions.",
         )
     return task
 
@@ -279,7 +287,7 @@ def _follow(
     *labels: Any,
 ) -> Episode:
     """One person's play in a world that shows or tells more than rewards."""
-    course, agents = world.course(rng), _told(model, agents_of(model, parameters, 1))
+    course, agents = world.course(rng), agents_of(model, parameters, 1)
     chosen: list[int] = []
     rewards: list[float] = []
     masks: list[Any] = []
@@ -290,8 +298,10 @@ def _follow(
         p = np.asarray(agents.probabilities(_alone(seen)))
         if p.shape[1] != world.n_options:
             raise DataError(
-                f"task must have the {p.shape[1]} options of the model; got {world.n_options}. "
-                "Match them."
+                "task",
+                f"must have the {p.shape[1]} options of the model",
+                got=world.n_options,
+                fix="Match them.",
             )
         option = picked(p if mask is None else np.where(mask, p, 0.0), rng)
         reward, learnt = course.after(int(option[0]))
@@ -322,27 +332,6 @@ def _columns(told: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
     """What was told event by event, by name."""
     names = dict.fromkeys(name for one in told for name in one)
     return {name: [one.get(name, np.nan) for one in told] for name in names}
-
-
-def _told(model: Any, agents: Any) -> SeeingAgents:
-    """Agents that are told what is seen, whether their model asks for it or not."""
-    asks = Declared(model).before or Declared(model).after
-    if asks or isinstance(agents, RememberingAgents):
-        return agents  # type: ignore[no-any-return]  # a model that asks has agents that are told
-    return _Blind(agents)
-
-
-class _Blind:
-    """Agents of a model that uses options and rewards alone."""
-
-    def __init__(self, agents: Agents) -> None:
-        self.agents = agents
-
-    def probabilities(self, before: Mapping[str, Vector]) -> Matrix:
-        return self.agents.probabilities()
-
-    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
-        self.agents.observe(chosen, rewards)
 
 
 def _choose(
@@ -482,25 +471,33 @@ def played(
     told = Declared(model)
     if told.before or told.after:
         raise DataError(
-            f"task must be a world that tells {', '.join((*told.before, *told.after))} to "
-            f"{type(model).__name__}; got rewards alone. Pass one, such as TwoStepWorld()."
+            "task",
+            (
+                f"must be a world that tells {', '.join((*told.before, *told.after))} to "
+                f"{type(model).__name__}"
+            ),
+            got="rewards alone",
+            fix="Pass one, such as TwoStepWorld().",
         )
-    agents, clock = agents_of(model, parameters, n_agents), told.clock
+    agents = agents_of(model, parameters, n_agents)
+    nothing = np.full(n_agents, NOTHING), np.full(n_agents, np.nan)
     chosen = np.full((n_events, n_agents), NOTHING)
     executed = np.full((n_events, n_agents), NOTHING)
     rewards = np.full((n_events, n_agents), np.nan)
     for k in range(n_events):
         if like is not None and not like.is_choice[k]:
             chosen[k], executed[k], rewards[k] = like.chosen[k], like.chosen[k], like.rewards[k]
-            _show(agents, chosen[k], rewards[k], clock == "choices")
+            agents.observe(chosen[k], rewards[k], is_choice=False)
         elif like is not None and like.chosen[k] == like.executed[k] == NOTHING:
-            _miss(agents, n_agents)
+            agents.observe(*nothing)
         else:
             p = agents.probabilities()
             if n_options not in (None, p.shape[1]):
                 raise DataError(
-                    f"task must have the {p.shape[1]} options of the model; got {n_options}. "
-                    "Match them."
+                    "task",
+                    f"must have the {p.shape[1]} options of the model",
+                    got=n_options,
+                    fix="Match them.",
                 )
             missed = like is not None and like.chosen[k] == NOTHING
             chosen[k] = executed[k] = NOTHING if missed else picked(p, rng)
@@ -509,7 +506,7 @@ def played(
             elif execute is not None:
                 executed[k] = [_done(execute, k, int(i), p.shape[1]) for i in chosen[k]]
             if (executed[k] == NOTHING).any():
-                _miss(agents, n_agents)
+                agents.observe(*nothing)
             else:
                 rewards[k] = pays(k, executed[k])
                 agents.observe(executed[k], rewards[k])
@@ -521,8 +518,11 @@ def _done(execute: Execute, k: int, proposed: int, n_options: int) -> int:
     done = execute(k, proposed)
     if not isinstance(done, (int, np.integer)) or not NOTHING <= done < n_options:
         raise DataError(
-            f"execute must give an option from 0 to {n_options - 1}, or -1 for none; got {done!r} "
-            f"at decision {k}. Give what is done in place of option {proposed}."
+            "execute",
+            f"must give an option from 0 to {n_options - 1}, or -1 for none",
+            got=repr(done),
+            where=f"at decision {k}",
+            fix=f"Give what is done in place of option {proposed}.",
         )
     return int(done)
 
@@ -546,38 +546,54 @@ def _options(world: Landscape | Matrix) -> int:
 
 
 def agents_of(model: Any, parameters: Rule, n_agents: int) -> Any:
-    """Agents of a model, before play."""
+    """Agents of a model, before play; all take what is seen, learnt and shown."""
     told = Declared(model)
     if told.parameters is not None or told.agents is None:
         check_parameters(model, parameters)
-    if told.agents is not None:
-        return told.agents(dict(parameters), n_agents)
-    _check_finite(parameters)
-    return RememberingAgents(model, *weights_and_shape(model, parameters), n_agents)
+    if told.agents is None:
+        _check_finite(parameters)
+        return RememberingAgents(model, *weights_and_shape(model, parameters), n_agents)
+    agents = told.agents(dict(parameters), n_agents)
+    sees = told.before or told.after or isinstance(agents, RecursionAgents)
+    return agents if sees else PlainAgents(agents, told.clock == "choices")
 
 
-def _show(agents: Any, options: IntVector, rewards: Vector, takes_no_time: bool) -> None:
-    """Show agents an option and what it pays: it is learnt from."""
-    if isinstance(agents, RememberingAgents | RecursionAgents):
-        agents.observe(options, rewards, is_choice=False)
-        return
-    agents.observe(options, rewards)
-    if takes_no_time:
-        _turn_clock(agents, -1)
+class PlainAgents:
+    """Agents of a model that uses options and rewards alone, and of these each one it is given.
 
+    Parameters
+    ----------
+    agents
+        Agents that learn from what they chose and received, with a clock `time` if they have one.
+    counts_choices
+        Whether their clock stands still where an option is shown.
+    """
 
-def _miss(agents: Any, n_agents: int) -> None:
-    """Let agents run out of time."""
-    if isinstance(agents, RememberingAgents | RecursionAgents):
-        agents.observe(np.full(n_agents, NOTHING), np.full(n_agents, np.nan))
-    else:
-        _turn_clock(agents, 1)
+    def __init__(self, agents: Agents, counts_choices: bool) -> None:
+        self.agents, self.counts_choices = agents, counts_choices
 
+    def probabilities(self, before: Mapping[str, Vector] | None = None) -> Matrix:
+        """Choice probabilities (n_agents, n_options)."""
+        return self.agents.probabilities()
 
-def _turn_clock(agents: Any, steps: int) -> None:
-    """Move the time of agents that have one."""
-    if hasattr(agents, "time"):
-        agents.time += steps
+    def observe(
+        self,
+        chosen: IntVector,
+        rewards: Vector,
+        after: Mapping[str, Vector] | None = None,
+        is_choice: bool = True,
+    ) -> None:
+        """Learn from what was chosen or shown; agents who chose nothing only grow older."""
+        if (chosen == NOTHING).any():
+            self._turn_clock(1)
+            return
+        self.agents.observe(chosen, rewards)
+        if self.counts_choices and not is_choice:
+            self._turn_clock(-1)
+
+    def _turn_clock(self, steps: int) -> None:
+        if hasattr(self.agents, "time"):
+            self.agents.time += steps
 
 
 def check_parameters(model: Model, names: Iterable[str], advice: str = ALL) -> None:
@@ -587,14 +603,19 @@ def check_parameters(model: Model, names: Iterable[str], advice: str = ALL) -> N
     missing = [name for name in wanted if name not in (*told.usual_parameters, *given)]
     if missing:
         raise DataError(
-            f"parameters must hold {', '.join(wanted)}; got none for {', '.join(missing)}. {advice}"
+            "parameters",
+            f"must hold {', '.join(wanted)}",
+            got=f"none for {', '.join(missing)}",
+            fix=advice,
         )
-    known = list(told.parameter_names or wanted)
+    known = list(dict.fromkeys((*wanted, *told.usual_parameters)))
     unknown = [name for name in given if name not in known]
     if unknown:
         raise DataError(
-            f"parameters must be among {', '.join(known)}; got {unknown[0]!r}."
-            f"{closest_match_hint(unknown[0], known) or ' Correct it.'}"
+            "parameters",
+            f"must be among {', '.join(known)}",
+            got=repr(unknown[0]),
+            fix=closest_match_hint(unknown[0], known) or "Correct it.",
         )
 
 
@@ -602,4 +623,4 @@ def _check_finite(parameters: Rule) -> None:
     for name, value in parameters.items():
         if not np.isfinite(value) or (name == TEMPERATURE and value < 0):
             rule = "not be negative" if name == TEMPERATURE and value < 0 else "be finite"
-            raise DataError(f"{name} must {rule}; got {value}. Correct it.")
+            raise DataError(name, f"must {rule}", got=value, fix="Correct it.")

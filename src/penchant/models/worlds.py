@@ -14,8 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix
-from penchant.argument_checks import check_whole_number
-from penchant.errors import DataError
+from penchant.argument_checks import check_number, check_whole_number
 
 Told = Mapping[str, float]
 
@@ -306,8 +305,7 @@ def reversal_schedule(
     >>> pays.shape, bool((pays.sum(axis=1) == 0).all())
     ((50, 2), True)
     """
-    if not 0 <= reliability <= 1:
-        raise DataError(f"reliability must lie in 0..1; got {reliability}. Correct it.")
+    check_number(reliability, "reliability", least=0, most=1)
     best = np.arange(n_decisions) // every % 2
     kept = rng.random(n_decisions) < reliability
     first = np.where((best == 0) == kept, 1.0, -1.0)
@@ -533,10 +531,7 @@ class BeadsWorld(_World):
     def __post_init__(self) -> None:
         check_whole_number(self.n_sequences, "n_sequences", 1)
         check_whole_number(self.most, "most", 1)
-        if not 0.5 < self.share < 1:
-            raise DataError(
-                f"share must lie between 0.5 and 1; got {self.share}. Give the larger of the two."
-            )
+        check_number(self.share, "share", above=0.5, below=1, fix="Give the larger of the two.")
 
     @property
     def n_events(self) -> int:

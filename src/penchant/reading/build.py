@@ -42,7 +42,9 @@ def build(source: SourceTable, schema: Schema) -> Reading:
         What it is; nothing in it may be left open.
     """
     if schema.kind is None:
-        raise DataError('kind must be given in the schema; got none. Say kind = "episodes".')
+        raise DataError(
+            "kind", "must be given in the schema", got="none", fix='Say kind = "episodes".'
+        )
     try:
         source = kept_rows(source, schema)
         task = TASKS.get(schema.task or "")

@@ -43,7 +43,10 @@ def build_choices(source: SourceTable, schema: Schema) -> Built:
     """
     if schema.attributes is None:
         raise DataError(
-            "attributes must be given in the schema; got none. List the columns of each attribute."
+            "attributes",
+            "must be given in the schema",
+            got="none",
+            fix="List the columns of each attribute.",
         )
     by_option = ATTRIBUTE_COLUMNS in schema.attributes
     return _from_long(source, schema) if by_option else _from_wide(source, schema)
@@ -307,7 +310,9 @@ def _kept(
 def _single(value: Any, role: str) -> str:
     names = column_list(value)
     if len(names) != 1:
-        raise DataError(f"{role} must be one column; got {format_list(names) or 'none'}. Name it.")
+        raise DataError(
+            role, "must be one column", got=format_list(names) or "none", fix="Name it."
+        )
     return names[0]
 
 

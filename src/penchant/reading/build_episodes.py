@@ -13,6 +13,7 @@ import pyarrow as pa
 from penchant._typing import Vector
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, argument
+from penchant.output import format_count
 from penchant.reading.built import (
     Built,
     code_options,
@@ -155,8 +156,10 @@ def rewards(source: SourceTable, given: Any) -> Vector:
     names = column_list(given)
     if len(names) != 1:
         raise DataError(
-            "columns.reward must be one column, or {gain, loss}; got "
-            f"{', '.join(names) or 'none'}. Name it."
+            "columns.reward",
+            "must be one column, or {gain, loss}",
+            got=", ".join(names) or "none",
+            fix="Name it.",
         )
     return source.floats(names[0], "columns.reward")
 
@@ -199,7 +202,7 @@ def _whose(
 def _notes(trial: Any, n_missed: int) -> tuple[str, ...]:
     order = "no column numbers the trials; rows are taken to be in order of time"
     notes = () if trial else (order,)
-    return (*notes, f"{n_missed:,} decisions that nobody made") if n_missed else notes
+    return (*notes, f"{format_count(n_missed, 'decision')} that nobody made") if n_missed else notes
 
 
 # --- two-step ----------------------------------------------------------------------------------
@@ -211,8 +214,10 @@ def _two_step(source: SourceTable, schema: Schema) -> Built:
     choice = column_list(columns.choice)
     if len(choice) != 2:
         raise DataError(
-            "columns.choice must be the two columns of a two-step task; got "
-            f"{', '.join(choice) or 'none'}. Name both."
+            "columns.choice",
+            "must be the two columns of a two-step task",
+            got=", ".join(choice) or "none",
+            fix="Name both.",
         )
     paid = rewards(source, columns.reward)
     first = _codes(source, schema, choice[0], 2)
@@ -269,7 +274,7 @@ def _codes(
     labels = [x for x in source.labels(name, role) if str(x) not in nothing]
     if len(labels) != n:
         raise DataError(
-            f"{name} must hold {n} codes for a two-step task; got {', '.join(map(str, labels))}."
+            name, f"must hold {n} codes for a two-step task", got=", ".join(map(str, labels))
         )
     coded = source.codes(name, role)
     found = np.full(len(source), -1)

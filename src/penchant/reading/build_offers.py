@@ -11,6 +11,7 @@ import pyarrow as pa
 from penchant._typing import Vector
 from penchant.errors import DataError
 from penchant.models.offers.offers import offers_from_frame
+from penchant.output import format_count
 from penchant.reading.built import (
     Built,
     cell_numbers,
@@ -42,12 +43,14 @@ def build_offers(source: SourceTable, schema: Schema) -> Built:
     """
     choice = column_list(schema.columns.choice)
     if not choice:
-        raise DataError("columns.choice must name the column of choices; got none.")
+        raise DataError("columns.choice", "must name the column of choices", got="none")
     given = schema.attributes or QUESTIONNAIRES.get(schema.task or "", {})
     if not given:
         raise DataError(
-            "attributes must say what describes each option; got none. Write, for example, "
-            'amount = ["amount_now", "amount_later"].'
+            "attributes",
+            "must say what describes each option",
+            got="none",
+            fix='Write, for example, amount = ["amount_now", "amount_later"].',
         )
     if len(choice) > 1:
         for name in choice:
@@ -63,8 +66,9 @@ def build_offers(source: SourceTable, schema: Schema) -> Built:
     for name, cells in given.items():
         if len(cells) != codes.n_options:
             raise DataError(
-                f"attributes.{name} must say a column or number for each of {codes.n_options} "
-                f"options; got {len(cells)}."
+                f"attributes.{name}",
+                f"must say a column or number for each of {codes.n_options} options",
+                got=len(cells),
             )
         offers[name] = tuple(
             _made(
@@ -99,7 +103,7 @@ def build_offers(source: SourceTable, schema: Schema) -> Built:
         said,
         code_options(codes),
         told,
-        (f"{n_missed:,} decisions that nobody made",) if n_missed else (),
+        (f"{format_count(n_missed, 'decision')} that nobody made",) if n_missed else (),
         n_missed=n_missed,
     )
 

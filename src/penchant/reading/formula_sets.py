@@ -85,7 +85,9 @@ def attribute_sets(
 def _made(reading: Reading, columns: _OptionColumns, given: str | Sequence[str]) -> Variables:
     """The variables of one set."""
     formula = _formula(reading, columns, given)
-    own = columns.variables(formula)
+    out = f"constant:{None if reading.schema is None else reading.schema.choice.opt_out}"
+    alone = {name: values for name, values in columns.made.items() if name == out}
+    own = columns.variables(formula) | alone  # taking none of those shown is worth something
     return own | _constants(reading.data) if formula.constants else own
 
 
@@ -108,11 +110,13 @@ def _check_known(reading: Reading, variables: Variables) -> None:
         wrong = np.flatnonzero(np.isnan(values))
         if wrong.size:
             row = int(reading.arguments["rows"][wrong[0]])
-            message = (
-                f"{name} must not be missing; got an empty cell at row {row}. Leave such rows out "
-                "with keep."
-            )
-            raise DataError(reading.located(message))
+            with reading.in_lines():
+                raise DataError(
+                    name,
+                    "must not be missing",
+                    got=f"an empty cell at row {row}",
+                    fix="Leave such rows out with keep.",
+                )
 
 
 def names_in(formula: str) -> list[str]:
@@ -159,7 +163,9 @@ def _names(model: Attributed, known: Sequence[str]) -> tuple[str, ...]:
     unknown = [name for name in names if name not in known]
     if unknown:
         raise DataError(
-            f"models must be names of the variables of these choices; got {unknown[0]!r}, but they "
-            f"are {', '.join(known)}. Formulas are for what `read` returns."
+            "models",
+            "must be names of the variables of these choices",
+            got=f"{unknown[0]!r}, but they are {', '.join(known)}",
+            fix="Formulas are for what `read` returns.",
         )
     return names

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import IntVector, Vector
-from penchant.errors import DataError, argument, closest_match_hint
+from penchant.argument_checks import one_of
+from penchant.errors import DataError, argument
 from penchant.tables.columns import named_column, plain_name
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.reading import ReadingKind
@@ -153,10 +154,13 @@ def _ask_of_signs(c: Columns) -> None:
     both = len(sums) == 2 and min(sums) < 0 < max(sums) and sums != {-1.0, 1.0}
     if both and np.nanmax(c["choice"]) == 2:
         raise DataError(
-            "task must be named, as choice and outcome are columns of two tasks: bandit, where "
-            "outcomes count as they are, and reversal, where their signs count; got two options "
-            f"and outcomes {min(sums):g} and {max(sums):g}. "
-            f"Pass {argument('task', 'bandit')} or {argument('task', 'reversal')}."
+            "task",
+            (
+                "must be named, as choice and outcome are columns of two tasks: bandit, "
+                "where outcomes count as they are, and reversal, where their signs count"
+            ),
+            got=f"two options and outcomes {min(sums):g} and {max(sums):g}",
+            fix=f"Pass {argument('task', 'bandit')} or {argument('task', 'reversal')}.",
         )
 
 
@@ -449,11 +453,7 @@ CALLED = {"cue_seen": "cue", "gained": "gain", "lost": "loss", "punished": "outc
 
 def task_named(name: str) -> NamedTask:
     """The task of this name."""
-    if name not in TASKS:
-        raise DataError(
-            f"task must be one of {', '.join(TASKS)}; got {name!r}."
-            f"{closest_match_hint(name, TASKS) or ' Choose one.'}"
-        )
+    one_of(name, "task", TASKS)
     return TASKS[name]
 
 

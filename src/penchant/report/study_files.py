@@ -11,6 +11,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from penchant._typing import FilePath
+from penchant.argument_checks import one_of
 from penchant.errors import DataError, Text, argument, format_for_python, marked
 from penchant.figures import inline_svg, save
 from penchant.figures.style import panel_view_boxes
@@ -180,10 +181,7 @@ def write_study(
 ) -> Path:
     """Write the tables, the figures and the report of a study; see `Study.write`."""
     place = Path(folder).expanduser()
-    if figures not in ("both", "svg", "none"):
-        raise DataError(
-            "figures", "must be 'both', 'svg' or 'none'", got=repr(figures), fix="Choose one."
-        )
+    one_of(figures, "figures", ("both", "svg", "none"))
     if not overwrite and (place / REPORT).exists():
         raise DataError(
             "folder",

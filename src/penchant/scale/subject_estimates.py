@@ -31,7 +31,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penchant._version import __version__
-from penchant.argument_checks import check_threads
+from penchant.argument_checks import check_threads, one_of
 from penchant.errors import DataError
 from penchant.files.atomic import check_writable, locked, written
 from penchant.output import Backend, FrameExport, Table, format_count, format_number, progress
@@ -334,13 +334,7 @@ class StoredEstimates(FrameExport):
 
     def __getitem__(self, column: str) -> Any:
         """A column of all subjects: an array of numbers, or of labels."""
-        if column not in self.columns:
-            raise DataError(
-                "column",
-                f"must be one of {', '.join(self.columns)}",
-                got=repr(column),
-                fix="Correct it.",
-            )
+        one_of(column, "column", self.columns)
         table = pq.read_table(self.path, columns=[column], partitioning=None)
         return table[column].to_numpy()
 

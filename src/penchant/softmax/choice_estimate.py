@@ -153,7 +153,11 @@ class ChoiceSource(EstimateSource):
     chunked: ChunkedChoices | None = None
 
     space: ClassVar[Space] = "theta"
-    lack: ClassVar[str] = "must be of a model; got an estimate of choices. Fit a model."
+    lack: ClassVar[tuple[str, str, str]] = (
+        "must be of a model",
+        "an estimate of choices",
+        "Fit a model.",
+    )
 
     @property
     def default_interval(self) -> tuple[float, IntervalKind]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_level
+from penchant.argument_checks import check_level, one_of
 from penchant.choices import Choices
 from penchant.errors import DataError, interval_kind_argument
 from penchant.output import (
@@ -228,13 +228,7 @@ class Estimate(EstimateFields, FrameExport):
             Sets of choices drawn at every value that is tried, for "calibrated".
         """
         check_level(level)
-        if kind not in KINDS:
-            raise DataError(
-                "kind",
-                "must be 'wald', 'profile' or 'calibrated'",
-                got=repr(kind),
-                fix="Choose one.",
-            )
+        one_of(kind, "kind", KINDS)
         space, names = self._requested_parameters(of)
         found: Matrix = self.source.intervals([self], names, space, level, kind, rng, n_drawn)[0]
         return found

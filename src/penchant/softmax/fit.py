@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.choices import Choices
 from penchant.errors import (
     DataError,
@@ -83,13 +84,7 @@ def fit_choices(
 
 def check_covariance(kind: str) -> None:
     """Whether there is such a covariance."""
-    if kind not in ("model", "robust", "clustered"):
-        raise DataError(
-            "covariance",
-            "must be 'model', 'robust' or 'clustered'",
-            got=repr(kind),
-            fix="Choose one.",
-        )
+    one_of(kind, "covariance", ("model", "robust", "clustered"))
 
 
 def with_covariance(estimate: Estimate, kind: str) -> Estimate:
@@ -121,8 +116,7 @@ def _check_arguments(
             got="sets without",
             fix=f"Pass {quoted_argument('chosen')}.",
         )
-    if method not in ("ml", "firth"):
-        raise DataError("method", "must be 'ml' or 'firth'", got=repr(method), fix="Choose one.")
+    one_of(method, "method", ("ml", "firth"))
     if method == "firth" and (prior is not None or constraints is not None):
         raise DataError(
             argument("method", "firth"),

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.argument_checks import check_whole_number
+from penchant.argument_checks import check_whole_number, one_of
 from penchant.errors import (
     DataError,
     PenchantWarning,
@@ -128,8 +128,10 @@ def _check_distinct(
             "or drop repeated rows."
         )
         raise DataError(
-            "decision must differ between the rows of an episode; got "
-            f"{format_list(cells, again.size)}. {apart() or names}"
+            "decision",
+            "must differ between the rows of an episode",
+            got=format_list(cells, again.size),
+            fix=apart() or names,
         )
 
 
@@ -210,7 +212,7 @@ def doubt_zero(chosen: Vector, rewards: Vector, place: Place) -> None:
     if not zero.any() or not (chosen > 1).any() or _is_filler(rewards[chosen > 0]):
         return
     if np.isnan(rewards[zero]).all():
-        raise DataError(_no_reward(zero, place))
+        raise _no_reward(zero, place)
     if _is_filler(rewards[zero]):
         paid = np.nanmax(rewards[zero])
         warnings.warn(
@@ -247,12 +249,17 @@ def doubt_marks(chosen: Vector) -> None:
     )
 
 
-def _no_reward(zero: BoolVector, place: Place) -> str:
+def _no_reward(zero: BoolVector, place: Place) -> DataError:
     where = np.flatnonzero(zero)
     places = format_list((f"0 at {place(int(row))}" for row in where[:11]), where.size)
-    return (
-        f"chosen must have a reward; got none where it is 0, as in {places}. If 0 marks decisions "
-        f"without a choice, and options are counted from 1, pass {argument('base', 1)}."
+    return DataError(
+        "chosen",
+        "must have a reward",
+        got=f"none where it is 0, as in {places}",
+        fix=(
+            "If 0 marks decisions without a choice, and options are counted from 1, pass "
+            f"{argument('base', 1)}."
+        ),
     )
 
 
@@ -292,11 +299,7 @@ MISSING_REWARD: tuple[MissingReward, ...] = ("error", "truncate", "skip")
 
 def check_policy(missing_reward: MissingReward) -> None:
     """The policy is one that there is."""
-    if missing_reward not in MISSING_REWARD:
-        raise DataError(
-            f"missing_reward must be one of {', '.join(MISSING_REWARD)}; got {missing_reward!r}. "
-            "Choose one."
-        )
+    one_of(missing_reward, "missing_reward", MISSING_REWARD)
 
 
 def without_unknown(

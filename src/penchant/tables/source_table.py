@@ -120,8 +120,10 @@ class SourceTable:
         if name not in self.names:
             hint = closest_match_hint(name, self.names) or " Correct the name."
             raise DataError(
-                f"{role} must name a column of the table; got {name!r}, but the columns are "
-                f"{format_names(self.names)}.{hint}"
+                role,
+                "must name a column of the table",
+                got=f"{name!r}, but the columns are {format_names(self.names)}",
+                fix=hint,
             )
         return name
 
@@ -254,7 +256,9 @@ class SourceTable:
     def file_labels(self, name: str) -> list[str]:
         """What the name of each row's file says: its stem, or what follows a key such as "sub-"."""
         if not self.raw.pieces:
-            raise DataError(f"{name!r} must be asked of files; got a table that comes from none.")
+            raise DataError(
+                repr(name), "must be asked of files", got="a table that comes from none"
+            )
         key = name.removeprefix(FILE_PREFIX)
         own = [_said_by_name(Path(origin.name), key) for origin, _ in self.raw.pieces]
         sizes = [n_rows for _, n_rows in self.raw.pieces]
@@ -275,7 +279,7 @@ class SourceTable:
         if not n_left:
             return self
         if n_left == len(mask):
-            raise DataError(f"The table must leave at least one row; got 0 after {reason}.")
+            raise DataError("The table", "must leave at least one row", got=f"0 after {reason}")
         counted = {**self.excluded, reason: self.excluded.get(reason, 0) + n_left}
         return replace(
             self, table=self.table.filter(pa.array(mask)), rows=self.rows[mask], excluded=counted
@@ -339,7 +343,7 @@ def _said_by_name(file: Path, key: str) -> str:
         match = re.search(rf"(?:^|_){re.escape(key)}([A-Za-z0-9.]+)", part)
         if match is not None:
             return match[1]
-    raise DataError(f"file names must have {key!r}; got {file.name}. Name another key.")
+    raise DataError("file names", f"must have {key!r}", got=file.name, fix="Name another key.")
 
 
 def column_list(value: Any) -> tuple[str, ...]:
@@ -358,7 +362,10 @@ def code_index(options: Iterable[Any]) -> dict[Any, int]:
         for code in own if isinstance(own, (tuple, list)) else (own,):
             if code_key(code) in found:
                 raise DataError(
-                    f"choice.labels must list every code once; got {code!r} twice. Correct it."
+                    "choice.labels",
+                    "must list every code once",
+                    got=f"{code!r} twice",
+                    fix="Correct it.",
                 )
             found[code_key(code)] = place
     return found

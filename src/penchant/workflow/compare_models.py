@@ -22,9 +22,9 @@ from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError, argument
 from penchant.inference.fit import History
 from penchant.inference.fit_each import OF_CHOICES, PortionFit, fit_each_model, portion_fit
+from penchant.models.arguments import as_episodes, refuse_no_model, refuse_word
 from penchant.models.model import Model
 from penchant.models.offers.attributes import Attributes
-from penchant.models.record import as_episodes, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.output import make_frame
 from penchant.reading.formula_sets import Attributed, is_set, rival_sets

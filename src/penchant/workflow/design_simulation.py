@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_level, check_whole_number
-from penchant.errors import DataError, closest_match_hint
+from penchant.argument_checks import check_level, check_number, check_whole_number, one_of
+from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.json_records import attributes_json
 from penchant.models.model import Model, natural_parameters
@@ -330,21 +330,13 @@ def design(
 def check_parameter_and_size(model: Model, parameter: str, size: float, name: str) -> None:
     """Refuse a parameter that the model does not have, and a size that is not positive."""
     known = [natural.name for natural in natural_parameters(model)]
-    if parameter not in known:
-        raise DataError(
-            "parameter",
-            f"must be one of {', '.join(known)}",
-            got=repr(parameter),
-            fix=closest_match_hint(parameter, known) or "Choose one.",
-        )
-    if not (np.isfinite(size) and size > 0):
-        raise DataError(name, "must be > 0", got=size, fix="Correct it.")
+    one_of(parameter, "parameter", known)
+    check_number(size, name, above=0)
 
 
 def check_share(value: float, name: str) -> None:
     """Refuse what does not lie between 0 and 1."""
-    if not 0 < value < 1:
-        raise DataError(name, "must lie between 0 and 1", got=value, fix="Correct it.")
+    check_number(value, name, above=0, below=1)
 
 
 def _design_decisions(

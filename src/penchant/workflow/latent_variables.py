@@ -20,14 +20,15 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.bandit.episode import executed_history
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
 from penchant.inference.fit_each import PortionFit
 from penchant.inference.model_estimate import model_source
+from penchant.models.arguments import as_episodes, data_of
 from penchant.models.model import Declared, Model
-from penchant.models.record import as_episodes, data_of
 from penchant.output import (
     Backend,
     Columns,
@@ -87,13 +88,7 @@ class Latent(Result):
 
     def __getitem__(self, name: str) -> Any:
         """A column, by name."""
-        if name not in self.columns:
-            raise DataError(
-                "name",
-                f"must be one of {', '.join(self.columns)}",
-                got=repr(name),
-                fix="Choose one.",
-            )
+        one_of(name, "name", self.columns)
         return self.columns[name]
 
     def to_frame(

@@ -15,13 +15,13 @@ import numpy as np
 import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.argument_checks import check_level, check_rng, check_whole_number
-from penchant.errors import DataError, closest_match_hint
+from penchant.argument_checks import check_level, check_rng, check_whole_number, one_of
+from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.json_records import attributes_json
+from penchant.models.arguments import refuse_no_model, refuse_word
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
-from penchant.models.record import refuse_no_model, refuse_word
 from penchant.models.simulate import blocks_of, check_parameters
 from penchant.models.task import Task
 from penchant.output import (
@@ -385,13 +385,7 @@ class Recovery(Result):
     def of(self, name: str) -> RecoveredParameter:
         """The recovery of one parameter, by name."""
         known = {parameter.name: parameter for parameter in self.parameters}
-        if name not in known:
-            raise DataError(
-                "name",
-                f"must be one of {', '.join(known)}",
-                got=repr(name),
-                fix=closest_match_hint(name, known) or "Choose one.",
-            )
+        one_of(name, "name", known)
         return known[name]
 
     def where(self, name: str, n_parts: int = 5, backend: Backend = "pandas") -> Any:

@@ -30,7 +30,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_whole_number
+from penchant.argument_checks import check_whole_number, one_of
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion, rates
@@ -81,15 +81,13 @@ class GoNoGo(Recursion):
 
     def __post_init__(self) -> None:
         check_whole_number(self.n_cues, "n_cues", 1)
-        if self.pavlovian not in (True, False, "by valence"):
-            raise DataError(
-                f"pavlovian must be True, False or 'by valence'; got {self.pavlovian!r}. Choose "
-                "one."
-            )
+        one_of(self.pavlovian, "pavlovian", (True, False, "by valence"))
         if self.pavlovian == "by valence" and not self.two_sensitivities:
             raise DataError(
-                "pavlovian must be True or False with one sensitivity; got 'by valence'. Set "
-                "two_sensitivities=True."
+                "pavlovian",
+                "must be True or False with one sensitivity",
+                got="'by valence'",
+                fix="Set two_sensitivities=True.",
             )
 
     @property

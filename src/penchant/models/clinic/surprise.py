@@ -30,8 +30,8 @@ from numpy.typing import ArrayLike
 
 from penchant._typing import Vector
 from penchant.argument_checks import check_whole_number
+from penchant.models.controls import control_names
 from penchant.models.parameters import TEMPERATURE, Parameter, Row
-from penchant.models.record import control_names
 from penchant.models.recursion import ValueModel, rates
 
 

@@ -24,12 +24,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_whole_number
+from penchant.argument_checks import check_number, check_whole_number
+from penchant.models.doubts import doubts_of_start
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
-from penchant.models.record import (
-    doubts_of_start,
-    known_number,
-)
 from penchant.models.recursion import N_RATE_GRID, Recursion, rates
 
 
@@ -71,7 +68,7 @@ class VolatileKalman(Recursion):
 
     def __post_init__(self) -> None:
         check_whole_number(self.n_options, "n_options", 2)
-        known_number(self.initial_value, "initial_value", "0 is usual.")
+        check_number(self.initial_value, "initial_value", fix="0 is usual.")
 
     @property
     def parameters(self) -> tuple[Row, ...]:

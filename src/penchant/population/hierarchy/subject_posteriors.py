@@ -22,8 +22,8 @@ from penchant.inference.fit import History
 from penchant.inference.fit_each import fit_each
 from penchant.inference.predict import PROPOSAL_DF, probabilities
 from penchant.json_records import attributes_json, to_json
+from penchant.models.arguments import as_episodes, data_of
 from penchant.models.model import Model
-from penchant.models.record import as_episodes, data_of
 from penchant.models.transforms import Transform
 from penchant.output import (
     Backend,
