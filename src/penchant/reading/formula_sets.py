@@ -85,7 +85,9 @@ def attribute_sets(
 def _made(reading: Reading, columns: _OptionColumns, given: str | Sequence[str]) -> Variables:
     """The variables of one set."""
     formula = _formula(reading, columns, given)
-    own = columns.variables(formula)
+    out = f"constant:{None if reading.schema is None else reading.schema.choice.opt_out}"
+    alone = {name: values for name, values in columns.made.items() if name == out}
+    own = columns.variables(formula) | alone  # taking none of those shown is worth something
     return own | _constants(reading.data) if formula.constants else own
 
 
