@@ -95,7 +95,7 @@ def test_columns_that_say_nothing_are_refused_with_what_is_needed():
         ({"kind": "bandit"}, "kind must be one of choices, play, offers; got 'bandit'"),
         ({"missing": "drop_set"}, "missing must be left out, as the table holds task data"),
         ({"base": 2}, "base must be 0 or 1; got 2"),
-        ({"where": "group == 'z'"}, "where must keep at least one row; got 0 of 6"),
+        ({"where": "group == 'z'"}, "keep must leave at least one row; got 0 of 6"),
         ({"chosen": "pick"}, "`?chosen`? must name a column; got 'pick'"),
         ({"options": {"0": "left"}}, "options must map words to numbers"),
         (
