@@ -18,6 +18,7 @@ from penchant.reading.built import (
     code_options,
     named_rows,
     on_offer,
+    opt_out,
     option_codes,
     sorted_positions,
     with_labels,
@@ -119,7 +120,7 @@ def _per_option(schema: Schema, name: str, codes: OptionCodes) -> tuple[Any, ...
 
 
 def _place_of_none(schema: Schema, codes: OptionCodes) -> int | None:
-    out = schema.choice.opt_out
+    out = opt_out(schema)
     return None if out is None else code_index(codes.labels)[code_key(out)]
 
 
@@ -171,7 +172,7 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
     variables: dict[str, Any] = {}
     for name in names:
         variables |= _variables(source, schema, name, (name,))
-    out = schema.choice.opt_out
+    out = opt_out(schema)
     if out is not None:
         is_none = np.array([str(x) == str(out) for x in option_cells.to_pylist()])
         if not is_none.any():

@@ -21,11 +21,19 @@ from penchant.reading.build import kept_rows
 from penchant.reading.fact_checks import check_facts, varies_within
 from penchant.reading.infer_codes import infer_codes
 from penchant.reading.tasks import recognised_task, task_named
+from penchant.tables.cells import TIMES, amount
 from penchant.tables.columns import COORDINATES, plain_name
 from penchant.tables.frames import joint_codes
-from penchant.tables.lexicon import Match, has_last_word, is_named, named, vocabulary
+from penchant.tables.lexicon import (
+    Match,
+    has_last_word,
+    is_named,
+    named,
+    vocabulary,
+    words_of,
+)
 from penchant.tables.offer_columns import known_offers, offer_columns, recognised_offers
-from penchant.tables.option_families import families, offer_families
+from penchant.tables.option_families import families, may_be_offered, offer_families
 from penchant.tables.programs import PlainTable
 from penchant.tables.questionnaires import N_ITEMS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS, KINDS, Question, Schema
@@ -92,6 +100,8 @@ class Inference:
         if self.said.get(role) is not None or role in self.said.raised:
             return
         self.draft = self.draft.with_answers({role: None})
+        if self.draft.get("attributes") == {ATTRIBUTE_COLUMNS: None}:
+            self.draft = self.draft.with_answers({"attributes": None})
         self.ask(role, text, answers)
 
 
@@ -122,7 +132,7 @@ def infer(plain: PlainTable, schema: Schema) -> Inferred:
     kind = work.draft.kind
     if kind == "episodes":
         _complete_episodes(work)
-        if work.draft.task is None:
+        if not work.draft.task:
             infer_codes(work)
     elif kind == "choices":
         _complete_choices(work)
@@ -144,9 +154,11 @@ def _name_task(work: Inference) -> None:
     said = work.said
     if said.task in N_ITEMS:
         work.settle("kind", "offers")
-    elif said.task is not None:
+    elif said.task:
         work.settle("kind", "offers" if task_named(said.task).offers else "episodes")
     if said.task is None and (said.kind not in (None, "episodes") or said.columns.choice):
+        return
+    if said.task == "":  # none of those known
         return
     steps = None
     if said.task in (None, "two-step"):
@@ -231,7 +243,8 @@ def _are_flags(work: Inference, columns: Iterable[str]) -> bool:
 
 def _name_people(work: Inference) -> None:
     """Whose rows these are, by names of columns or of files."""
-    found = named("subject", work.free)
+    used = work.draft.column_names()
+    found = named("subject", [name for name in work.source.names if name not in used])
     if work.draft.columns.subject is not None:
         pass
     elif found.single is not None:
@@ -279,8 +292,12 @@ def _choose_kind(work: Inference) -> None:
     both = _gain_and_loss(work)
     reward = reward or paid.single or both
     offered = known_offers(work.names) or offer_families(work.names)
-    if choice is not None and offered is not None and (paid.single is None or both):
-        work.settle("kind", "offers")
+    taken = named("chosen", [name for name in work.free if name != choice])
+    if isinstance(choice, str) and named("option", [choice]).columns and taken.columns:
+        return  # of one row per option, it may say what each row is
+    if choice is not None and offered is not None:
+        if paid.single is None or both:  # beside what was paid, it may be either
+            work.settle("kind", "offers")
     elif choice is not None and reward is not None and both is None:
         if _shown_families(work, choice):
             return
@@ -357,7 +374,7 @@ def _matching_family(work: Inference, choice: str) -> NamedFamily | None:
     labels = list(codes.names or codes.labels or work.source.labels(choice, "columns.choice"))
     nothing = {str(code) for code in column_list(codes.missed)}
     labels = [label for label in labels if str(label) not in nothing]
-    outs = [codes.opt_out] if codes.opt_out is not None else []
+    outs = [codes.opt_out] if codes.opt_out not in (None, "") else []
     outs = outs or [label for label in labels if plain_name(label) in vocabulary("optout")]
     words = {_bare_option(label): label for label in labels if label not in outs}
     numbered = work.said.kind == "choices"  # a number may say anything where the kind is open
@@ -373,10 +390,20 @@ def _matching_family(work: Inference, choice: str) -> NamedFamily | None:
             if not any(has_last_word("available", x) for x in (name, *columns))
         }
         partial = [name for name in one.columns if name not in one.whole]
-        if shown and not partial and all(_may_describe(work, own) for own in shown.values()):
+        described = {column for columns in shown.values() for column in columns}
+        rest = [x for x in work.free if x not in described and x != choice]
+        if work.said.kind is None and any(_is_part(name, own) for name in rest):
+            continue  # a delay, a chance, or what one option alone has: not described whole
+        if shown and not partial and all(_describes(work, own) for own in shown.values()):
             found = tuple(words.get(_bare_option(option), option) for option in one.options)
             return NamedFamily(shown, found, one.options, outs[0] if outs else None)
     return None
+
+
+def _is_part(name: str, options: Iterable[str]) -> bool:
+    """Whether a column is called as a part of offers, or of one option alone."""
+    said = {plain_name(word) for word in words_of(name)} & {*options}
+    return not has_last_word("available", name) and (may_be_offered(name) or bool(said))
 
 
 def _bare_option(label: Any) -> str:
@@ -384,11 +411,18 @@ def _bare_option(label: Any) -> str:
     return re.sub(r"^(?:option|alternative|alt)(?=.)", "", plain_name(label))
 
 
-def _may_describe(work: Inference, columns: Sequence[str]) -> bool:
-    """Whether columns hold numbers, amounts or few words: an attribute, not a label of each."""
+def _describes(work: Inference, columns: Sequence[str]) -> bool:
+    """Whether columns hold numbers, amounts or few words: an attribute, not a label of each.
+
+    Times in words, such as "2 weeks", are delays, of which only offers have some. Where as many
+    words as options stand in another order in each row, they say which option is where.
+    """
     if _are_numbers(work.source, columns):
         return True
     words = {str(x) for name in columns for x in work.source.labels(name, "attributes")}
+    units = {found[1] for found in map(amount, words) if found is not None}
+    if units & {*TIMES} or len(words) <= len(columns):
+        return False
     try:
         return len(words) <= MAX_FAMILY or all(
             np.isfinite(work.source.floats(name, "attributes")).any() for name in columns
@@ -485,16 +519,18 @@ def _settle_long_attributes(work: Inference) -> None:
     parts = [work.source.codes(x, "columns.decision") for x in column_list(columns.decision)]
     key, n = joint_codes(parts)
     found, doubtful = [], []
-    for name in work.free:
+    used = {*work.draft.column_names(), *work.plain.own}
+    for name in [name for name in work.source.names if name not in used]:
         coded = work.source.codes(name, "attributes.columns")
+        there = work.source.present(name, "attributes.columns")
         first = np.zeros(n, dtype=np.int64)
-        first[key[::-1]] = coded.codes[::-1]
-        if (coded.codes == first[key]).all():
+        first[key[there][::-1]] = coded.codes[there][::-1]
+        if (coded.codes == first[key])[there].all():
             continue  # says the same of all options: of the person, or of the decision
-        numeric = _are_numbers(work.source, [name]) or pa.types.is_boolean(
-            work.source.table[name].type
-        )
-        if not numeric or (n > 1 and _codes_option(work, coded)):
+        rarely = is_named("ignored", name)  # an attribute, such as a duration
+        if rarely and len(coded) == len(work.source):
+            continue  # numbers rows
+        if rarely or not _is_attribute(work.source, name) or (n > 1 and _codes_option(work, coded)):
             doubtful.append(name)
         found.append(name)
     if doubtful or not found:
@@ -506,6 +542,14 @@ def _settle_long_attributes(work: Inference) -> None:
         )
     else:
         work.settle("attributes", {ATTRIBUTE_COLUMNS: tuple(found)})
+
+
+def _is_attribute(source: SourceTable, name: str) -> bool:
+    """Whether a column that differs between options holds numbers, amounts or few words."""
+    if not pa.types.is_string(source.table[name].type):
+        return _are_numbers(source, [name]) or pa.types.is_boolean(source.table[name].type)
+    words = [str(x) for x in source.labels(name, "attributes.columns")]
+    return len(words) <= MAX_FAMILY or all(amount(word) is not None for word in words)
 
 
 def _codes_option(work: Inference, coded: Any) -> bool:
@@ -603,11 +647,11 @@ def _flags(work: Inference) -> list[str]:
 
 
 def _complete_offers(work: Inference) -> None:
-    if work.draft.attributes is None and work.draft.task is None:
+    if work.draft.attributes is None and not work.draft.task:
         # What is offered has to be said by names, unless somebody said that these are offers.
         said = _offers_said(work) if work.said.kind == "offers" else known_offers(work.names)
         work.settle("attributes", said or offer_families(work.names))
-    if work.draft.task is None or work.draft.attributes is not None:
+    if not work.draft.task or work.draft.attributes is not None:
         _name_choice(work)
     elif work.draft.columns.choice is None and work.draft.task in N_ITEMS:
         items = [
@@ -617,7 +661,7 @@ def _complete_offers(work: Inference) -> None:
             if len(one.columns[stem]) == N_ITEMS[work.draft.task]
         ]
         work.ask("columns.choice", "Which columns hold the answers, item by item?", items)
-    if work.draft.attributes is None and work.draft.task is None:
+    if work.draft.attributes is None and not work.draft.task:
         work.ask(
             "attributes",
             "What describes the options? For amount, delay, probability and so on list a column, "
@@ -626,7 +670,7 @@ def _complete_offers(work: Inference) -> None:
         )
     for role in ("block", "scored"):
         work.settle(f"columns.{role}", named(role, work.free).single)
-    if isinstance(work.draft.columns.choice, str) and work.draft.task is None:
+    if isinstance(work.draft.columns.choice, str) and not work.draft.task:
         infer_codes(work)
 
 
@@ -643,7 +687,7 @@ def _offers_said(work: Inference) -> dict[str, Any] | None:
 
 
 def _complete_episodes(work: Inference) -> None:
-    documented = work.draft.task not in (None, "two-step")
+    documented = work.draft.task not in (None, "", "two-step")
     if work.draft.task == "two-step" and work.draft.columns.choice is None:
         pair = named("choice", work.free).candidates[:2]
         work.ask("columns.choice", "Which columns hold the first and the second choice?", [pair])

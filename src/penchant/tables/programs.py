@@ -326,6 +326,10 @@ def _in_loops(source: SourceTable) -> tuple[SourceTable, dict[str, Any]]:
         return source, {}
     # A row of a loop around others, such as a break between blocks, is no trial.
     inner = [a for a, own in real.items() if not any(_is_inside(b, own) for b in real.values())]
+    if len(inner) > 1 and len({real[loop].tobytes() for loop in inner}) == 1:
+        # Loops in the same rows are one inside the other: the inner one counts more often.
+        counts = {a: len(source.labels(f"{a}.thisN", "columns.trial")) for a in inner}
+        inner = [a for a in inner if counts[a] == max(counts.values())]
     inside: BoolVector = np.logical_or.reduce([real[loop] for loop in inner])
     hints: dict[str, Any] = {}
     pressed = [n for n in source.names if _RESPONSE.fullmatch(n) and _fills(source, n, inside)]
