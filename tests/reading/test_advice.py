@@ -8,7 +8,6 @@ import pytest
 
 import penchant as pn
 from penchant.errors import DataError
-from penchant.reading.read import read_by_arguments as by_args
 
 
 def experiment(n_decisions=60, seed=1):
@@ -33,7 +32,7 @@ def experiment(n_decisions=60, seed=1):
 @pytest.mark.parametrize("word", ["none", "None", "NONE"])
 def test_a_level_called_none_is_a_level(word):
     frame = experiment().replace("none", word)
-    choices = by_args(frame).data
+    choices = pn.read(frame).data
     assert choices.n_decisions == 60
     assert sum(name.startswith("warranty:") for name in choices.names) == 2  # of three levels
 
@@ -42,7 +41,7 @@ def test_a_cell_without_a_level_is_missing_all_the_same():
     frame = experiment()
     frame.loc[4, "warranty"] = None
     with pytest.raises(DataError, match="must not be missing"):
-        by_args(frame)
+        pn.read(frame)
 
 
 @pytest.mark.parametrize(("n_lost", "advised"), [(1, True), (3, True), (4, False), (30, False)])
@@ -76,6 +75,6 @@ def test_a_textbook_bandit_is_read_as_episodes(order, n_trials):
     frame["reward"] = rng.integers(-20, 30, len(frame))
     frame["cond"] = (frame.subject + frame.block) % 4 + 1
     frame = frame[[frame.columns[k] for k in order]]
-    reading = by_args(frame)
+    reading = pn.read(frame)
     assert reading.kind == "play"
     assert reading.columns["chosen"] == "choice" and reading.columns["reward"] == "reward"

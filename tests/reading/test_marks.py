@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+import penchant as pn
 from laboratory_files import as_csv, players, savers
 from penchant.cli.wording import error_words
 from penchant.errors import DataError
-from penchant.reading.read import read_by_arguments as by_args
 
 PLAYERS = players(4, 12)
 SAVERS = savers(4, 12)
@@ -55,14 +55,14 @@ def test_a_code_that_may_mean_no_choice_is_asked_about_and_both_answers_are_take
 ):
     file = saved(tmp_path, rows_of(codes, mark))
     with pytest.raises(DataError, match="can be read in two ways: an option beside") as asked:
-        by_args(file)
+        pn.read(file)
     first = [*codes, mark]
     assert f'options={first!r} for the first, or where="{where}" and gaps=' in str(asked.value)
-    assert by_args(file, options=first).n_options == 3
+    assert pn.read(file, options=first).n_options == 3
     base = {"base": 1} if codes == (1, 2) else {}
-    assert chosen_by(by_args(file, where=where, gaps="timeout", **base)) == WANTED
+    assert chosen_by(pn.read(file, where=where, gaps="timeout", **base)) == WANTED
     with pytest.raises(DataError) as asked:
-        by_args(file)
+        pn.read(file)
     assert error_words(asked.value).endswith("--gaps timeout for the second.")
 
 
@@ -73,9 +73,9 @@ def test_numbers_without_a_far_one_behind_a_count_are_options(tmp_path, numbers)
     base = 0 if 0 in numbers else 1
     counts = numbers == (1, 2, 3, 9)  # nine is not more than four times three
     if numbers == (7, 9) or counts:
-        assert by_args(saved(tmp_path, rows), base=base).n_options == 10 - base
+        assert pn.read(saved(tmp_path, rows), base=base).n_options == 10 - base
     else:
-        assert by_args(saved(tmp_path, rows)).n_options == max(numbers) + 1
+        assert pn.read(saved(tmp_path, rows)).n_options == max(numbers) + 1
 
 
 @pytest.mark.parametrize(("name", "yes", "no"), [("timed_out", "true", "false"), ("missed", 1, 0)])
@@ -83,25 +83,25 @@ def test_a_flag_beside_a_choice_is_asked_about(tmp_path, name, yes, no):
     flag = {name: lambda option, _: yes if option is None else no}
     file = saved(tmp_path, rows_of(("left", "right"), "left", **flag))
     with pytest.raises(DataError, match=f"{name} is set in {sum(MISSED)} rows with a choice") as a:
-        by_args(file)
+        pn.read(file)
     where = "not timed_out" if name == "timed_out" else "missed != 1"
     assert f'Pass where="{where}" and gaps=' in str(a.value)
-    assert chosen_by(by_args(file, where=where, gaps="timeout")) == WANTED
-    kept = by_args(file, chosen="choice")
+    assert chosen_by(pn.read(file, where=where, gaps="timeout")) == WANTED
+    kept = pn.read(file, chosen="choice")
     assert sum(len(one.chosen) for one in kept.data) == kept.n_decisions
 
 
 def test_a_code_as_reward_of_a_missed_decision_is_no_reward(tmp_path):
-    reading = by_args(saved(tmp_path, rows_of("ab", "", -99)))
+    reading = pn.read(saved(tmp_path, rows_of("ab", "", -99)))
     assert chosen_by(reading) == WANTED
     twice = rows_of("ab", "", -99)
     twice[0]["reward"] = -99  # then it is one that a choice was paid, too
     with pytest.raises(
         DataError, match=r"-99 in reward \(1 row with a choice\) can be read in two"
     ):
-        by_args(saved(tmp_path, twice))
+        pn.read(saved(tmp_path, twice))
     with pytest.raises(DataError, match="rewards must be missing where nothing was chosen"):
-        by_args(saved(tmp_path, twice), reward="reward")
+        pn.read(saved(tmp_path, twice), reward="reward")
 
 
 def test_the_arm_of_a_trial_is_none_of_the_lists_beside_it(tmp_path):
@@ -114,7 +114,7 @@ def test_the_arm_of_a_trial_is_none_of_the_lists_beside_it(tmp_path):
         }
         for person in PLAYERS
     ]
-    reading = by_args(saved(tmp_path, rows))
+    reading = pn.read(saved(tmp_path, rows))
     assert reading.columns["chosen"] == "choices" and reading.group_columns == ("arm",)
     assert chosen_by(reading) == WANTED
 
@@ -126,7 +126,7 @@ def test_german_names_of_play_are_known(tmp_path):
         {named[key]: str(cell).replace(".", ",") for key, cell in row.items()}
         for row in rows_of(("links", "rechts"), "")
     ]
-    reading = by_args(saved(tmp_path, rows, delimiter=";", bom=True, end="\r\n"), decimal=",")
+    reading = pn.read(saved(tmp_path, rows, delimiter=";", bom=True, end="\r\n"), decimal=",")
     assert reading.columns["chosen"] == "Entscheidung"
     assert chosen_by(reading) == WANTED
 
@@ -144,7 +144,7 @@ def test_french_names_of_delayed_amounts_are_known(tmp_path):
         for person in SAVERS
         for option, (sooner, later, days) in zip(person.chosen, person.offers, strict=True)
     ]
-    reading = by_args(saved(tmp_path, rows, delimiter=";"), decimal=",")
+    reading = pn.read(saved(tmp_path, rows, delimiter=";"), decimal=",")
     assert reading.kind == "offers"
     assert reading.data[0].offers["delay"][:, 1].tolist() == [o[2] for o in SAVERS[0].offers]
     assert chosen_by(reading) == [[-1 if c is None else c for c in p.chosen] for p in SAVERS]
@@ -161,7 +161,7 @@ def test_gambles_in_words_are_amounts_and_chances(tmp_path):
         )
     ]
     rows = [row for row in rows if row["choice"] in ("safe", "risky")]
-    reading = by_args(saved(tmp_path, rows))
+    reading = pn.read(saved(tmp_path, rows))
     first = reading.data[0].offers
     assert first["outcome"].tolist() == [[8.0, 20.0], [5.0, 12.0]]
     assert first["probability"].tolist() == [[1.0, 0.5], [1.0, 0.75]]
@@ -175,8 +175,8 @@ def test_a_second_column_that_may_be_the_reward_is_asked_about(tmp_path):
     with pytest.raises(
         DataError, match=r"both be what a choice paid, in other units. Pass reward="
     ):
-        by_args(file)
-    assert [by_args(file, reward=name).columns["reward"] for name in ("reward", "score")] == [
+        pn.read(file)
+    assert [pn.read(file, reward=name).columns["reward"] for name in ("reward", "score")] == [
         "reward",
         "score",
     ]
@@ -186,7 +186,7 @@ def test_a_running_total_is_no_reward(tmp_path):
     rows = [{("total_points" if k == "reward" else k): v for k, v in row.items()} for row in
             rows_of("ab", "")]  # fmt: skip
     with pytest.raises(DataError, match="total_points sounds like what was earned so far"):
-        by_args(saved(tmp_path, rows))
+        pn.read(saved(tmp_path, rows))
 
 
 def test_titles_above_the_names_of_a_sheet_are_said_with_the_line(tmp_path):
@@ -195,10 +195,10 @@ def test_titles_above_the_names_of_a_sheet_are_said_with_the_line(tmp_path):
     file.write_text("Experiment 2,,,,\nExported 2024-03-01,,,,\n,,,,\n" + body, encoding="utf-8")
     match = r"got a title, 'Experiment 2', and what look like names on line 4 \(subject, group"
     with pytest.raises(DataError, match=match):
-        by_args(file)
+        pn.read(file)
     file.write_text("Experiment 2\n\n" + body.replace(",", ";"), encoding="utf-8")
     with pytest.raises(DataError, match="Delete the lines above line 3"):
-        by_args(file)
+        pn.read(file)
 
 
 def test_offers_that_stand_in_the_texts_of_questions_are_asked_for(tmp_path):
@@ -208,7 +208,7 @@ def test_offers_that_stand_in_the_texts_of_questions_are_asked_for(tmp_path):
         for person in SAVERS
     ]
     with pytest.raises(DataError, match="columns Q1 to Q12 whose offers stand in the texts"):
-        by_args(saved(tmp_path, rows))
+        pn.read(saved(tmp_path, rows))
 
 
 def test_an_option_without_a_probability_is_asked_about(tmp_path):
@@ -218,8 +218,8 @@ def test_an_option_without_a_probability_is_asked_about(tmp_path):
         for t in range(8)
     ]
     with pytest.raises(DataError, match=r"none of option 0, which .* for sure \(1\), or never \(0"):
-        by_args(saved(tmp_path, rows))
+        pn.read(saved(tmp_path, rows))
     told = [row | {"probability_0": 1.0} for row in rows]
-    reading = by_args(saved(tmp_path, told))
+    reading = pn.read(saved(tmp_path, told))
     assert reading.kind == "offers"
     assert reading.data[0].offers["probability"].tolist() == [[1.0, 0.5]] * 8

@@ -6,7 +6,6 @@ import pytest
 
 import penchant as pn
 from laboratory_files import as_csv, players, savers, shoppers
-from penchant.reading.read import read_by_arguments as by_args
 
 PLAYERS = players(4, 12, missed=False)
 SAVERS = savers(4, 12, missed=False)
@@ -129,7 +128,7 @@ FILES = {
 def test_the_decisions_of_a_file_are_found_with_their_groups(tmp_path, name):
     text, kind, n = FILES[name]
     (tmp_path / name).write_text(text(), encoding="utf-8")
-    reading = by_args(tmp_path / name)
+    reading = pn.read(tmp_path / name)
     assert (reading.kind, reading.n_decisions, len(reading.subjects)) == (kind, n, 4)
     people = PLAYERS if kind == "play" else SAVERS
     (column,) = reading.group_columns
@@ -162,7 +161,7 @@ def pavlovia(folder):
 
 
 def test_a_file_with_nothing_in_it_is_left_out_of_a_folder_and_named(tmp_path):
-    reading = by_args(pavlovia(tmp_path / "pavlovia"))
+    reading = pn.read(pavlovia(tmp_path / "pavlovia"))
     assert reading.n_decisions == 48
     assert "1 file left out, as nothing is in it: PARTICIPANT_bandit_2026" in reading.notes[0]
 
@@ -185,12 +184,12 @@ def test_what_a_survey_means_is_asked_and_then_done(tmp_path, monkeypatch):
     with pytest.raises(
         pn.errors.DataError, match=r"opt_out must be given, as choice holds .* Pass opt_"
     ):
-        by_args(file, kind="choices")
+        pn.read(file, kind="choices")
     with pytest.raises(
         pn.errors.DataError, match=r"'\d,50' at line 2. It looks like decimal comma; pass"
     ):
-        by_args(file, opt_out="0")
-    reading = by_args(file, opt_out="0", decimal=",")
+        pn.read(file, opt_out="0")
+    reading = pn.read(file, opt_out="0", decimal=",")
     assert reading.data.names == ("Preis", "Minuten", "Siegel:Zen", "constant:0")
     assert reading.columns["subject"] == "Teilnehmer" and reading.group_columns == ("Gruppe",)
     assert {0.5 + price for price in range(9)} >= set(reading.data.explanatory[:, 0].tolist()) - {0}

@@ -20,7 +20,6 @@ from laboratory_files import (
     savers,
     shoppers,
 )
-from penchant.reading.read import read_by_arguments as by_args
 
 PLAYERS, SAVERS, SHOPPERS = players(), savers(), shoppers()
 
@@ -64,7 +63,7 @@ def cells(rows):
 
 @pytest.mark.parametrize("keys", [("f", "j"), ("ArrowLeft", "ArrowRight"), (0, 1), ("0", "1")])
 def test_jspsych_json_is_read_without_instructions_fixations_practice_and_surveys(file, keys):
-    reading = by_args(file(json.dumps(jspsych_play(PLAYERS, keys=keys)), "data.json"))
+    reading = pn.read(file(json.dumps(jspsych_play(PLAYERS, keys=keys)), "data.json"))
     assert_played(reading)
     assert reading.program == "jsPsych"
     assert reading.columns["chosen"] == "response"
@@ -76,7 +75,7 @@ def test_jspsych_json_is_read_without_instructions_fixations_practice_and_survey
 @pytest.mark.parametrize("missing", ["", "null", "NA"])
 def test_jspsych_csv_is_read_with_a_mark_at_its_beginning(file, missing):
     rows = cells(flat(jspsych_play(PLAYERS)))
-    assert_played(by_args(file(as_csv(rows, bom=True, missing=missing, end="\r\n"))))
+    assert_played(pn.read(file(as_csv(rows, bom=True, missing=missing, end="\r\n"))))
 
 
 def test_jspsych_with_one_record_on_each_line_needs_no_subject(file):
@@ -84,7 +83,7 @@ def test_jspsych_with_one_record_on_each_line_needs_no_subject(file):
     for row in flat(people):
         del row["subject_id"]
     lines = "\n".join(json.dumps(rows) for rows in people)
-    reading = by_args(file(lines, "jatos.txt"))
+    reading = pn.read(file(lines, "jatos.txt"))
     assert_played(reading)
     assert reading.columns["subject"] == "source record"
 
@@ -102,20 +101,20 @@ def test_rewards_of_feedback_screens_belong_to_the_choice_before(file):
             )
         ids = {"subject": person.name}
         rows += [r | ids | {"trial_index": k, "time_elapsed": k} for k, r in enumerate(own)]
-    reading = by_args(file(as_csv(rows)))
+    reading = pn.read(file(as_csv(rows)))
     assert_played(reading)
     assert "points taken from the row after each choice" in reading.notes
 
 
 def test_practice_is_kept_where_a_condition_speaks_of_its_column(file):
     path = file(json.dumps(jspsych_play(PLAYERS)), "data.json")
-    both = by_args(path, where="phase in ['practice', 'test']")
-    assert both.n_decisions == by_args(path).n_decisions + 3 * len(PLAYERS)
-    assert_played(by_args(path, where="phase == 'test'"))
+    both = pn.read(path, where="phase in ['practice', 'test']")
+    assert both.n_decisions == pn.read(path).n_decisions + 3 * len(PLAYERS)
+    assert_played(pn.read(path, where="phase == 'test'"))
 
 
 def test_amounts_in_dollars_and_delays_in_days_are_numbers(file):
-    reading = by_args(file(as_csv(jspsych_offers(SAVERS))))
+    reading = pn.read(file(as_csv(jspsych_offers(SAVERS))))
     assert_offered(reading)
     assert reading.options == {"sooner": "0 (sooner)", "later": "1 (later)"}
     assert {"amount is in $", "delay is in days"} <= {*reading.notes}
@@ -126,19 +125,19 @@ def test_keys_for_sooner_and_later_are_asked_with_both_readings(file):
     with pytest.raises(
         pn.errors.DataError, match=r"'f', 'j' in response .* options=\['f', 'j'\] if 'f' is"
     ):
-        by_args(path)
-    assert_offered(by_args(path, options=["f", "j"]))
-    assert_offered(by_args(path, options={"f": 0, "j": 1}))
+        pn.read(path)
+    assert_offered(pn.read(path, options=["f", "j"]))
+    assert_offered(pn.read(path, options={"f": 0, "j": 1}))
 
 
 @pytest.mark.parametrize("answers", [(0, 1), (1, 2), ("SS", "LL")])
 def test_numbers_and_usual_words_for_sooner_and_later_are_understood(file, answers):
-    assert_offered(by_args(file(as_csv(jspsych_offers(SAVERS, answers=answers)))))
+    assert_offered(pn.read(file(as_csv(jspsych_offers(SAVERS, answers=answers)))))
 
 
 @pytest.mark.parametrize("how", [{}, {"keys": ("1", "2")}, {"lists": True}, {"blocks": True}])
 def test_psychopy_is_read_by_its_loops(file, how):
-    reading = by_args(file(as_csv(psychopy_play(PLAYERS, **how), bom=True)))
+    reading = pn.read(file(as_csv(psychopy_play(PLAYERS, **how), bom=True)))
     assert_played(reading)
     assert reading.program == "PsychoPy"
     assert reading.columns["chosen"] == "key_resp.keys"
@@ -153,19 +152,19 @@ def test_two_columns_of_keys_are_asked(file):
     with pytest.raises(
         pn.errors.DataError, match=r"chosen must be given.*key_sure.keys \(138 rows\), key_r"
     ):
-        by_args(path)
-    assert_played(by_args(path, chosen="key_sure.keys"))
+        pn.read(path)
+    assert_played(pn.read(path, chosen="key_sure.keys"))
 
 
 def test_a_folder_of_psychopy_files_is_one_table(tmp_path):
     for person in PLAYERS:
         rows = psychopy_play([person])
         (tmp_path / f"{person.name}_bandit_2026-05-19.csv").write_text(as_csv(rows))
-    assert_played(by_args(tmp_path))
+    assert_played(pn.read(tmp_path))
 
 
 def test_gorilla_is_read_without_its_many_other_rows(file):
-    reading = by_args(file(as_csv(gorilla_offers(SAVERS), bom=True)))
+    reading = pn.read(file(as_csv(gorilla_offers(SAVERS), bom=True)))
     assert_offered(reading)
     assert reading.program == "Gorilla"
     assert reading.columns["subject"] == "Participant Private ID"
@@ -174,7 +173,7 @@ def test_gorilla_is_read_without_its_many_other_rows(file):
 
 def test_gorilla_may_end_in_a_short_line(file):
     text = as_csv(gorilla_offers(SAVERS)[:-1]) + "END OF FILE\n"
-    assert_offered(by_args(file(text)))
+    assert_offered(pn.read(file(text)))
 
 
 def test_an_answer_that_repeats_an_amount_is_the_option_that_offers_it(file):
@@ -182,19 +181,19 @@ def test_an_answer_that_repeats_an_amount_is_the_option_that_offers_it(file):
     for row in rows:
         if row.get("Response"):
             row["Response"] = row["amount now" if row["Response"] == "Now" else "amount later"]
-    assert_offered(by_args(file(as_csv(rows))))
+    assert_offered(pn.read(file(as_csv(rows))))
 
 
 def test_delays_in_weeks_and_days_are_days(file):
     text = as_csv(jspsych_offers(SAVERS)).replace("14 days", "2 weeks").replace("7 days", "1 week")
-    assert_offered(by_args(file(text)))
+    assert_offered(pn.read(file(text)))
 
 
 def test_a_month_has_to_be_said_in_days(file):
     path = file(as_csv(jspsych_offers(SAVERS)).replace("30 days", "1 month"))
     with pytest.raises(pn.errors.DataError, match="Say how many days a month is"):
-        by_args(path)
-    assert_offered(by_args(path, units={"month": 30}))
+        pn.read(path)
+    assert_offered(pn.read(path, units={"month": 30}))
 
 
 def test_a_cell_that_is_no_amount_is_named_by_its_line(file):
@@ -204,16 +203,16 @@ def test_a_cell_that_is_no_amount_is_named_by_its_line(file):
     with pytest.raises(
         pn.errors.DataError, match=f"ll_delay must hold numbers.*'a while' at line {row + 2}"
     ):
-        by_args(file(as_csv(rows)))
+        pn.read(file(as_csv(rows)))
 
 
 def test_lists_over_options_and_over_decisions_are_read(file):
-    assert_offered(by_args(file(as_csv(lists_over_options(SAVERS)))))
-    assert_played(by_args(file(as_csv(lists_over_decisions(PLAYERS)))))
+    assert_offered(pn.read(file(as_csv(lists_over_options(SAVERS)))))
+    assert_played(pn.read(file(as_csv(lists_over_decisions(PLAYERS)))))
 
 
 def test_qualtrics_is_read_without_titles_and_previews(file):
-    reading = by_args(file(as_csv(qualtrics(SHOPPERS))))
+    reading = pn.read(file(as_csv(qualtrics(SHOPPERS))))
     assert (reading.program, reading.columns["subject"]) == ("Qualtrics", "ResponseId")
     assert reading.n_decisions == sum(len(person.chosen) for person in SHOPPERS)
     labels = np.array(reading.data.option_labels)[reading.data.option[reading.data.chosen_row]]
@@ -222,14 +221,14 @@ def test_qualtrics_is_read_without_titles_and_previews(file):
 
 
 def test_a_folder_of_psych_ds_is_read_with_the_groups_in_its_names(tmp_path):
-    reading = by_args(psych_ds(tmp_path / "study", PLAYERS))
+    reading = pn.read(psych_ds(tmp_path / "study", PLAYERS))
     assert_played(reading)
     assert reading.groups("group") == {person.name: person.group for person in PLAYERS}
 
 
 def test_a_group_that_is_called_practice_is_kept(file):
     rows = [row | {"group": "practice" if k % 2 else "rest"} for k, row in _rows(PLAYERS)]
-    reading = by_args(file(as_csv(rows)))
+    reading = pn.read(file(as_csv(rows)))
     assert_played(reading)
     assert reading.groups("group")["p02"] == "practice"
 
@@ -250,9 +249,9 @@ def test_labels_that_change_their_places_are_asked(file):
     with pytest.raises(
         pn.errors.DataError, match=r"place or the label. Pass chosen='response', or chosen="
     ):
-        by_args(path)
-    assert_played(by_args(path, chosen="response"))
-    labelled = by_args(path, chosen="choices[response]")
+        pn.read(path)
+    assert_played(pn.read(path, chosen="response"))
+    labelled = pn.read(path, chosen="choices[response]")
     assert labelled.options == {"blue": "0", "red": "1"}
     first = [json.loads(row["choices"])[row["response"]] for row in rows[:5]]
     assert labelled.data[0].chosen[:5].tolist() == [("blue", "red").index(one) for one in first]
@@ -266,7 +265,7 @@ def test_offers_in_words_are_amounts_and_delays(file, names):
             cells = {names[0]: f"£{sooner:g} today", names[1]: f"£{later:g} in {days} days"}
             answer = None if option is None else cells[names[option]]
             rows.append({"subject": person.name, **cells, "Response": answer})
-    assert_offered(by_args(file(as_csv(rows))))
+    assert_offered(pn.read(file(as_csv(rows))))
 
 
 def test_feedback_in_rows_of_its_own_is_paid_for_the_choice_above_in_any_file(tmp_path):
@@ -277,7 +276,7 @@ def test_feedback_in_rows_of_its_own_is_paid_for_the_choice_above_in_any_file(tm
         lines += [f"p1,choice,{k},", f"p1,feedback,,{r}"]
     file = tmp_path / "plain.csv"
     file.write_text("\n".join(lines))
-    (episode,) = by_args(file).data
+    (episode,) = pn.read(file).data
     np.testing.assert_array_equal(episode.chosen, chosen)
     np.testing.assert_array_equal(episode.rewards, won)
 
@@ -291,4 +290,4 @@ def test_a_total_with_a_point_in_its_name_is_not_what_was_paid(tmp_path):
     file = tmp_path / "totals.csv"
     file.write_text("\n".join(lines))
     with pytest.raises(pn.DataError, match=r"diff\(cum\. pts\)"):
-        by_args(file)
+        pn.read(file)

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+import penchant as pn
 from laboratory_files import as_csv, players, savers, shoppers
 from penchant.cli.wording import error_words
 from penchant.errors import DataError
-from penchant.reading.read import read_by_arguments as by_args
 
 PLAYERS = players(4, 12)
 SAVERS = savers(4, 12)
@@ -47,7 +47,7 @@ def test_the_arm_of_a_trial_is_a_group_and_codes_of_keys_are_labels(tmp_path):
             key = "null" if option is None else (37, 39)[option]
             own.append({"trial_type": "key", "key_press": key, "outcome": reward})
         rows += with_own(own, participant_id=person.name, arm=person.group)
-    reading = by_args(saved(tmp_path, "old.csv", as_csv(rows, end="\r\n")))
+    reading = pn.read(saved(tmp_path, "old.csv", as_csv(rows, end="\r\n")))
     assert reading.columns["chosen"] == "key_press"
     assert reading.options == {"37": "0", "39": "1"}
     assert reading.group_columns == ("arm",)
@@ -65,7 +65,7 @@ def test_buttons_whose_words_are_offers_are_found_at_the_place_that_was_pressed(
             shown = json.dumps(words[::-1] if swapped else words)
             own.append({"trial_type": "button", "choices": shown, "response": place})
         rows += with_own(own, worker_id=person.name, cond=person.group)
-    reading = by_args(saved(tmp_path, "buttons.csv", as_csv(rows)))
+    reading = pn.read(saved(tmp_path, "buttons.csv", as_csv(rows)))
     assert reading.kind == "offers"
     assert any("one button alone" in note for note in reading.notes)
     first = reading.data[0]
@@ -95,9 +95,9 @@ def swapping(keys):
 def test_cards_that_change_sides_are_asked_for_and_then_found(tmp_path, keys):
     file = saved(tmp_path, "cards.csv", swapping(keys))
     with pytest.raises(DataError, match=r"Pass chosen='response', or chosen='card\[response\]'"):
-        by_args(file)
-    assert chosen_by(by_args(file, chosen="card[response]")) == WANTED
-    assert by_args(file, chosen="response").options == {keys[0]: "0", keys[1]: "1"}
+        pn.read(file)
+    assert chosen_by(pn.read(file, chosen="card[response]")) == WANTED
+    assert pn.read(file, chosen="response").options == {keys[0]: "0", keys[1]: "1"}
 
 
 def test_a_reward_inside_an_object_is_found(tmp_path):
@@ -108,7 +108,7 @@ def test_a_reward_inside_an_object_is_found(tmp_path):
             for option, reward in zip(person.chosen, person.rewards, strict=True)
         ]
         everybody[person.name] = {"group": person.group, "trials": with_own(own)}
-    reading = by_args(saved(tmp_path, "nested.json", json.dumps(everybody)))
+    reading = pn.read(saved(tmp_path, "nested.json", json.dumps(everybody)))
     assert reading.columns["reward"] == "feedback.points"
     assert chosen_by(reading) == WANTED
 
@@ -126,8 +126,8 @@ def test_a_decimal_comma_in_rewards_is_said_and_then_read(tmp_path):
     rows = [row | {"Punkte": row["Punkte"].replace(".", ",")} for row in rows]
     file = saved(tmp_path, "komma.csv", as_csv(rows, delimiter=";", bom=True))
     with pytest.raises(DataError, match="It looks like decimal comma; pass decimal=','"):
-        by_args(file)
-    assert by_args(file, decimal=",").columns["subject"] == "Proband"
+        pn.read(file)
+    assert pn.read(file, decimal=",").columns["subject"] == "Proband"
 
 
 def test_offers_in_german_are_read(tmp_path):
@@ -143,7 +143,7 @@ def test_offers_in_german_are_read(tmp_path):
         for p in SAVERS
         for option, (sooner, later, days) in zip(p.chosen, p.offers, strict=True)
     ]
-    reading = by_args(saved(tmp_path, "geld.csv", as_csv(rows, delimiter=";")), decimal=",")
+    reading = pn.read(saved(tmp_path, "geld.csv", as_csv(rows, delimiter=";")), decimal=",")
     assert chosen_by(reading) == SAVED
     assert reading.data[0].offers["amount"].tolist() == [list(o[:2]) for o in SAVERS[0].offers]
     assert reading.data[0].offers["delay"][:, 1].tolist() == [o[2] for o in SAVERS[0].offers]
@@ -162,7 +162,7 @@ def shopping(price, size):
 
 
 def test_a_sheet_with_units_of_its_own_and_empty_cells_around_it_is_read(tmp_path):
-    reading = by_args(saved(tmp_path, "sheet.csv", shopping("¥{},000", "{} GB")))
+    reading = pn.read(saved(tmp_path, "sheet.csv", shopping("¥{},000", "{} GB")))
     assert reading.columns["chosen"] == "Response" and reading.group_columns == ("Arm",)
     assert reading.data.names == ("Price", "Size", "constant:Keine von beiden")
     assert "Size is in GB" in reading.notes
@@ -177,7 +177,7 @@ def test_a_sheet_with_units_of_its_own_and_empty_cells_around_it_is_read(tmp_pat
 def test_codes_with_different_ends_are_no_numbers(tmp_path):
     rows = shopping("{}", "{} GB").replace("5 GB", "5 MB")
     with pytest.raises(DataError, match="Size must hold numbers; got '"):
-        by_args(saved(tmp_path, "units.csv", rows))
+        pn.read(saved(tmp_path, "units.csv", rows))
 
 
 # ---- cells ---------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def test_objects_in_cells_are_options(tmp_path):
         for person in SAVERS
         for option, (a, b, d) in zip(person.chosen, person.offers, strict=True)
     ]
-    reading = by_args(saved(tmp_path, "objects.csv", as_csv(rows)))
+    reading = pn.read(saved(tmp_path, "objects.csv", as_csv(rows)))
     assert reading.columns["amount"] == "amount_0, amount_1"
     assert chosen_by(reading) == SAVED
 
@@ -210,7 +210,7 @@ def test_lists_without_brackets_are_one_item_per_decision(tmp_path, mark):
         }
         for person in PLAYERS
     ]
-    reading = by_args(saved(tmp_path, "lists.tsv", as_csv(rows, delimiter="\t")))
+    reading = pn.read(saved(tmp_path, "lists.tsv", as_csv(rows, delimiter="\t")))
     assert reading.columns["reward"] == "outcomes"
     assert chosen_by(reading) == WANTED
 
@@ -238,7 +238,7 @@ def test_a_folder_of_bids_has_sidecars_and_participants(tmp_path):
         stem = f"sub-0{k}/beh/sub-0{k}_task-bandit_beh"
         saved(tmp_path, f"{stem}.tsv", as_csv(play_rows(person, "n/a"), delimiter="\t"))
         saved(tmp_path, f"{stem}.json", '{"choice": {"Description": "arm"}}')
-    reading = by_args(tmp_path)
+    reading = pn.read(tmp_path)
     assert chosen_by(reading) == WANTED
     assert [*reading.groups("group").values()] == [person.group for person in PLAYERS]
 
@@ -249,7 +249,7 @@ def test_participants_are_known_however_their_names_are_written_and_others_are_s
     for person in PLAYERS:
         rows = [{"subject": person.name} | row for row in play_rows(person)]
         saved(tmp_path, f"{person.name}.csv", as_csv(rows))
-    reading = by_args(tmp_path)
+    reading = pn.read(tmp_path)
     assert reading.notes[0] == "participants.csv: says nothing of p04"
     assert reading.table["grp"].to_pylist()[::12] == [0, 1, 0, None]
 
@@ -259,13 +259,13 @@ def test_participants_that_nobody_is_called_like_are_said(tmp_path):
     for person in PLAYERS:
         rows = [{"subject": person.name} | row for row in play_rows(person)]
         saved(tmp_path, f"{person.name}.csv", as_csv(rows))
-    assert by_args(tmp_path).notes[0].startswith("participants.csv: names none of the subjects")
+    assert pn.read(tmp_path).notes[0].startswith("participants.csv: names none of the subjects")
 
 
 def test_folders_of_groups_hold_people_by_the_names_of_their_files(tmp_path):
     for person in PLAYERS:
         saved(tmp_path, f"{person.group}/{person.name[-1] in '12'}.csv", as_csv(play_rows(person)))
-    reading = by_args(tmp_path)
+    reading = pn.read(tmp_path)
     assert len(reading.subjects) == 4  # files of one name in two folders are two people
     assert sorted(reading.groups("source folder").values()) == ["old", "old", "young", "young"]
 
@@ -275,7 +275,7 @@ def test_files_without_choices_beside_the_others_are_left_out_and_named(tmp_path
     for k, person in enumerate(PLAYERS):
         rows = [{"subject": person.name, "grp": k % 2} | row for row in play_rows(person)]
         saved(tmp_path, f"{person.name}.csv", as_csv(rows))
-    reading = by_args(tmp_path)
+    reading = pn.read(tmp_path)
     assert reading.notes[0] == "1 file left out, as no choices are in it: codebook.csv"
     assert reading.group_columns == ("grp",)
 
@@ -296,9 +296,9 @@ def test_a_task_that_never_pays_is_asked_about_and_both_answers_are_taken(tmp_pa
         rows += with_own(own, subject=person.name)
     file = saved(tmp_path, "two.json", json.dumps(rows))
     with pytest.raises(DataError, match=r"task is 'flanker'.* Pass where=.task == 'bandit'"):
-        by_args(file)
-    assert chosen_by(by_args(file, where="task == 'bandit'")) == WANTED
-    assert len(chosen_by(by_args(file, missing_reward="skip"))[0]) == 16
+        pn.read(file)
+    assert chosen_by(pn.read(file, where="task == 'bandit'")) == WANTED
+    assert len(chosen_by(pn.read(file, missing_reward="skip"))[0]) == 16
 
 
 def test_labels_that_differ_by_case_alone_are_asked_about(tmp_path):
@@ -312,8 +312,8 @@ def test_labels_that_differ_by_case_alone_are_asked_about(tmp_path):
     file = saved(tmp_path, "cases.csv", as_csv(rows))
     one = r"options=\{'Left': 0, 'Right': 1, 'left': 0, 'right': 1\} for the first"
     with pytest.raises(DataError, match=one):
-        by_args(file)
-    again = by_args(file, options={"Left": 0, "Right": 1, "left": 0, "right": 1})
+        pn.read(file)
+    again = pn.read(file, options={"Left": 0, "Right": 1, "left": 0, "right": 1})
     assert again.n_options == 2
     assert any("p01 / P01" in d or "P01 / p01" in d for d in again.doubts)
 
@@ -334,7 +334,7 @@ def test_an_object_that_is_null_where_nobody_answered_is_no_column(tmp_path):
         ]
         whose = {"participant": {"id": person.name, "cohort": person.group}}
         everybody.append(whose | {"trials": with_own(own)})
-    reading = by_args(saved(tmp_path, "nulls.json", json.dumps(everybody)))
+    reading = pn.read(saved(tmp_path, "nulls.json", json.dumps(everybody)))
     assert reading.columns["reward"] == "outcome.points"
     assert reading.group_columns == ("participant.cohort",)
     assert chosen_by(reading) == WANTED
@@ -354,7 +354,7 @@ def test_columns_of_otree_are_those_of_its_players(tmp_path):
             long.append(config | own | {"subsession.round_number": t})
         wide.append(row)
     for name, rows in (("app.csv", long), ("wide.csv", wide)):
-        reading = by_args(saved(tmp_path, name, as_csv(rows)))
+        reading = pn.read(saved(tmp_path, name, as_csv(rows)))
         assert reading.columns["subject"] == "participant.code"
         assert reading.group_columns == ("treatment",)
         assert len(reading.data) == len(PLAYERS) and chosen_by(reading) == WANTED
@@ -366,18 +366,18 @@ def test_gains_and_losses_that_were_accepted_or_not_were_offered_and_not_paid(tm
         for who in "ab"
         for g, loss, answer in ((20, 5, "accept"), (12, 15, "reject"), (30, 20, "accept"))
     ]
-    reading = by_args(saved(tmp_path, "gambles.csv", as_csv(rows)))
+    reading = pn.read(saved(tmp_path, "gambles.csv", as_csv(rows)))
     assert reading.kind == "offers"
     assert reading.options == {"accept": "1 (gain and loss)", "reject": "0 (0 and 0)"}
     decks = [row | {"response": "AB"[k % 2]} for k, row in enumerate(rows)]
-    assert by_args(saved(tmp_path, "decks.csv", as_csv(decks))).kind == "play"
+    assert pn.read(saved(tmp_path, "decks.csv", as_csv(decks))).kind == "play"
 
 
 def test_names_that_say_that_cells_are_lists_are_the_names_of_their_items(tmp_path):
     rows = [
         {"pid": p.name, "choice_seq": str(p.chosen), "reward_seq": str(p.rewards)} for p in PLAYERS
     ]
-    reading = by_args(saved(tmp_path, "lists.csv", as_csv(rows)))
+    reading = pn.read(saved(tmp_path, "lists.csv", as_csv(rows)))
     assert (reading.columns["chosen"], reading.columns["reward"]) == ("choice", "reward")
     assert chosen_by(reading) == WANTED
 
@@ -397,7 +397,7 @@ def test_a_survey_whose_names_divide_in_two_ways_is_one_and_people_are_asked_for
         for person in SHOPPERS
         for t, (taken, offers) in enumerate(zip(person.chosen, person.offers, strict=True))
     ]
-    reading = by_args(saved(tmp_path, "alts.csv", as_csv(rows)))
+    reading = pn.read(saved(tmp_path, "alts.csv", as_csv(rows)))
     assert reading.columns["cost"] == "cost_alt1, cost_alt2"
     said = "nobody is told apart: pass subject='case' if case names 4 people"
     assert said in reading.notes
@@ -418,8 +418,8 @@ def test_a_reward_of_no_usual_name_is_asked_for_and_the_group_is_no_choice(tmp_p
     ]
     file = saved(tmp_path, "ducats.csv", as_csv(rows))
     with pytest.raises(DataError, match=r"reward must be given, as resp\.keys was pressed in a"):
-        by_args(file)
-    assert chosen_by(by_args(file, reward="ducats")) == WANTED
+        pn.read(file)
+    assert chosen_by(pn.read(file, reward="ducats")) == WANTED
 
 
 def test_codes_of_keys_far_apart_are_asked_about_as_codes(tmp_path):
@@ -430,6 +430,6 @@ def test_codes_of_keys_far_apart_are_asked_about_as_codes(tmp_path):
     ]
     file = saved(tmp_path, "codes.csv", as_csv(rows))
     with pytest.raises(DataError) as asked:
-        by_args(file)
+        pn.read(file)
     assert "or --options 18,23 for labels" in error_words(asked.value)
-    assert chosen_by(by_args(file, options=[18, 23])) == WANTED
+    assert chosen_by(pn.read(file, options=[18, 23])) == WANTED

@@ -16,7 +16,6 @@ from laboratory_files import (
     shoppers,
     survey,
 )
-from penchant.reading.read import read_by_arguments as by_args
 
 PLAYERS, SAVERS = players(), savers()
 
@@ -35,7 +34,7 @@ def _file(tmp_path, text, name):
     ],
 )
 def test_play_of_two_groups_is_a_study(tmp_path, name, text):
-    reading = by_args(_file(tmp_path, text, name))
+    reading = pn.read(_file(tmp_path, text, name))
     data = pn.read_study(reading, conditions=["group"])
     assert data.is_play
     assert len(data.subjects) == len(PLAYERS)
@@ -44,7 +43,7 @@ def test_play_of_two_groups_is_a_study(tmp_path, name, text):
 
 
 def test_offers_of_two_groups_are_a_study(tmp_path):
-    reading = by_args(_file(tmp_path, as_csv(gorilla_offers(SAVERS)), "data.csv"))
+    reading = pn.read(_file(tmp_path, as_csv(gorilla_offers(SAVERS)), "data.csv"))
     data = pn.read_study(reading, conditions=["group"])
     assert not data.is_play
     assert sorted(data.condition(s) for s in data.subjects) == ["old"] * 3 + ["young"] * 3
@@ -53,7 +52,7 @@ def test_offers_of_two_groups_are_a_study(tmp_path):
 
 
 def test_a_choice_experiment_of_two_groups_is_a_study():
-    reading = by_args(Table.from_pylist(survey(shoppers())))
+    reading = pn.read(Table.from_pylist(survey(shoppers())))
     data = pn.read_study(reading, conditions=["group"])
     assert not data.is_play
     assert {data.condition(s) for s in data.subjects} == {"young", "old"}
@@ -61,7 +60,7 @@ def test_a_choice_experiment_of_two_groups_is_a_study():
 
 
 def test_models_of_a_choice_experiment_are_compared_and_say_what_attributes_are_worth():
-    reading = by_args(Table.from_pylist(survey(shoppers(n_people=4, n_decisions=40))))
+    reading = pn.read(Table.from_pylist(survey(shoppers(n_people=4, n_decisions=40))))
     names = reading.data.names
     models = {
         "all": pn.models.Attributes(names, price="price"),

@@ -23,6 +23,7 @@ from penchant.reading.built import (
     sorted_positions,
     with_labels,
 )
+from penchant.tables.cells import amount
 from penchant.tables.choice_coding import OptionCodes
 from penchant.tables.frames import joint_codes
 from penchant.tables.labels import in_natural_order, python_values
@@ -244,14 +245,17 @@ def _choices(
         told["available"] = AVAILABLE
     if schema.rows.missing:
         told["missing"] = schema.rows.missing
-    return Choices.from_frame(
-        pa.table(frame),
-        decision=DECISION,
-        option=OPTION,
-        chosen=CHOSEN,
-        explanatory=list(variables),
-        **told,
-    )
+    try:
+        return Choices.from_frame(
+            pa.table(frame),
+            decision=DECISION,
+            option=OPTION,
+            chosen=CHOSEN,
+            explanatory=list(variables),
+            **told,
+        )
+    except DataError as error:
+        raise source.placed(error, rows) from None
 
 
 def _variables(
@@ -300,6 +304,10 @@ def _holds_words(source: SourceTable, name: str, role: str) -> bool:
     try:
         source.floats(name, role)
     except DataError:
+        cells = [str(x) for x in source.labels(name, role)]
+        numbers = [x for x in cells if amount(x) is not None or amount(x, ",") is not None]
+        if len(numbers) > len(cells) / 2:  # numbers, of which some are written otherwise
+            raise
         return True
     return False
 

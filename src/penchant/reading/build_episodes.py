@@ -249,7 +249,10 @@ def _codes(
     labels = [x for x in source.labels(name, role) if str(x) not in nothing]
     if len(labels) != n:
         raise DataError(
-            f"{name} must hold {n} codes for a two-step task; got {', '.join(map(str, labels))}."
+            f"column {name}",
+            f"must hold {n} codes for a two-step task",
+            got=", ".join(map(str, labels)),
+            fix="List codes of decisions that nobody made in choice.missed.",
         )
     coded = source.codes(name, role)
     found = np.full(len(source), -1)

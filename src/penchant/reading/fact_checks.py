@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant.errors import DataError
+from penchant.tables.cells import is_nothing
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import joint_codes
 from penchant.tables.lexicon import has_last_word, is_named, vocabulary, words_of
@@ -496,7 +497,8 @@ def _option_of_zeros(work: Inference) -> None:
     bare = np.ones(len(work.source), dtype=bool)
     for name in names:
         cells = work.source.codes(name, "attributes")
-        nothing = [k for k, x in enumerate(cells.labels.tolist()) if code_key(x) == 0.0]
+        known = enumerate(cells.labels.tolist())
+        nothing = [k for k, x in known if code_key(x) == 0.0 or is_nothing(x)]
         bare &= np.isin(cells.codes, nothing) | ~work.source.present(name, "attributes")
     for label in work.source.labels(option, "columns.option"):
         coded = work.source.codes(option, "columns.option")

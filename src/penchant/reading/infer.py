@@ -370,13 +370,7 @@ class NamedFamily:
 
 def _matching_family(work: Inference, choice: str) -> NamedFamily | None:
     """The families of columns that are told apart by the words of the choices."""
-    codes = work.draft.choice
-    labels = list(codes.names or codes.labels or work.source.labels(choice, "columns.choice"))
-    nothing = {str(code) for code in column_list(codes.missed)}
-    labels = [label for label in labels if str(label) not in nothing]
-    outs = [codes.opt_out] if codes.opt_out not in (None, "") else []
-    outs = outs or [label for label in labels if plain_name(label) in vocabulary("optout")]
-    words = {_bare_option(label): label for label in labels if label not in outs}
+    words, outs = _option_words(work, choice)
     numbered = work.said.kind == "choices"  # a number may say anything where the kind is open
     for one in families([name for name in work.names if name != choice]):
         own = {_bare_option(option): option for option in one.options}
@@ -400,6 +394,35 @@ def _matching_family(work: Inference, choice: str) -> NamedFamily | None:
     return None
 
 
+def _are_places(work: Inference, columns: Sequence[str]) -> bool:
+    """Whether no row has a word twice: each column says what stands at a place."""
+    cells = [work.source.table[name].cast(pa.string()).to_pylist() for name in columns]
+    return all(len({*row}) == len(row) for row in zip(*cells, strict=True))
+
+
+def _option_words(work: Inference, choice: str) -> tuple[dict[str, Any], list[Any]]:
+    """Labels of the choices by their bare words, and those for none of the options shown."""
+    codes = work.draft.choice
+    labels = list(codes.names or codes.labels or work.source.labels(choice, "columns.choice"))
+    nothing = {str(code) for code in column_list(codes.missed)}
+    labels = [label for label in labels if str(label) not in nothing]
+    outs = [codes.opt_out] if codes.opt_out not in (None, "") else []
+    outs = outs or [label for label in labels if plain_name(label) in vocabulary("optout")]
+    return {_bare_option(label): label for label in labels if label not in outs}, outs
+
+
+def _labels_of_columns(work: Inference, choice: str) -> tuple[Any, ...] | None:
+    """Labels in the order of the columns that were said to describe the options, by words."""
+    words, outs = _option_words(work, choice)
+    for one in families([name for name in work.source.names if name != choice]):
+        option = {name: key for own in one.columns.values() for key, name in own.items()}
+        for columns in (work.draft.attributes or {}).values():
+            own = [_bare_option(option.get(x, "")) for x in columns if isinstance(x, str)]
+            if len(own) == len(columns) == len({*own}) and {*words} == {*own} and len(outs) < 2:
+                return (*(words[word] for word in own), *outs)
+    return None
+
+
 def _is_part(name: str, options: Iterable[str]) -> bool:
     """Whether a column is called as a part of offers, or of one option alone."""
     said = {plain_name(word) for word in words_of(name)} & {*options}
@@ -408,7 +431,7 @@ def _is_part(name: str, options: Iterable[str]) -> bool:
 
 def _bare_option(label: Any) -> str:
     """A label in plain spelling without the word option before it: "Option A" is "a"."""
-    return re.sub(r"^(?:option|alternative|alt)(?=.)", "", plain_name(label))
+    return re.sub(r"^(?:option|alternative|alt|opt(?=\w$))(?=.)", "", plain_name(label))
 
 
 def _describes(work: Inference, columns: Sequence[str]) -> bool:
@@ -421,7 +444,7 @@ def _describes(work: Inference, columns: Sequence[str]) -> bool:
         return True
     words = {str(x) for name in columns for x in work.source.labels(name, "attributes")}
     units = {found[1] for found in map(amount, words) if found is not None}
-    if units & {*TIMES} or len(words) <= len(columns):
+    if units & {*TIMES} or (len(words) <= len(columns) and _are_places(work, columns)):
         return False
     try:
         return len(words) <= MAX_FAMILY or all(
@@ -574,6 +597,8 @@ def _complete_wide(work: Inference) -> None:
             if tuple(map(str, family.labels)) != family.names:
                 work.settle("choice.names", (*family.names, *out))
             work.settle("choice.opt_out", family.opt_out)
+        elif work.draft.attributes is not None and work.draft.choice.labels is None:
+            work.settle("choice.labels", _labels_of_columns(work, choice))
     if work.draft.attributes is None:
         work.ask(
             "attributes",

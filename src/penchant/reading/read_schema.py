@@ -82,7 +82,7 @@ def read_raw_by_schema(raw: Raw, schema: Schema) -> Reading:
     try:
         found = infer(plain, schema)
     except DataError as error:
-        raise DataError(plain.source.located(str(error))) from None
+        raise plain.source.placed(error) from None
     if found.questions:
         raise schema_questions(found.draft, found.questions, raw.name)
     reading = build(plain.source, found.draft)
