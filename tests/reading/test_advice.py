@@ -1,6 +1,4 @@
-"""What is advised about missing cells; words that are levels; bandits that are read as such."""
-
-import itertools
+"""What is advised about missing cells, and words that are levels."""
 
 import numpy as np
 import pandas as pd
@@ -63,18 +61,3 @@ def test_decisions_without_a_choice_are_not_left_out_by_advice_where_they_are_ma
         pn.Choices.from_frame(
             frame, decision="obs", option="alt", chosen="chosen", explanatory=["price", "quality"]
         )
-
-
-@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4, 5), (5, 4, 3, 2, 1, 0), (2, 5, 0, 1, 4, 3)])
-@pytest.mark.parametrize("n_trials", [2, 5, 10])
-def test_a_textbook_bandit_is_read_as_episodes(order, n_trials):
-    rng = np.random.default_rng(3)
-    keys = itertools.product(range(1, 7), range(1, 5), range(1, n_trials + 1))
-    frame = pd.DataFrame(list(keys), columns=["subject", "block", "trial"])
-    frame["choice"] = rng.integers(0, 2, len(frame))
-    frame["reward"] = rng.integers(-20, 30, len(frame))
-    frame["cond"] = (frame.subject + frame.block) % 4 + 1
-    frame = frame[[frame.columns[k] for k in order]]
-    reading = pn.read(frame)
-    assert reading.kind == "play"
-    assert reading.columns["chosen"] == "choice" and reading.columns["reward"] == "reward"

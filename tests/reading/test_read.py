@@ -9,7 +9,6 @@ import pytest
 import penchant as pn
 from laboratory_files import lists_over_options, savers
 from penchant.errors import DataError
-from penchant.tables.unfolding import unfold_lists
 
 PLAY = {
     "subject": ["a", "a", "a", "b", "b", "b"],
@@ -47,14 +46,11 @@ def test_the_summary_says_what_was_taken_for_what_and_what_to_do_next():
     ]
 
 
-def test_options_counted_from_1_are_asked():
+def test_codes_are_in_their_own_order_unless_said_otherwise():
     table = pa.table(PLAY | {"choice": [1, 2, 2, 2, 1, 2]})
-    with pytest.raises(
-        pn.errors.DataError, match=r"base must be given.*from 1 .2 of them.*from 0 .3"
-    ):
-        pn.read(table)
-    assert pn.read(table, base=1).options == {"1": "0", "2": "1"}
-    assert pn.read(table, options=[2, 1]).options == {"2": "0", "1": "1"}
+    assert pn.read(table).options == {"1": 1, "2": 2}
+    turned = pn.read(table, labels=[2, 1])
+    assert [one.chosen.tolist() for one in turned.data] == [[1, 0, 0], [0, 1, 0]]
 
 
 def test_rewards_in_a_currency_are_numbers():
@@ -64,18 +60,25 @@ def test_rewards_in_a_currency_are_numbers():
 
 def test_a_reward_that_is_no_number_is_named_by_its_row():
     table = pa.table(PLAY | {"reward": ["1", "0", "won", "0", "1", "1"]})
-    with pytest.raises(
-        pn.errors.DataError, match="reward 'reward' must hold numbers; got 'won' at row 2"
-    ):
+    with pytest.raises(pn.errors.DataError, match="reward must hold numbers; got 'won' at row 2"):
         pn.read(table)
 
 
-def test_choices_and_rewards_are_episodes_beside_attributes_unless_said_otherwise():
+def test_rows_are_named_as_they_were_given_whatever_was_left_out():
+    table = pa.table(PLAY | {"reward": ["1", "0", "1", "0", "won", "1"]})
+    with pytest.raises(pn.DataError, match="reward must hold numbers; got 'won' at row 4"):
+        pn.read(table, keep="subject == 'b'")
+
+
+def test_choices_and_rewards_beside_attributes_make_the_kind_a_question():
     more = {"cost_left": [1, 2, 3, 4, 5, 6], "cost_right": [6, 5, 4, 3, 2, 1]}
     sides = ["left", "right", "right", "right", "left", "right"]
     table = pa.table(PLAY | more | {"choice": sides})
-    assert pn.read(table).kind == pn.read(table, kind="play").kind == "play"
-    assert pn.read(table, kind="choices").data.names == ("cost",)
+    with pytest.raises(pn.errors.SchemaQuestions) as raised:
+        pn.read(table)
+    assert raised.value.questions[0].role == "kind"
+    assert pn.read(table, kind="episodes", choice="choice").kind == "play"
+    assert pn.read(table, kind="choices", labels=["left", "right"]).data.names == ("cost",)
 
 
 def test_what_every_option_paid_is_no_choice_experiment():
@@ -83,29 +86,28 @@ def test_what_every_option_paid_is_no_choice_experiment():
     assert pn.read(pa.table(PLAY | more)).kind == "play"
 
 
-def test_columns_that_say_nothing_are_refused_with_what_is_needed():
-    with pytest.raises(pn.errors.DataError, match="kind must be told by its columns, of options"):
-        pn.read(pa.table({"a": [1, 2], "b": [3, 4]}))
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"kind": "bandit"}, "kind must be one of choices, play, offers; got 'bandit'"),
-        ({"missing": "drop_set"}, "missing must be left out, as the table holds task data"),
-        ({"base": 2}, "base must be 0 or 1; got 2"),
-        ({"where": "group == 'z'"}, "where must keep at least one row; got 0 of 6"),
-        ({"chosen": "pick"}, "`?chosen`? must name a column; got 'pick'"),
-        ({"options": {"0": "left"}}, "options must map words to numbers"),
+        ({"kind": "bandit"}, "kind must be one of choices, episodes, offers; got 'bandit'"),
+        ({"base": 2}, "choice.base must be the number of the first option, at most 1; got 2"),
+        ({"keep": "group == 'z'"}, "must keep at least one row; got 0 of 6"),
+        ({"choice": "pick"}, "columns.choice must name a column of the table; got 'pick'"),
         (
-            {"options": {"0": 0}},
-            "options must say what every word of choice means; got '1' at row 1",
+            {"kind": "episodes", "chosen": "group"},
+            'must be left out of a schema of kind = "episodes"',
+        ),
+        ({"attributes": ["price"]}, "attributes must be {attribute: a column"),
+        ({"labels": [0, 0]}, "choice.labels must list every code once; got 0 twice"),
+        (
+            {"labels": [0, 2]},
+            r"choice must hold the codes of choice.labels \(0, 2\) .*; got 1 at row 1",
         ),
     ],
 )
-def test_wrong_arguments_are_refused(given, said):
-    with pytest.raises(pn.errors.DataError, match=said):
-        pn.read(pa.table(PLAY), **given)
+def test_wrong_schemas_are_refused(given, said):
+    with pytest.raises(pn.DataError, match=said):
+        pn.read(pa.table(PLAY), missed=[9], **given)
 
 
 def test_what_is_no_table_is_refused():
@@ -125,11 +127,11 @@ def test_groups_must_not_vary_within_a_subject():
 
 def test_gambles_in_percent_are_offers():
     rows = [
-        {"id": 1, "A_outcome": 5, "A_probability": "100%", "B_outcome": 20, "B_probability": "30%"}
+        {"id": 1, "A_amount": 5, "A_probability": "100%", "B_amount": 20, "B_probability": "30%"}
         | {"answer": answer}
         for answer in ("A", "B", "A")
     ]
-    reading = pn.read(pa.Table.from_pylist(rows))
+    reading = pn.read(pa.Table.from_pylist(rows), labels=["A", "B"])
     assert (reading.kind, reading.next) == (
         "offers",
         "pn.fit(reading, pn.models.ExpectedUtility())",
@@ -163,12 +165,6 @@ def test_groups_are_told_by_a_series_in_any_order(tmp_path):
         for by in (arms, arms[::-1], arms.reset_index(drop=True), arms.to_numpy(), dict(arms))
     ]
     assert len(set(found)) == 1
-
-
-def test_lists_of_words_are_said_to_be_labels():
-    for items, word in ((["a", "b"], "label"), ([3, 5], "number"), (["£3", "£5"], "number")):
-        table = pa.table({"shown": [str(items).replace("'", '"')] * 3, "rt": [1, 2, 3]})
-        assert unfolded(table).notes == (f"lists in shown taken for one {word} per option",)
 
 
 def test_a_population_takes_covariates_of_the_table_that_was_read():

@@ -28,7 +28,6 @@ def test_a_two_step_table_is_recognised_and_fitted_as_it_is():
     reading = pn.read(table)
     assert len(reading.data) == 2
     assert "taken for the task two-step" in reading.summary()
-    assert "level2_choice 1, 2 are those of state 1" in reading.summary()
     assert reading.next == 'pn.fit_each(reading, pn.models.TwoStep(trace="after"))'
     first = reading.data[0]
     c2 = table["level2_choice"].to_numpy()[:30]
@@ -46,15 +45,27 @@ def test_rows_with_a_gap_are_left_out_and_counted():
     gaps = table.set_column(2, "level2_choice", pa.array(cells))
     reading = pn.read(gaps, task="two-step")
     assert [e.n_events for e in reading.data] == [58, 58]
-    assert "2 rows with a gap left out" in reading.summary()
+    assert reading.n_missed == 2 and reading.excluded == {"nobody decided": 2}
 
 
 def test_cues_and_presses_are_read_from_their_codes():
     table = pa.table({"cue": [1, 4, 2], "keyPressed": [1, 0, 1], "outcome": [1, 0, -1]})
-    (episode,) = pn.read(table).data
+    reading = pn.read(table, subject="")
+    (episode,) = reading.data
     np.testing.assert_array_equal(episode.before["cue"], [0, 3, 1])
     np.testing.assert_array_equal(episode.chosen, [1, 0, 1])
-    assert pn.read(table).model == "models.GoNoGo()"
+    assert reading.model == "models.GoNoGo()"
+
+
+@pytest.mark.parametrize("codes", [(0, 1), ("no", "yes"), ("nogo", "go")])
+def test_a_cue_beside_presses_is_asked_about(codes):
+    rng = np.random.default_rng(2)
+    pressed = [codes[k] for k in rng.integers(0, 2, 60)]
+    cue = rng.choice(list("abcd"), 60)
+    table = {"subject": [1] * 60, "stimulus": cue, "response": pressed}
+    with pytest.raises(pn.errors.SchemaQuestions) as raised:
+        pn.read(pa.table(table | {"reward": rng.integers(-1, 2, 60)}))
+    assert "task" in {question.role for question in raised.value.questions}
 
 
 def test_a_row_of_pumps_is_a_run_of_decisions():
@@ -69,31 +80,30 @@ def test_a_row_of_pumps_is_a_run_of_decisions():
 
 def test_types_are_pairs_of_six_and_other_types_are_not():
     table = pa.table({"type": [12, 34, 56, 12], "choice": [1, 0, 1, 0], "reward": [1, 0, 1, 1]})
-    (episode,) = pn.read(table).data
+    (episode,) = pn.read(table, subject="").data
     np.testing.assert_array_equal(episode.chosen, [0, 3, 4, 1])
     np.testing.assert_array_equal(episode.available[1], [0, 0, 1, 1, 0, 0])
     other = pa.table({"type": ["x", "y", "x"], "choice": [1, 0, 1], "reward": [1, 0, 1]})
-    (plain,) = pn.read(other).data
+    (plain,) = pn.read(other, subject="").data
     assert plain.available is None
 
 
 def test_gains_losses_and_signs_are_read_when_the_task_is_named():
     table = pa.table({"choice": [1, 4, 2], "gain": [50, 100, 0], "loss": [0, -150, 0]})
-    (episode,) = pn.read(table, task="gain-loss").data
+    (episode,) = pn.read(table, task="gain-loss", subject="").data
     np.testing.assert_array_equal(episode.after["loss"], [0, 150, 0])
     np.testing.assert_array_equal(episode.chosen, [0, 3, 1])
-    (cards,) = pn.read(table, task="iowa").data
+    (cards,) = pn.read(table, task="iowa", subject="").data
     np.testing.assert_array_equal(cards.rewards, [50, -50, 0])
     table = pa.table({"choice": [1, 2], "outcome": [25, -25]})
-    (turned,) = pn.read(table, task="reversal").data
+    (turned,) = pn.read(table, task="reversal", subject="").data
     np.testing.assert_array_equal(turned.rewards, [1, -1])
     table = pa.table({"u": [1, 0, 1], "y": [1, 1, 0]})
-    (inputs,) = pn.read(table, task="inputs").data
+    (inputs,) = pn.read(table, task="inputs", subject="").data
     np.testing.assert_array_equal(inputs.after["input"], [1, 0, 1])
 
 
 WRONG_CODES = {
-    "two-step": ({"level1_choice": 0, "level2_choice": 1, "reward": 1}, "level1_choice .* 1, 2 "),
     "go-no-go": ({"cue": 1, "keyPressed": 2, "outcome": 1}, "keyPressed must hold one of 0, 1 "),
     "balloons": ({"pumps": 2.5, "explosion": 0}, "pumps must hold whole numbers, 0 or more "),
     "selection": ({"type": 12, "choice": 2, "reward": 1}, "choice must hold one of 0, 1 "),
@@ -120,30 +130,18 @@ def test_a_code_that_a_task_does_not_have_is_refused_by_its_row(task):
     """Options counted from 0 would be choices not made, without a word."""
     row, said = WRONG_CODES[task]
     with pytest.raises(pn.errors.DataError, match=f"{said}.*for the task {task}; got .* at row 0"):
-        pn.read(pa.table({name: [value] for name, value in row.items()}), task=task)
+        pn.read(pa.table({name: [value] for name, value in row.items()}), task=task, subject="")
 
 
-def test_a_code_of_missed_trials_is_left_out_as_the_error_says():
+def test_codes_of_missed_trials_of_two_steps_have_to_be_said():
     taken = {"level1_choice": [1, 0, 2], "level2_choice": [3, 0, 1], "reward": [1, 0, 0]}
-    with pytest.raises(pn.errors.DataError, match='Pass where="level1_choice != 0" if nobody'):
-        pn.read(pa.table(taken), task="two-step")
-    (kept,) = pn.read(pa.table(taken), where="level1_choice != 0", task="two-step").data
-    np.testing.assert_array_equal(kept.chosen, [0, 0, 1, 0])
-
-
-def test_two_options_that_pay_or_cost_one_sum_are_asked_about():
-    rng = np.random.default_rng(5)
-    cells = {"subjID": [1] * 40, "choice": rng.integers(1, 3, 40)}
-    paid = pa.table({**cells, "outcome": rng.choice([-25, 25], 40)})
     with pytest.raises(
-        pn.errors.DataError, match=r"task must be named.*bandit.*reversal.*-25 and 25"
-    ):
-        pn.read(paid)
-    assert set(pn.read(paid, task="reversal").data[0].rewards) == {-1.0, 1.0}
-    assert set(pn.read(paid, task="bandit").data[0].rewards) == {-25.0, 25.0}
-    for told in (rng.choice([-1, 1], 40), rng.normal(size=40), rng.choice([0, 25], 40)):
-        plain = pa.table({**cells, "outcome": told})
-        assert "taken for the task bandit" in pn.read(plain).summary()
+        pn.DataError, match=r"level1_choice must hold 2 codes .*; got 0, 1, 2"
+    ) as no:
+        pn.read(pa.table(taken), task="two-step", subject="")
+    assert no.value.fix == "List codes of decisions that nobody made in choice.missed."
+    kept = pn.read(pa.table(taken), keep="level1_choice != 0", task="two-step", subject="")
+    np.testing.assert_array_equal(kept.data[0].chosen, [0, 0, 1, 0])
 
 
 def test_blocks_of_two_sessions_are_kept_apart_and_repeated_trials_refused():
@@ -157,9 +155,11 @@ def test_blocks_of_two_sessions_are_kept_apart_and_repeated_trials_refused():
     blocks = {"session": ["a"] * 4 + ["b"] * 4, "block": [1, 1, 2, 2] * 2}
     reading = pn.read(pa.table({**cells, **blocks}))
     assert [e.n_events for e in reading.data] == [2] * 4
-    assert reading.columns["block"] == ("session", "block")
-    with pytest.raises(pn.errors.DataError, match=r"trial must differ .* got 1 again at row 2"):
+    assert reading.schema.columns.block == ("session", "block")
+    with pytest.raises(pn.DataError, match="trial has the same number twice in a block"):
         pn.read(pa.table(cells))
+    with pytest.raises(pn.DataError, match=r"trial must differ .* got 1 again at row 2"):
+        pn.read(pa.table(cells), block=[])
 
 
 def test_stages_of_the_cambridge_gamble_after_practice_are_scored():
@@ -181,10 +181,12 @@ def test_stages_of_the_cambridge_gamble_after_practice_are_scored():
 
 
 def test_a_task_that_is_not_known_or_lacks_a_column_is_refused():
-    with pytest.raises(pn.errors.DataError, match="task must be one of two-step"):
+    with pytest.raises(pn.DataError, match="task must be one of two-step"):
         pn.read(two_steps(), task="two-stepp")
-    with pytest.raises(pn.errors.DataError, match="got none for level2_choice"):
+    with pytest.raises(pn.DataError, match="columns"):
         pn.read(two_steps().drop_columns(["level2_choice"]), task="two-step")
+    with pytest.raises(pn.DataError, match="got none for cue"):
+        pn.read(two_steps(), task="go-no-go")
 
 
 def test_all_functions_of_hbayesdm_have_an_answer_and_every_call_makes_a_model():

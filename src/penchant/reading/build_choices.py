@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.choices import Choices
@@ -170,16 +171,20 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
         order = _position(key)
         option_cells = pa.array(order + 1).cast(pa.string())
     names = [source.check(x, "attributes.columns") for x in _long_attributes(schema)]
-    variables: dict[str, Any] = {}
-    for name in names:
-        variables |= _variables(source, schema, name, (name,))
     out = opt_out(schema)
+    is_none = np.array([str(x) == str(out) for x in option_cells.to_pylist()])
     if out is not None:
-        is_none = np.array([str(x) == str(out) for x in option_cells.to_pylist()])
         if not is_none.any():
             raise DataError(
                 "choice.opt_out", "must be the option of some rows", got=repr(out), fix="Add them."
             )
+        # What stands in these rows describes nothing: no level, and no number.
+        bare = {x: pc.if_else(pa.array(is_none), None, source.table[x]) for x in names}
+        source = source.with_columns(bare)
+    variables: dict[str, Any] = {}
+    for name in names:
+        variables |= _variables(source, schema, name, (name,))
+    if out is not None:
         variables = {x: np.where(is_none, 0.0, np.ravel(v)) for x, v in variables.items()}
         variables[_constant(schema)] = is_none.astype(np.float64)
     frame = {

@@ -24,6 +24,7 @@ MIN_ROWS_OF_A_TOTAL = 10  # of a person, in which a running total shows
 MIN_OPTIONS_OF_A_GRID = 16  # from which on tasks often begin with a tile that was turned over
 REWARD_CODES = (99.0, 999.0, 9999.0, 99999.0, -99.0, -999.0, -9999.0)
 MAX_PHASES = 20
+MAX_PLACES = 12  # at which one of as many labels may stand
 MIN_ROWS_OF_A_BLOCK = 3
 MAX_LEVELS = 8  # of an attribute whose levels have codes
 CUES = frozenset(("cue", "cues", "stimulus", "stim", "stimuli", "fractal", "symbol", "figure"))
@@ -228,6 +229,21 @@ def _blocks_unused(work: Inference) -> None:
             return
 
 
+def _short_blocks(work: Inference) -> None:
+    """Blocks of a row or two: a number of trials under a name of blocks."""
+    block = column_list(work.draft.columns.block)
+    if work.said.columns.block is not None or not block:
+        return
+    rows = np.unique(_plays(work), return_counts=True)[1]
+    if np.median(rows) < MIN_ROWS_OF_A_BLOCK:
+        work.question_taken(
+            "columns.block",
+            f"{' and '.join(block)} would name blocks of {int(np.median(rows))} rows. In which "
+            "columns does learning begin anew? [] for none.",
+            ([], list(block)),
+        )
+
+
 def _constant_choice(work: Inference) -> None:
     """A choice that nobody ever changes says something else, such as the arm of a study."""
     choice, people = work.draft.columns.choice, work.draft.columns.subject
@@ -418,28 +434,28 @@ def _keys(work: Inference, name: str) -> list[Any]:
 
 
 def _places_or_labels(work: Inference) -> None:
-    """Choices of a place where what stands at each place changes: place or label is the option."""
-    choice = work.draft.columns.choice
+    """Columns that say what stands at each place, which changes: place or label is the option."""
+    choice, source = work.draft.columns.choice, work.source
     if not isinstance(choice, str) or work.said.columns.choice is not None:
         return
-    source = work.source
-    words = {str(x).strip().lower() for x in source.labels(choice, "columns.choice")}
-    if not words or len(words) > 6:
+    if len(source.labels(choice, "columns.choice")) > MAX_PLACES:
         return
     for one in families([name for name in work.free]):
-        if {x.lower() for x in one.options} != words:
-            continue
         for stem, columns in one.whole.items():
             kinds = [source.table[name].type for name in columns]
             hidden = {*words_of(stem)} & vocabulary("hidden")
             if hidden or any(pa.types.is_floating(kind) for kind in kinds):
                 continue
             sets = [{code_key(x) for x in source.labels(name, "offered")} for name in columns]
-            if len(set.union(*sets)) <= 12 and any(len(own) > 1 for own in sets):
+            if len(set.union(*sets)) > MAX_PLACES or not any(len(own) > 1 for own in sets):
+                continue
+            keys = zip(*(_keys(work, name) for name in columns), strict=True)
+            if all(len({*row}) == len(row) for row in keys if "" not in row):
                 work.question_taken(
                     "columns.choice",
-                    f"{choice} says a place, and what {stem} says stands there changes. Is the "
-                    "option the place? Otherwise add a column of what was taken, and name it.",
+                    f"{', '.join(columns[:4])} say what stood at each place. If {choice} says a "
+                    "place, is this the option? Otherwise add a column of what was taken, and name "
+                    "it.",
                     (choice,),
                 )
                 return
@@ -635,6 +651,7 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
         _options_on_offer,
         _places_or_labels,
         _repeated_trials,
+        _short_blocks,
         _blocks_unused,
         _cue_unused,
         _people_unknown,

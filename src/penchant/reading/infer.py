@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant.errors import DataError
-from penchant.files.folder import FILE
+from penchant.files.folder import FILE, FOLDER
 from penchant.reading.build import kept_rows
 from penchant.reading.fact_checks import check_facts, varies_within
 from penchant.reading.infer_codes import infer_codes
@@ -32,7 +32,13 @@ from penchant.tables.lexicon import (
     vocabulary,
     words_of,
 )
-from penchant.tables.offer_columns import known_offers, offer_columns, recognised_offers
+from penchant.tables.offer_columns import (
+    FIRST_WORDS,
+    SECOND_WORDS,
+    known_offers,
+    offer_columns,
+    recognised_offers,
+)
 from penchant.tables.option_families import families, may_be_offered, offer_families
 from penchant.tables.programs import PlainTable
 from penchant.tables.questionnaires import N_ITEMS
@@ -263,7 +269,14 @@ def _name_files(work: Inference) -> None:
     """One file per person, where the names of files begin differently or say so."""
     stems = list(dict.fromkeys(work.source.file_labels(FILE_STEM)))
     heads = [stem.replace("-", "_").split("_")[0] for stem in stems]
-    if all("sub-" in stem for stem in stems):
+    if len(stems) < len(work.source.raw.pieces) and "run-" not in stems[0]:
+        folders = [FOLDER] if FOLDER in work.source.names else []
+        work.ask(
+            "columns.subject",
+            f"Several files are called {stems[0]}. Who is a person: every file, or every name?",
+            ([*folders, FILE_STEM], FILE_STEM),
+        )
+    elif all("sub-" in stem for stem in stems):
         work.settle("columns.subject", "file:sub-")
         if all("run-" in stem for stem in stems):
             work.settle("columns.block", "file:run-")
@@ -371,6 +384,8 @@ class NamedFamily:
 def _matching_family(work: Inference, choice: str) -> NamedFamily | None:
     """The families of columns that are told apart by the words of the choices."""
     words, outs = _option_words(work, choice)
+    if work.said.kind is None and {*words} & FIRST_WORDS and {*words} & SECOND_WORDS:
+        return None  # the sooner and the later, or the sure and the risky: offers
     numbered = work.said.kind == "choices"  # a number may say anything where the kind is open
     for one in families([name for name in work.names if name != choice]):
         own = {_bare_option(option): option for option in one.options}
@@ -397,7 +412,8 @@ def _matching_family(work: Inference, choice: str) -> NamedFamily | None:
 def _are_places(work: Inference, columns: Sequence[str]) -> bool:
     """Whether no row has a word twice: each column says what stands at a place."""
     cells = [work.source.table[name].cast(pa.string()).to_pylist() for name in columns]
-    return all(len({*row}) == len(row) for row in zip(*cells, strict=True))
+    rows = [row for row in zip(*cells, strict=True) if None not in row]
+    return all(len({*row}) == len(row) for row in rows)
 
 
 def _option_words(work: Inference, choice: str) -> tuple[dict[str, Any], list[Any]]:
@@ -539,8 +555,9 @@ def _complete_long(work: Inference) -> None:
 def _settle_long_attributes(work: Inference) -> None:
     """Every other column of numbers that differs between the options of a decision."""
     columns = work.draft.columns
-    parts = [work.source.codes(x, "columns.decision") for x in column_list(columns.decision)]
-    key, n = joint_codes(parts)
+    who = [x for x in column_list(columns.subject) if x in work.source.names]
+    named_so = (*who, *column_list(columns.decision))
+    key, n = joint_codes([work.source.codes(x, "columns.decision") for x in named_so])
     found, doubtful = [], []
     used = {*work.draft.column_names(), *work.plain.own}
     for name in [name for name in work.source.names if name not in used]:

@@ -51,7 +51,7 @@ def infer_codes(work: Inference) -> None:
     if ordered is not None:
         work.settle("choice.labels", ordered)
         return
-    odd = [] if draft.choice.missed is not None else _may_be_missed(labels)
+    odd = [] if draft.choice.missed == () else _may_be_missed(labels)
     rest = [label for label in labels if label not in odd]
     reason = _doubt(work, name, rest)
     if len(rest) > MAX_OPTIONS or _are_fractions(rest):

@@ -17,7 +17,7 @@ from penchant.tables.lexicon import named
 from penchant.tables.programs import plain_table
 from penchant.tables.reading import Reading, ReadingKind
 from penchant.tables.schema import Schema, schema_questions
-from penchant.tables.source_table import frame_table, plain_text
+from penchant.tables.source_table import column_list, frame_table, plain_text
 
 SchemaLike = Schema | Mapping[str, Any] | str | os.PathLike[str] | None
 
@@ -57,9 +57,14 @@ def _has_choices(names: Sequence[str]) -> bool:
     return bool(named("choice", names).columns)
 
 
+def _said_choice(schema: Schema) -> str | None:
+    choice = column_list(schema.columns.choice)
+    return choice[0] if len(choice) == 1 else None
+
+
 def kind_by_schema(raw: Raw, schema: Schema) -> ReadingKind | None:
     """What a table is by a schema and its names; None where that is open."""
-    kind = schema.kind or infer(plain_table(raw), schema).draft.kind
+    kind = schema.kind or infer(plain_table(raw, _said_choice(schema)), schema).draft.kind
     return "play" if kind == "episodes" else kind
 
 
@@ -73,12 +78,12 @@ def draft_of(raw: Raw, schema: Schema) -> Inferred:
     schema
         What was said of it.
     """
-    return infer(plain_table(raw), schema)
+    return infer(plain_table(raw, _said_choice(schema)), schema)
 
 
 def read_raw_by_schema(raw: Raw, schema: Schema) -> Reading:
     """The same for a table that was opened before."""
-    plain = plain_table(raw)
+    plain = plain_table(raw, _said_choice(schema))
     try:
         found = infer(plain, schema)
     except DataError as error:

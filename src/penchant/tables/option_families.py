@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from penchant.tables.lexicon import words_of
 
-_CUT = re.compile(r"[ _.\-()]+|(?<=[a-z])(?=[A-Z])")
+_CUT = re.compile(r"[ _.\-()]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NUMBERED = re.compile(r"(?P<stem>.*[^\W\d_])[ _.\-]?(?P<number>\d{1,3})")
 
 
@@ -61,7 +61,12 @@ _DELAYS = frozenset(
     ("delay", "delays", "wait", "waiting", "wartezeit", "delai", "ritardo", "demora")
 )
 _UNITS = frozenset(("days", "weeks", "months", "years", "tage", "wochen", "jours", "dias", "dagen"))
-_CHANCES = frozenset(("probability", "probabilities", "prob", "probs", "chance", "p"))
+_CHANCES = frozenset(
+    (
+        *("probability", "probabilities", "prob", "probs", "chance", "p", "odds", "likelihood"),
+        *("wahrsch", "wahrscheinlichkeit", "probabilidad", "probabilite", "pct", "percent"),
+    )
+)
 
 
 def may_be_offered(name: str) -> bool:

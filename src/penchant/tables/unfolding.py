@@ -110,8 +110,10 @@ def unfold_lists(source: SourceTable) -> SourceTable:
         if any(len({*row}) > 1 for row in sizes):
             return source
         return _longer(source, lists, [row[0] for row in sizes])
-    width = sizes[0][0]
-    if not 1 < width <= MAX_OPTIONS_IN_LIST or any({*row} != {width} for row in sizes):
+    width = max(map(max, sizes))
+    if not 1 < width <= MAX_OPTIONS_IN_LIST or any(
+        {*row} - {0} != {width} for row in sizes if any(row)
+    ):
         return source
     columns = {
         f"{name}_{k}": typed([(x or [None] * width)[k] for x in own])
