@@ -158,8 +158,8 @@ def plain_table(raw: Raw, choice: str | None = None) -> PlainTable:
     source = _without_blank_rows(SourceTable.of(raw))
     searches = unfold_grid_search(source)
     if searches is not None:
-        unfolded, hints = searches
-        return PlainTable(unfolded, Schema().with_answers(hints), frozenset(), "grid search")
+        unfolded, said = searches
+        return PlainTable(unfolded, Schema().with_answers(said), frozenset(), "grid search")
     program = program_of(source.names)
     if program.name is not None:
         names = own_names(source.names, [n for n in source.names if _is_empty(source, n)])
