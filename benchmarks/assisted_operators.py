@@ -19,9 +19,9 @@ import numpy as np
 
 import penchant as pn
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.assistance.helper import ADVICE, Helper, Mode, field_basis
-from penchant.assistance.knowledge import TRACKING
-from penchant.assistance.warning import FEATURES, Calibration, FeatureSet, area_under_roc
+from penchant.assistance.adviser import ADVICE, Helper, Mode, field_basis
+from penchant.assistance.assistant_beliefs import TRACKING
+from penchant.assistance.early_warning import FEATURES, Calibration, FeatureSet, area_under_roc
 from penchant.bandit.beliefs import GAUSSIAN
 from penchant.bandit.landscape import landscape_a
 from penchant.models.model import Agents
@@ -227,7 +227,7 @@ def _helper_for_condition(condition: str, trained: Helper) -> Helper | None:
     elif condition == "sensor":
         # The default trust shows what the trust learnt in the unassisted episode adds.
         trust = pn.Trust()
-    return trained.carried_on(mode, trust)
+    return trained.copy_with_operator_knowledge(mode, trust)
 
 
 def _episode_regret(

@@ -11,7 +11,7 @@ from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
-from penchant.softmax._simd import LANES, VectorBuilder
+from penchant.softmax._moment_codegen import LANES, VectorBuilder
 
 AT_ONCE = 4  # vectors in flight; more gain nothing
 IN_CACHE = 1_024  # numbers whose exponentials are taken again and again

@@ -11,10 +11,10 @@ from scipy import stats
 
 import every_model
 import penchant as pn
-from penchant.assistance.warning import FEATURES, Calibration, EarlyWarning
+from penchant.assistance.early_warning import FEATURES, Calibration, EarlyWarning
 from penchant.models.priors import model_document, model_of
 from penchant.models.spatial.belief_map import MapFit
-from penchant.output import FrameExport, decode, encode
+from penchant.output import FrameExport, from_json_value, to_json_value
 
 HOLD_DATA = {"Reading", "Study", "StudyData", "StoredEstimates", "Offer"}
 SESSIONS = {"Live", "Asker", "Helper"}
@@ -124,7 +124,7 @@ def of_machines(rng):
             *(rng.normal(size=n_features + 1), np.eye(n_features + 1), 40, 0.3, checked),
         ),
         pn.results.BeliefMap.of((map_fit,), "converged", "", 12, pn.grid(3, 1)),
-        pn.results.Warned(0.4, (0.2, 0.7), ("few options tried",)),
+        pn.results.PoorPlayWarning(0.4, (0.2, 0.7), ("few options tried",)),
     ]
 
 
@@ -264,7 +264,7 @@ def test_a_machine_goes_on_from_json_with_the_same_advice():
     field = pn.Field(places, mean=30, sd=9, length_scale=1.5, noise_variance=4.0)
     truth = 30 + 9 * rng.normal(size=20)
     first = pn.assist(model, field, mode="suggest", rng=3)
-    for helper in (first, first.carried_on("decide", pn.Trust(0.6, 0.2))):
+    for helper in (first, first.copy_with_operator_knowledge("decide", pn.Trust(0.6, 0.2))):
         for _ in range(2):
             for _ in range(12):
                 option = int(rng.integers(20))
@@ -276,10 +276,10 @@ def test_a_machine_goes_on_from_json_with_the_same_advice():
         again = back(helper)
         assert again.last == 7 and again.log == helper.log
         for one in (helper, again):
-            one.happened(3, reward=31.5)  # what nobody had proposed or advised
+            one.record_unassisted(3, reward=31.5)  # what nobody had proposed or advised
         later = [one.proposed(11) for one in (helper, back(again))]
         assert later[0] == later[1] and again.trust == helper.trust
-        helper.happened(11, reward=30.0)
+        helper.record_unassisted(11, reward=30.0)
 
 
 def test_results_are_read_in_every_form(results):
@@ -337,7 +337,7 @@ def test_no_code_of_others_runs_when_a_file_is_read():
     strange = ("os.system", "penchant.errors.DataError", "penchant.output.encode")
     for name in (*strange, "penchant.elsewhere.Study"):
         with pytest.raises(pn.errors.DataError, match="class must be one of a result of Penchant"):
-            decode({"class": name, "fields": {}})
+            from_json_value({"class": name, "fields": {}})
 
 
 @pytest.mark.parametrize(
@@ -356,12 +356,12 @@ def test_no_code_of_others_runs_when_a_file_is_read():
     ],
 )
 def test_values_come_back_as_they_were(value):
-    assert decode(json.loads(json.dumps(encode(value)))) == value
+    assert from_json_value(json.loads(json.dumps(to_json_value(value)))) == value
 
 
 def test_arrays_come_back_with_their_kind():
     for array in (np.arange(6).reshape(2, 3), np.array([np.nan, 1.5]), np.array([True, False])):
-        again = decode(json.loads(json.dumps(encode(array))))
+        again = from_json_value(json.loads(json.dumps(to_json_value(array))))
         np.testing.assert_array_equal(again, array)
         assert again.dtype == array.dtype
 

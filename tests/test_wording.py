@@ -11,7 +11,7 @@ import pytest
 
 import penchant as pn
 from penchant.cli.wording import error_words, in_options
-from penchant.errors import Text, argument, in_python, quoted_argument
+from penchant.errors import Text, argument, format_for_python, quoted_argument
 from penchant.tables.columns import play_columns
 from penchant.tables.numbers import text_advice
 
@@ -81,7 +81,7 @@ def test_a_message_names_what_its_reader_can_change(of):
         assert python in str(said)
         assert typed in error_words(said)
     else:
-        assert python in in_python(said)
+        assert python in format_for_python(said)
         assert typed in in_options(said)
 
 

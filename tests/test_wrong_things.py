@@ -39,7 +39,7 @@ def of_model(model):
 @pytest.mark.parametrize("verb", of_model(None))
 def test_a_name_or_a_class_for_a_model_is_told_the_model(verb):
     with pytest.raises(
-        pn.errors.DataError, match=r"must be a model, not its name.*pn.QLearning\(n_opt"
+        pn.errors.DataError, match=r"(?s)must be a model, not its name.*pn.QLearning\(n_opt"
     ):
         of_model("q-learning")[verb]()
     with pytest.raises(pn.errors.DataError, match=r"must be a model, not its class; got QLearning"):
@@ -65,7 +65,7 @@ def of_prior(prior):
 @pytest.mark.parametrize("verb", of_prior(None))
 def test_a_word_a_number_or_a_class_for_a_prior_is_told_the_prior(verb):
     with pytest.raises(
-        pn.errors.DataError, match=r"not a word; got 'weak'. Write parameter_prior=pn.Sca"
+        pn.errors.DataError, match=r"not a word; got 'weak'.\nWrite parameter_prior=pn.Sca"
     ):
         of_prior("weak")[verb]()
     with pytest.raises(pn.errors.DataError, match=r"parameter_prior must be a prior; got 2\.5"):

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from penchant import models as models
     from penchant import paper as paper
     from penchant import results as results
-    from penchant.assistance.helper import assist as assist
-    from penchant.assistance.knowledge import Field as Field
-    from penchant.assistance.knowledge import Trust as Trust
-    from penchant.assistance.team import simulate_team as simulate_team
-    from penchant.assistance.warning import train_warning as train_warning
+    from penchant.assistance.adviser import assist as assist
+    from penchant.assistance.assistant_beliefs import Field as Field
+    from penchant.assistance.assistant_beliefs import Trust as Trust
+    from penchant.assistance.early_warning import train_warning as train_warning
+    from penchant.assistance.simulated_team import simulate_team as simulate_team
     from penchant.bandit.beliefs import RewardPrior as RewardPrior
     from penchant.bandit.episode import Episode as Episode
     from penchant.bandit.episode_table import episodes_from_frame as episodes_from_frame
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from penchant.inference.fit import fit as fit
     from penchant.inference.fit_each import fit_each as fit_each
     from penchant.inference.linearized import fit_linearized as fit_linearized
-    from penchant.inference.live import live as live
+    from penchant.inference.online_estimation import live as live
     from penchant.models.learning.kalman import KalmanFilter as KalmanFilter
     from penchant.models.learning.q_learning import QLearning as QLearning
     from penchant.models.offers.discounting import HyperbolicDiscounting as HyperbolicDiscounting
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from penchant.population.compare_groups import compare_groups as compare_groups
     from penchant.population.hierarchy.fit import fit_population as fit_population
     from penchant.population.hierarchy.mixture import fit_mixture as fit_mixture
-    from penchant.population.pool import pool as pool
+    from penchant.population.pooled_estimates import pool as pool
     from penchant.reading.read import read as read
     from penchant.report.study import study as study
-    from penchant.scale.scan import scan as scan
+    from penchant.scale.chunked_scan import scan as scan
     from penchant.softmax.constraints import Constraints as Constraints
     from penchant.softmax.estimate import Estimate as Estimate
     from penchant.softmax.prior import GaussianPrior as GaussianPrior
@@ -56,14 +56,14 @@ if TYPE_CHECKING:
     from penchant.studies.read import read_study as read_study
     from penchant.tables.schema import Schema as Schema
     from penchant.workflow.adaptive_questions import ask as ask
-    from penchant.workflow.beliefs import beliefs as beliefs
     from penchant.workflow.compare_models import compare_models as compare_models
-    from penchant.workflow.design import Differ as Differ
-    from penchant.workflow.design import Narrow as Narrow
-    from penchant.workflow.design import design as design
-    from penchant.workflow.predictive import predictive_check as predictive_check
-    from penchant.workflow.recover import recover as recover
-    from penchant.workflow.recover_models import recover_models as recover_models
+    from penchant.workflow.design_simulation import Differ as Differ
+    from penchant.workflow.design_simulation import Narrow as Narrow
+    from penchant.workflow.design_simulation import design as design
+    from penchant.workflow.latent_variables import beliefs as beliefs
+    from penchant.workflow.model_recovery import recover_models as recover_models
+    from penchant.workflow.parameter_recovery import recover as recover
+    from penchant.workflow.predictive_checks import predictive_check as predictive_check
 
 if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = lazy_exports(__name__)

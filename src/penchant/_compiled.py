@@ -35,8 +35,8 @@ def njit(**options: Any) -> Callable[[Any], Any]:
             made = numba.njit(**options)(function)
         except RuntimeError:  # numba raises it where no cache folder is writable
             made = _compile_in_private_folder(function, options)
-        _stamp_imported_sources(made, function.__code__.co_filename)
-        _guard_cache(made)
+        _add_imported_sources_to_cache_key(made, function.__code__.co_filename)
+        _tolerate_cache_errors(made)
         return made
 
     return decorated
@@ -49,7 +49,7 @@ inner_njit = njit(
 )
 
 
-def _stamp_imported_sources(function: Any, path: str) -> None:
+def _add_imported_sources_to_cache_key(function: Any, path: str) -> None:
     """Make the cache of a function depend on all files of compiled code that it calls.
 
     Numba checks the file of the function alone. Functions of other files are compiled into it, and
@@ -62,7 +62,7 @@ def _stamp_imported_sources(function: Any, path: str) -> None:
         ]
         others = (
             *((stamp.st_mtime, stamp.st_size) for stamp in stamps),
-            os.environ.get("PENCHANT_KERNELS"),  # `softmax._simd` makes other code by it
+            os.environ.get("PENCHANT_KERNELS"),  # `softmax._moment_codegen` makes other code by it
         )
         cache_file._source_stamp = (cache_file._source_stamp, others)
 
@@ -124,7 +124,7 @@ def private_folder() -> str | None:
         return None
     try:
         root = tempfile.gettempdir()
-        if os.path.samefile(root, os.curdir) or not _is_safe(os.stat(root)):
+        if os.path.samefile(root, os.curdir) or not _is_protected_from_renames(os.stat(root)):
             return None
         prefix = f"penchant-{os.getuid()}-"
         with os.scandir(root) as entries:
@@ -135,7 +135,7 @@ def private_folder() -> str | None:
         return None
 
 
-def _is_safe(holder: os.stat_result) -> bool:
+def _is_protected_from_renames(holder: os.stat_result) -> bool:
     """Whether only root or this user can rename files of others in a folder."""
     open_to_others = holder.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     ours = holder.st_uid in (0, os.getuid())
@@ -148,7 +148,7 @@ def _is_private(folder: os.stat_result) -> bool:
     return ours and stat.S_IMODE(mode) == stat.S_IRWXU
 
 
-def _guard_cache(function: Any) -> None:
+def _tolerate_cache_errors(function: Any) -> None:
     """Let a full disk or a damaged file cost a compilation, not the result; announce compilations.
 
     The dispatcher asks its cache before it compiles: a function that is not found there is compiled

@@ -1,5 +1,6 @@
 """Names for the arrays and labels that pass between the layers."""
 
+import os
 from collections.abc import Hashable
 from typing import Any, TypeAlias
 
@@ -12,3 +13,4 @@ IntVector: TypeAlias = NDArray[np.int64]
 BoolVector: TypeAlias = NDArray[np.bool_]
 Labels: TypeAlias = NDArray[Any]
 Label: TypeAlias = Hashable  # of a subject, group or condition, as the user's table has it
+FilePath: TypeAlias = str | os.PathLike[str]

@@ -1,25 +1,104 @@
-"""Checks of arguments that every layer has: whole numbers, levels, threads, random generators."""
+"""Checks of arguments that every layer has: numbers, names, lengths, entries of arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from penchant.errors import DataError
+from penchant._typing import BoolVector, Labels
+from penchant.errors import DataError, closest_match_hint, format_list
+
+MAX_QUOTED = 3  # so few names are shown as they are typed, in quotes
 
 
-def whole_number(value: Any, name: str, least: int) -> int:
+def check_whole_number(value: Any, name: str, least: int, fix: str = "Correct it.") -> int:
     """Check that a value is a whole number, `least` or more, and return it as int."""
     try:
         whole = int(value)
     except (TypeError, ValueError, OverflowError):
         whole = least - 1
     if whole < least or whole != value:
-        raise DataError(
-            name, f"must be a whole number, {least} or more", got=repr(value), fix="Correct it."
-        )
+        rule = f"must be a whole number, {least} or more"
+        raise DataError(name, rule, got=repr(value), fix=fix)
     return whole
+
+
+def check_number(
+    value: Any,
+    name: str,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+    fix: str = "Correct it.",
+) -> float:
+    """Check that a value is a finite number within limits, and return it as float.
+
+    Parameters
+    ----------
+    value
+        What was given.
+    name
+        Name of the argument.
+    above, below
+        Limits that the number must not reach.
+    least, most
+        Limits that it may reach.
+    fix
+        The remedy.
+
+    Examples
+    --------
+    >>> check_number(2, "share", least=0, most=1)
+    Traceback (most recent call last):
+    penchant.errors.DataError: share must lie in 0..1; got 2.
+    Correct it.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        raise DataError(name, "must be a number", got=repr(value), fix=fix)
+    if np.isinf(value):
+        raise DataError(name, "must be finite", got=value, fix=fix)
+    within = not np.isnan(value) and (
+        (above is None or value > above)
+        and (least is None or value >= least)
+        and (most is None or value <= most)
+        and (below is None or value < below)
+    )
+    if not within:
+        raise DataError(name, _limits(above, least, most, below), got=value, fix=fix)
+    return float(value)
+
+
+def _limits(
+    above: float | None, least: float | None, most: float | None, below: float | None
+) -> str:
+    if least is not None and most is not None:
+        return f"must lie in {least:g}..{most:g}"
+    if above is not None and below is not None:
+        return f"must lie between {above:g} and {below:g}"
+    if above is least is most is below is None:
+        return "must be finite"
+    signs = ((">", above), (">=", least), ("<=", most), ("<", below))
+    return "must be " + " and ".join(
+        f"{sign} {limit:g}" for sign, limit in signs if limit is not None
+    )
+
+
+def one_of(value: Any, name: str, known: Iterable[Any], fix: str = "Choose one.") -> None:
+    """Raise unless a value is one of those known; the remedy names the one most like it."""
+    known = tuple(known)
+    if value in known:
+        return
+    shown = [one for one in known if one is not None]
+    if len(shown) <= MAX_QUOTED:
+        rule = " or ".join(filter(None, (", ".join(map(repr, shown[:-1])), repr(shown[-1]))))
+    else:
+        rule = f"one of {format_list(map(str, shown))}"
+    hint = closest_match_hint(str(value), map(str, shown))
+    raise DataError(name, f"must be {rule}", got=repr(value), fix=hint or fix)
 
 
 def check_level(level: float) -> None:
@@ -47,3 +126,53 @@ def check_rng(rng: Any) -> None:
             got=type(rng).__name__,
             fix=f"Write rng={written}.",
         )
+
+
+def check_length(
+    values: Labels, name: str, n: int, each: str = "one per decision", fix: str = ""
+) -> None:
+    """Raise unless an array holds n entries, one for each of something."""
+    if values.shape != (n,):
+        rule = f"must have shape ({n},), {each}"
+        raise DataError(name, rule, got=f"shape {values.shape}", fix=fix or f"Give {each}.")
+
+
+def decision_place(k: int) -> str:
+    """Where decision k is, for arrays."""
+    return f"decision {k}"
+
+
+def check_entries(
+    fine: BoolVector,
+    values: Any,
+    name: str,
+    rule: str,
+    fix: str,
+    place: Callable[[int], str] = decision_place,
+) -> None:
+    """Raise unless all entries of an array are fine; the first ten of the others are named.
+
+    Parameters
+    ----------
+    fine
+        Which entries are as they must be.
+    values
+        The entries; or what was got in words, such as "none".
+    name, rule, fix
+        Of the error.
+    place
+        Where an entry is, in words.
+    """
+    wrong = np.flatnonzero(~fine)
+    if not wrong.size:
+        return
+    if isinstance(values, str):
+        got = f"{values} at {format_list(map(place, wrong[:11].tolist()), wrong.size)}"
+    else:
+        cells = (f"{_shown(values[k])} at {place(k)}" for k in wrong[:11].tolist())
+        got = format_list(cells, wrong.size)
+    raise DataError(name, rule, got=got, fix=fix)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -47,11 +47,11 @@ def argument(name: str, value: Any = None) -> str:
 
     The name may also be a phrase, with {} for the value, for which a front end has one of its own.
 
-    >>> in_python(f"Pass {argument('level', 0.95)}.")
+    >>> format_for_python(f"Pass {argument('level', 0.95)}.")
     'Pass level=0.95.'
-    >>> in_python(argument("subject"))
+    >>> format_for_python(argument("subject"))
     'subject'
-    >>> in_python(argument("let {} interact with the options", Code("price")))
+    >>> format_for_python(argument("let {} interact with the options", Code("price")))
     'let price interact with the options'
     """
     return f"{_OPEN}{name}{'' if value is None else _VALUE + repr(value)}{_CLOSE}"
@@ -60,7 +60,7 @@ def argument(name: str, value: Any = None) -> str:
 def quoted_argument(name: str) -> str:
     """Mark an argument that Python sets in backticks, where the words beside it could be its own.
 
-    >>> in_python(f"Name the column with {quoted_argument('subject')}.")
+    >>> format_for_python(f"Name the column with {quoted_argument('subject')}.")
     'Name the column with `subject`.'
     """
     return argument(f"`{name}`")
@@ -72,7 +72,7 @@ def worded(text: str, wording: ArgumentWording) -> str:
     return _MARKED.sub(lambda found: wording(found[1], found[2]), text) if _OPEN in text else text
 
 
-def in_python(text: str) -> str:
+def format_for_python(text: str) -> str:
     """Word a text for Python."""
     return worded(text, _python_wording)
 
@@ -97,7 +97,7 @@ class Text(str):
 
     def __new__(cls, words: str) -> Text:
         """Word the text for Python and keep its marks."""
-        text = super().__new__(cls, in_python(words))
+        text = super().__new__(cls, format_for_python(words))
         text.marked = marked(words)
         return text
 
@@ -149,11 +149,11 @@ class DataError(ValueError):
         self.got = None if got is None else str(got)
         self.where = where
         self.fix = fix.strip()
-        super().__init__(self.worded(in_python))
+        super().__init__(self.worded(format_for_python))
 
     def __str__(self) -> str:
         """Return the words for Python."""
-        return self.worded(in_python)
+        return self.worded(format_for_python)
 
     def worded(self, words: Callable[[str], str]) -> str:
         """Return the sentence, and the remedy on a line of its own, as a front end words them."""
@@ -206,8 +206,8 @@ class SchemaQuestions(DataError):
         All that is open, each with the role that settles it, a text and possible answers.
     """
 
-    def __init__(self, message: str, *, draft: Any, questions: Iterable[Any]) -> None:
-        super().__init__(message)
+    def __init__(self, *rule: str, draft: Any, questions: Iterable[Any], **more: str) -> None:
+        super().__init__(*rule, **more)
         self.draft = draft
         self.questions = tuple(questions)
 

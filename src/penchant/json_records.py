@@ -2,7 +2,7 @@
 
 `to_json` writes a value by what it is; `from_json` reads it by the annotation of where it goes, and
 names the first field that is wrong. JSON has no NaN (null here) and no infinities ("inf", "-inf").
-Rules beyond a type stand in the annotation: `Annotated[int, AtLeast(1)]`, `Annotated[Matrix,
+Rules beyond a type stand in the annotation: `Annotated[int, MinimumValue(1)]`, `Annotated[Matrix,
 Shape("names", "names")]`, where a word is the length of another field of the record. A field with
 the default None is left out where it is None.
 """
@@ -48,7 +48,7 @@ class Shape(NamedTuple):
         return tuple(n if isinstance(n, int) else _length(read[n]) for n in given)
 
 
-class AtLeast(NamedTuple):
+class MinimumValue(NamedTuple):
     """Least value of a whole number."""
 
     least: int
@@ -118,13 +118,13 @@ def _value(hint: Any, value: object, place: str, read: Place) -> Any:
     """Read a value by its annotation; `read` holds the fields of the record before it."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _ruled(inner[0], inner[1], value, place, read)
+        return _read_constrained_value(inner[0], inner[1], value, place, read)
     if origin in (Union, UnionType):
         if value is None and NoneType in inner:
             return None
         others = [one for one in inner if one is not NoneType]
         if len(others) > 1:  # of several, the one that is written as such a value
-            others = [one for one in others if _is_written_as(one, value)] or others
+            others = [one for one in others if _matches_json_container(one, value)] or others
         if others[0] is str and not isinstance(value, str):
             raise damaged_field(place, "be text or None", value)
         return _value(others[0], value, place, read)
@@ -133,20 +133,20 @@ def _value(hint: Any, value: object, place: str, read: Place) -> Any:
             raise damaged_field(place, f"be one of {', '.join(map(str, inner))}", repr(value))
         return value
     if origin is tuple:
-        return _items(inner, value, place, read)
+        return _read_tuple(inner, value, place, read)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return _mapping(inner[1], value, place)
     if origin is np.ndarray:
         return _array(value, place, "hold numbers").astype(get_args(inner[1])[0], copy=False)
     if isinstance(hint, type) and issubclass(hint, tuple):
         own = tuple(get_type_hints(hint, include_extras=True).values())
-        return hint(*_items(own, value, place, read))
+        return hint(*_read_tuple(own, value, place, read))
     if isinstance(hint, type) and is_dataclass(hint):
         return _record(hint, value, place)
     return _scalar(hint, value, place)
 
 
-def _is_written_as(hint: Any, value: object) -> bool:
+def _matches_json_container(hint: Any, value: object) -> bool:
     """Whether values of an annotation are written as dicts, if this is one, or as lists."""
     origin = get_origin(hint)
     as_dict = is_dataclass(hint) or (isinstance(origin, type) and issubclass(origin, Mapping))
@@ -155,12 +155,12 @@ def _is_written_as(hint: Any, value: object) -> bool:
 
 def read_floats(value: object) -> Any:
     """Array of floats that `to_json` wrote, or a float; raise ValueError where it is none."""
-    return np.array(_floats(value), dtype=np.float64)
+    return np.array(_nested_floats(value), dtype=np.float64)
 
 
-def _ruled(hint: Any, rule: object, value: object, place: str, read: Place) -> Any:
+def _read_constrained_value(hint: Any, rule: object, value: object, place: str, read: Place) -> Any:
     """Read a value that has a rule besides its type."""
-    if isinstance(rule, AtLeast):
+    if isinstance(rule, MinimumValue):
         words = f"be a whole number from {rule.least} on"
         if not _is_count(value) or value < rule.least:  # type: ignore[operator]  # a number
             raise damaged_field(place, words, value)
@@ -174,7 +174,7 @@ def _ruled(hint: Any, rule: object, value: object, place: str, read: Place) -> A
     return array
 
 
-def _items(inner: tuple[Any, ...], value: object, place: str, read: Place) -> tuple[Any, ...]:
+def _read_tuple(inner: tuple[Any, ...], value: object, place: str, read: Place) -> tuple[Any, ...]:
     many = len(inner) == 2 and inner[1] is Ellipsis
     texts = many and inner[0] is str
     if not isinstance(value, list) or (texts and not all(isinstance(v, str) for v in value)):
@@ -218,10 +218,10 @@ def _array(value: object, place: str, words: str) -> Any:
         raise damaged_field(place, words, value) from None
 
 
-def _floats(value: object) -> Any:
+def _nested_floats(value: object) -> Any:
     """Nested lists of floats; raises ValueError where something is no number."""
     if isinstance(value, list):
-        return [_floats(one) for one in value]
+        return [_nested_floats(one) for one in value]
     if value is None:
         return math.nan
     if not _is_number(value):

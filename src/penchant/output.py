@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant._typing import IntVector, Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.errors import DataError, Text, argument
 
 Backend = Literal["pandas", "polars", "pyarrow"]
@@ -30,13 +31,7 @@ Columns: TypeAlias = Mapping[str, Sequence[Any]]  # cells are whatever labels th
 
 def make_frame(columns: Columns, backend: Backend = "pandas") -> Any:
     """Make a data frame with these columns, of pandas unless another backend is given."""
-    if backend not in BACKENDS:
-        raise DataError(
-            "backend",
-            f"must be one of {', '.join(BACKENDS)}",
-            got=repr(backend),
-            fix="Choose one of these.",
-        )
+    one_of(backend, "backend", BACKENDS)
     if not find_spec(backend):
         raise DataError(
             "backend",
@@ -260,7 +255,7 @@ class JsonDocument:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
-        return {**self.document(), CONTENT_KEY: encode(self)}
+        return {**self.document(), CONTENT_KEY: to_json_value(self)}
 
     def document(self) -> dict[str, Any]:
         """Readable part of the JSON document, which `from_dict` does not need."""
@@ -279,7 +274,7 @@ class JsonDocument:
                 got=got,
                 fix="Name the class that wrote it.",
             )
-        found: Self = decode(content)
+        found: Self = from_json_value(content)
         return found
 
 
@@ -317,8 +312,8 @@ def format_cell(value: Any) -> str:
     return format_number(value) if isinstance(value, float) else str(value)
 
 
-def encode(value: Any) -> Any:
-    """Convert a value to types of JSON, tagged with its type so that `decode` restores it."""
+def to_json_value(value: Any) -> Any:
+    """Convert a value to types of JSON, tagged with its type for `from_json_value`."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, str)):
@@ -326,46 +321,56 @@ def encode(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else {"number": str(value)}
     if isinstance(value, np.ndarray):
-        cells = [encode(cell) for cell in value.ravel().tolist()]
+        cells = [to_json_value(cell) for cell in value.ravel().tolist()]
         return {"array": cells, "shape": list(value.shape), "dtype": value.dtype.str}
     if _is_own_record(value):
         if hasattr(type(value), "from_dict") and not isinstance(value, JsonDocument):
             return {"class": _qualified_name(type(value)), "document": value.to_dict()}
         own = getattr(value, "_fields", None) or [f.name for f in fields(value) if f.init]
         held = {
-            name: encode(getattr(value, name)) for name in own if not _is_data_field(value, name)
+            name: to_json_value(getattr(value, name))
+            for name in own
+            if not _holds_input_data(value, name)
         }
         return {"class": _qualified_name(type(value)), "fields": held}
     if _is_arrow(value):
         types = [str(field.type) for field in value.schema]
-        cells = [[encode(cell) for cell in value[name].to_pylist()] for name in value.column_names]
+        cells = [
+            [to_json_value(cell) for cell in value[name].to_pylist()] for name in value.column_names
+        ]
         return {"columns": cells, "names": list(value.column_names), "types": types}
     if isinstance(value, (tuple, list)):
-        return {"tuple" if isinstance(value, tuple) else "list": [encode(one) for one in value]}
+        return {
+            "tuple" if isinstance(value, tuple) else "list": [to_json_value(one) for one in value]
+        }
     if isinstance(value, Mapping):
-        return {"mapping": [[encode(key), encode(one)] for key, one in value.items()]}
+        return {"mapping": [[to_json_value(key), to_json_value(one)] for key, one in value.items()]}
     return None if callable(value) else {"words": str(value)}
 
 
-def decode(value: Any) -> Any:
-    """Inverse of `encode`; objects of other libraries come back as text."""
+def from_json_value(value: Any) -> Any:
+    """Inverse of `to_json_value`; objects of other libraries come back as text."""
     if not isinstance(value, Mapping):
         return value
     if "number" in value:
         return _NON_FINITE[value["number"]]
     if "array" in value:
-        cells = [decode(cell) for cell in value["array"]]
+        cells = [from_json_value(cell) for cell in value["array"]]
         return np.array(cells, dtype=np.dtype(value["dtype"])).reshape(value["shape"])
     if "class" in value:
         return _decode_object(value)
     if "mapping" in value:
-        return {decode(key): decode(one) for key, one in value["mapping"]}
+        return {from_json_value(key): from_json_value(one) for key, one in value["mapping"]}
     if "words" in value:
         return value["words"]
     if "types" in value:
         return _decode_arrow_table(value)
     (kind, cells), *_ = value.items()
-    return tuple(map(decode, cells)) if kind == "tuple" else [decode(cell) for cell in cells]
+    return (
+        tuple(map(from_json_value, cells))
+        if kind == "tuple"
+        else [from_json_value(cell) for cell in cells]
+    )
 
 
 def _is_arrow(value: Any) -> bool:
@@ -378,7 +383,7 @@ def _decode_arrow_table(value: Mapping[str, Any]) -> Any:
 
     columns = []
     for cells, kind in zip(value["columns"], value["types"], strict=True):
-        held = [decode(cell) for cell in cells]
+        held = [from_json_value(cell) for cell in cells]
         try:
             columns.append(pa.array(held, pa.type_for_alias(kind)))
         except (ValueError, pa.ArrowInvalid, pa.ArrowTypeError):
@@ -410,7 +415,7 @@ def _decode_object(value: Mapping[str, Any]) -> Any:
         )
     if "document" in value:
         return kind.from_dict(value["document"])  # type: ignore[attr-defined]  # written by it
-    held = {name: decode(one) for name, one in value["fields"].items()}
+    held = {name: from_json_value(one) for name, one in value["fields"].items()}
     # Fields that a later version has dropped, or that the class computes, are not passed.
     if is_dataclass(kind):
         made = {field.name for field in fields(kind) if field.init}
@@ -418,7 +423,7 @@ def _decode_object(value: Mapping[str, Any]) -> Any:
     return kind(**held)
 
 
-def _is_data_field(value: Any, name: str) -> bool:
+def _holds_input_data(value: Any, name: str) -> bool:
     """Whether a field holds the data behind a result, which are not written, not their name."""
     return name == "source" and not isinstance(getattr(value, name), str)
 
@@ -450,8 +455,8 @@ def format_count(n: int, noun: str) -> str:
 def pooled_notes(n_subjects: int, linearized: bool = False) -> tuple[str, ...]:
     """Note that one estimate is made of several subjects, whose parameters may differ.
 
-    >>> from penchant.errors import in_python
-    >>> [in_python(note) for note in pooled_notes(16)]
+    >>> from penchant.errors import format_for_python
+    >>> [format_for_python(note) for note in pooled_notes(16)]
     ['16 subjects pooled as one, with the same parameters; fit_each fits each.']
     >>> pooled_notes(1)
     ()
@@ -482,7 +487,7 @@ def single_option_notes(sizes: IntVector) -> tuple[str, ...]:
     return (f"{format_count(single, 'decision')} with a single option: uninformative.",)
 
 
-def weight_notes(weights: Vector | None) -> tuple[str, ...]:
+def zero_weight_notes(weights: Vector | None) -> tuple[str, ...]:
     """Note how many decisions have weight zero."""
     none = 0 if weights is None else int((weights == 0).sum())
     return (f"{format_count(none, 'decision')} with weight 0: not counted.",) if none else ()

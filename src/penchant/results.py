@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from penchant._lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
-    from penchant.assistance.helper import Advice as Advice
-    from penchant.assistance.helper import Helper as Helper
-    from penchant.assistance.helper import replay as replay
-    from penchant.assistance.warning import EarlyWarning as EarlyWarning
-    from penchant.assistance.warning import Warned as Warned
+    from penchant.assistance.adviser import Advice as Advice
+    from penchant.assistance.adviser import Helper as Helper
+    from penchant.assistance.adviser import replay as replay
+    from penchant.assistance.early_warning import EarlyWarning as EarlyWarning
+    from penchant.assistance.early_warning import PoorPlayWarning as PoorPlayWarning
     from penchant.bandit.episode_table import episode_rows as episode_rows
     from penchant.bandit.landscape import cumulative_regret as cumulative_regret
-    from penchant.inference.live import Live as Live
+    from penchant.inference.online_estimation import Live as Live
     from penchant.inference.profile_curve import profile_curve as profile_curve
     from penchant.models.checks import ModelCheck as ModelCheck
     from penchant.models.spatial.belief_map import BeliefMap as BeliefMap
@@ -39,20 +39,22 @@ if TYPE_CHECKING:
     from penchant.softmax.estimate_collection import Estimates as Estimates
     from penchant.studies.read import StudyData as StudyData
     from penchant.tables.reading import Reading as Reading
+    from penchant.workflow.adaptive_posterior import Posterior as Posterior
     from penchant.workflow.adaptive_questions import Asker as Asker
-    from penchant.workflow.ask_beliefs import Posterior as Posterior
-    from penchant.workflow.beliefs import Latent as Latent
     from penchant.workflow.candidate_offers import Offer as Offer
-    from penchant.workflow.comparison import ModelComparison as ModelComparison
-    from penchant.workflow.comparison import PopulationComparison as PopulationComparison
-    from penchant.workflow.design import Design as Design
-    from penchant.workflow.predictive import PredictiveCheck as PredictiveCheck
-    from penchant.workflow.predictive import log_likelihood_draws as log_likelihood_draws
-    from penchant.workflow.predictive import parameter_draws as parameter_draws
-    from penchant.workflow.recover import Recovery as Recovery
-    from penchant.workflow.recover_models import ModelRecovery as ModelRecovery
-    from penchant.workflow.selection import ModelSelection as ModelSelection
-    from penchant.workflow.selection import select_models as select_models
+    from penchant.workflow.design_simulation import Design as Design
+    from penchant.workflow.latent_variables import Latent as Latent
+    from penchant.workflow.model_comparison_results import ModelComparison as ModelComparison
+    from penchant.workflow.model_comparison_results import (
+        PopulationComparison as PopulationComparison,
+    )
+    from penchant.workflow.model_recovery import ModelRecovery as ModelRecovery
+    from penchant.workflow.model_selection import ModelSelection as ModelSelection
+    from penchant.workflow.model_selection import select_models as select_models
+    from penchant.workflow.parameter_recovery import Recovery as Recovery
+    from penchant.workflow.predictive_checks import PredictiveCheck as PredictiveCheck
+    from penchant.workflow.predictive_checks import log_likelihood_draws as log_likelihood_draws
+    from penchant.workflow.predictive_checks import parameter_draws as parameter_draws
 
 if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = lazy_exports(__name__)

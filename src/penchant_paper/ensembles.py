@@ -23,7 +23,12 @@ from penchant import Choices, Estimate
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.output import progress
 from penchant.softmax.fit import WEAK_CONDITION, fit_choices
-from penchant.softmax.fit_each import Grouping, fit_batch, fit_each_choices, proven_maxima
+from penchant.softmax.fit_each import (
+    Grouping,
+    are_maxima_proven_and_identified,
+    fit_batch,
+    fit_each_choices,
+)
 from penchant.softmax.likelihood import available_threads
 from penchant.tail_probabilities import normal_isf
 from penchant_paper.published import PAPER_LEVEL
@@ -112,7 +117,9 @@ def fit_prefixes(
         batch = fit_batch(choices, groups, None, None, workers, advance)
     covariance, conditions = batch.covariances()
     totals = np.diff(groups.bounds).astype(np.float64)
-    proven = proven_maxima(batch, covariance, conditions, totals, has_prior=False)
+    proven = are_maxima_proven_and_identified(
+        batch, covariance, conditions, totals, has_prior=False
+    )
     arrived = batch.converged & (conditions <= WEAK_CONDITION)
     found = _FittedCells(
         batch.theta.reshape(repeats, n, d),

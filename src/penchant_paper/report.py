@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penchant._typing import FilePath
 from penchant._version import __version__
 from penchant.figures import inline_svg, save
 from penchant.figures.labels import display_name
@@ -193,7 +193,7 @@ FIGURE_KINDS = (".svg", ".pdf")
 
 def write_reproduction(
     found: Reproduction,
-    path: str | os.PathLike[str],
+    path: FilePath,
     *,
     command: str = "penchant reproduce",
 ) -> Path:

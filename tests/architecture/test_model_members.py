@@ -54,8 +54,7 @@ def test_the_three_members_of_every_model_are_declared_too():
 
 def test_every_member_is_told_in_the_guide():
     text = GUIDE.read_text(encoding="utf-8")
-    told = MEMBERS - {"natural"}  # of models that do not have a table of parameters yet
-    assert [name for name in sorted(told) if f"`{name}" not in text] == []
+    assert [name for name in sorted(MEMBERS) if f"`{name}" not in text] == []
 
 
 def test_every_member_is_described_where_it_is_declared():
@@ -73,5 +72,5 @@ def test_every_member_is_of_some_model_or_for_models_of_ones_own():
 
 def test_a_model_that_says_nothing_has_what_is_taken_otherwise():
     said = Declared(object())
-    assert said.weights is said.natural is said.agents is said.n_options is None
+    assert said.weights is said.parameters is said.agents is said.n_options is None
     assert (said.smooth, said.clock, tuple(said.positive)) == (True, "events", ())

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.assistance.helper import ADVICE
-from penchant.assistance.knowledge import FieldState, OperatorState
+from penchant.assistance.adviser import ADVICE
+from penchant.assistance.assistant_beliefs import FieldState, OperatorState
 from penchant.errors import DataError
 
 PLACES = pn.grid(6, 5)
@@ -87,10 +87,11 @@ def test_a_trusted_map_is_a_mean_that_rewards_correct():
 def test_trust_follows_whether_the_map_was_right():
     truth = landscape(8).mean_rewards - 30
     options = np.arange(0, 30, 2)
-    right = pn.Trust().learnt(FIELD, truth, options, 30 + truth[options])
-    wrong = pn.Trust().learnt(FIELD, -truth, options, 30 + truth[options])
+    right = pn.Trust().updated_by_episode(FIELD, truth, options, 30 + truth[options])
+    wrong = pn.Trust().updated_by_episode(FIELD, -truth, options, 30 + truth[options])
     assert right.mean > 0.8 and wrong.mean < ADVICE.min_trust and right.sd < 0.5
-    assert pn.Trust(0.4, fixed=True).learnt(FIELD, truth, options, 30 + truth[options]).mean == 0.4
+    fixed = pn.Trust(0.4, fixed=True)
+    assert fixed.updated_by_episode(FIELD, truth, options, 30 + truth[options]).mean == 0.4
 
 
 # -- the rules of safety ---------------------------------------------------------------------------
@@ -162,12 +163,12 @@ def test_rule_3_there_is_silence_where_the_model_of_the_operator_has_not_converg
     suggested, about_to_suggest, monkeypatch
 ):
     log, option = about_to_suggest
-    assert suggested[0].replayed(log).proposed(option).kind == "suggest"
-    again = suggested[0].replayed(log)
+    assert suggested[0].copy_after_log(log).proposed(option).kind == "suggest"
+    again = suggested[0].copy_after_log(log)
     again.known = replace(again.known, converged=False)
     said = again.proposed(option)
     assert said.kind == "silent" and "has not converged" in said.reason
-    again = suggested[0].replayed(log[:-1])
+    again = suggested[0].copy_after_log(log[:-1])
 
     def fails(state, n_steps):
         state.is_at_mode = False
@@ -183,7 +184,7 @@ def test_rule_3_there_is_silence_where_the_model_of_the_operator_has_not_converg
 def test_rule_4_a_trust_below_a_fifth_turns_the_map_off():
     helper = pn.assist(MODEL, FIELD, mode="decide", trust=pn.Trust(0.19, fixed=True))
     plain = pn.assist(MODEL, FIELD, mode="decide", trust=pn.Trust(0.0, 0.0))
-    assert helper.used_trust == 0.0
+    assert helper.effective_trust == 0.0
     said = []
     for machine in (helper, plain):
         team_of = np.random.default_rng(2)
@@ -192,7 +193,7 @@ def test_rule_4_a_trust_below_a_fifth_turns_the_map_off():
             pn.simulate_team(place, helper=machine, n_decisions=12, rng=team_of, **with_map(place))
         said.append([row["advised"] for row in rows(machine)])
     assert said[0] == said[1]
-    assert pn.assist(MODEL, FIELD, trust=pn.Trust(0.21, 0.1)).used_trust == 0.21
+    assert pn.assist(MODEL, FIELD, trust=pn.Trust(0.21, 0.1)).effective_trust == 0.21
 
 
 def accepting(helper, less):
@@ -223,10 +224,10 @@ def test_rule_5_suggestions_end_where_they_pay_less_than_predicted():
     paying = pn.results.replay(helper)
     last, accepted = accepting(helper, 30.0)
     assert "paid less than predicted" in last.reason and last.kind == "silent"
-    assert accepted >= 8 and helper.disappointment < -2
+    assert accepted >= 8 and helper.accepted_payoff_z < -2
     helper.executed(helper.last, 31.0)
     helper.end_episode()
-    assert helper.is_assisted and helper.disappointment == 0.0  # for the episode, and no longer
+    assert helper.is_assisted and helper.accepted_payoff_z == 0.0  # for the episode, and no longer
     last, accepted = accepting(paying, 0.0)
     assert accepted >= 8 and "paid less than predicted" not in last.reason
 
@@ -266,7 +267,7 @@ def test_rule_8_the_same_log_gives_the_same_advice_bit_for_bit(suggested):
     told = next(row for row in changed if row.get("kind") == "suggest")
     told["p_better"] += 1e-15 + 2e-16
     with refused("log must be that of this machine; got p_better"):
-        helper.replayed(changed)
+        helper.copy_after_log(changed)
 
 
 # -- other ---------------------------------------------------------------------------------------

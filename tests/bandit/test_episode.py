@@ -112,7 +112,7 @@ def test_series_are_put_into_one_order_by_their_index():
 def test_a_missing_reward_before_the_last_is_named_by_decision_subject_and_block():
     with refused(
         "rewards must not be missing before the last decision; got none at decision 1 of subject "
-        "anna, block 2. Fill them, or end the episode there: beliefs after a reward that is not "
+        "anna, block 2.\nFill them, or end the episode there: beliefs after a reward that is not "
         "known are not known either. With a table, missing_reward='truncate' does so; "
         "missing_reward='skip' leaves out these choices alone."
     ):
@@ -123,7 +123,7 @@ def test_missing_rewards_are_all_counted_and_ten_are_shown():
     rewards = [1.0] + [np.nan] * 12 + [2.0]
     with refused("at decision 1, decision 2, decision 3, decision 4, decision 5, decision 6"):
         Episode(range(14), rewards)
-    with refused("decision 10 (... 12 in all). Fill"):
+    with refused("decision 10 (... 12 in all).\nFill"):
         Episode(range(14), rewards)
 
 
@@ -146,7 +146,7 @@ def test_an_option_shown_needs_a_name():
 
 def test_nothing_chosen_is_paid_nothing():
     with refused(
-        "rewards must be missing where nothing was chosen; got 0 at decision 1. Write NaN there; "
+        "rewards must be missing where nothing was chosen; got 0 at decision 1.\nWrite NaN there; "
         "-1 or an empty choice means that time ran out, so number options from 0."
     ):
         Episode([4, None, 8], [30.0, 0.0, 31.0])
@@ -159,7 +159,7 @@ def test_rewards_off_any_scale_are_refused(reward):
 
 
 def test_rewards_must_be_numbers():
-    with refused("rewards must hold numbers; got '3,5' at decision 1 of subject 4. It looks like"):
+    with refused("rewards must hold numbers; got '3,5' at decision 1 of subject 4.\nIt looks like"):
         Episode([4, 8], [30.0, "3,5"], subject=4)
     with refused("rewards must hold numbers; got dtype datetime64[D]"):
         Episode([4], np.array(["2024-01-01"], dtype="datetime64[D]"))
@@ -168,7 +168,7 @@ def test_rewards_must_be_numbers():
 @pytest.mark.parametrize("chosen", [2.5, -2, np.inf, 1e17])
 def test_an_option_is_a_whole_number_from_0(chosen):
     with refused(
-        f"chosen must be an option's index, counted from 0; got {chosen:g} at decision 1. Number "
+        f"chosen must be an option's index, counted from 0; got {chosen:g} at decision 1.\nNumber "
         "the options so; leave the cell empty or write -1 where nothing was chosen."
     ):
         Episode([4, chosen], [30.0, 2.0])
@@ -214,7 +214,7 @@ def test_options_beyond_the_last_are_named():
     episode.check_options(31)
     with refused(
         "chosen must lie in 0..11; got 12 at decision 1 of subject 8, 30 at decision 3 of subject "
-        "8. Options are counted from 0."
+        "8.\nOptions are counted from 0."
     ):
         episode.check_options(12)
 

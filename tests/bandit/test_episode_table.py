@@ -173,7 +173,7 @@ def test_a_missing_reward_of_an_option_shown_is_refused_whatever_the_policy():
 
 
 def test_missing_rewards_have_three_meanings():
-    said = "missing_reward must be one of error, truncate, skip; got 'drop'."
+    said = "missing_reward must be 'error', 'truncate' or 'skip'; got 'drop'."
     assert_refused(table(), said, missing_reward="drop")
 
 
@@ -251,7 +251,7 @@ def test_other_words_are_named_by_column_and_row_with_the_option_to_pass():
 def test_a_gap_asks_for_a_row_with_an_empty_choice():
     assert_refused(
         table(turn=[1, 2, 4, 1, 2, 1, 2, 3]),
-        "decision must count on without a gap; got 4 after 2 at row 2 (subject 9, block a). Add a "
+        "decision must count on without a gap; got 4 after 2 at row 2 (subject 9, block a).\nAdd a "
         "row with an empty choice and an empty reward for each decision missed; or pass "
         "gaps='timeout' to take them for missed, gaps='order' if the gaps mean nothing.",
     )
@@ -261,7 +261,7 @@ def test_a_number_used_twice_asks_for_subject_and_block():
     assert_refused(
         table(turn=[1, 2, 2, 1, 2, 1, 2, 3]),
         "decision must differ between the rows of an episode; got 2 again at row 2 (subject 9, "
-        "block a). Name `subject` and `block`, or drop repeated rows.",
+        "block a).\nName `subject` and `block`, or drop repeated rows.",
     )
 
 
@@ -270,8 +270,8 @@ def test_an_episode_starts_at_0_or_1(first):
     assert_refused(
         table(turn=[1, 2, 3, first, first + 1, 0, 1, 2]),
         "decision must start at 0 or 1 in every episode, or run on through the blocks of a "
-        f"subject; got {first} at row 3 (subject 9, block b). Number the decisions of each subject "
-        "and block afresh",
+        f"subject; got {first} at row 3 (subject 9, block b).\nNumber the decisions of each "
+        "subject and block afresh",
     )
 
 
@@ -302,7 +302,7 @@ def test_columns_must_exist_and_play_one_part():
 
 
 def test_the_first_option_is_0_or_1():
-    assert_refused(table(), "base must be 0 or 1; got 2. Say which number", base=2)
+    assert_refused(table(), "base must be 0 or 1; got 2.\nSay which number", base=2)
 
 
 def test_a_table_without_rows_is_refused():
@@ -380,7 +380,7 @@ def test_blocks_that_run_on_are_not_filled_in_front():
 
 def test_gaps_have_three_meanings():
     assert_refused(
-        table(), "gaps must be one of error, timeout, order; got 'fill'. Choose one.", gaps="fill"
+        table(), "gaps must be 'error', 'timeout' or 'order'; got 'fill'.\nChoose one.", gaps="fill"
     )
 
 
@@ -414,8 +414,8 @@ def test_a_label_that_is_no_option_is_named_with_the_nearest():
     frame = table(square=["left", "rigth", "left", "left", "left", "left", "left", "left"])
     assert_refused(
         frame,
-        "chosen must be one of the options left, right; got 'rigth' at row 1 (subject 9, block a). "
-        "Did you mean 'right'?",
+        "chosen must be one of the options left, right; got 'rigth' at row 1 (subject 9, block a)."
+        "\nDid you mean 'right'?",
         options=["left", "right"],
     )
 
@@ -496,7 +496,7 @@ def test_a_flag_may_say_the_opposite(backend):
 def test_a_column_that_tells_repeated_numbers_apart_is_named():
     assert_refused(
         table(),
-        "2 again at row 4 (subject 9). Column game tells them apart: add block='game' if each of "
+        "2 again at row 4 (subject 9).\nColumn game tells them apart: add block='game' if each of "
         "its labels is a play of its own, subject='who+game' of `read` if the same label of who is "
         "several people, or drop repeated rows.",
         block=None,

@@ -13,7 +13,7 @@ import penchant as pn
 from penchant.errors import DataError
 from penchant.models.simulate import play_like
 from penchant.models.task import Task
-from penchant.workflow.selection import with_scored_decisions
+from penchant.workflow.model_selection import with_scored_decisions
 
 CHOSEN = [4, 2, 6, 1, 3, 0, 5, 2]
 EXECUTED = [4, 5, 6, 3, 3, 1, 5, 4]
@@ -36,9 +36,9 @@ def assisted(seed: int, n_options: int, n_events: int = 60, spread: float = 1.0)
 def test_choices_are_those_proposed_and_what_is_learnt_from_is_that_executed():
     episode = pn.Episode(chosen=CHOSEN, executed=EXECUTED, rewards=REWARDS)
     np.testing.assert_array_equal(episode.scored_options, CHOSEN)
-    np.testing.assert_array_equal(episode.learnt_from.chosen, EXECUTED)
-    np.testing.assert_array_equal(episode.learnt_from.rewards, REWARDS)
-    assert episode.learnt_from.learnt_from is episode.learnt_from
+    np.testing.assert_array_equal(episode.executed_episode.chosen, EXECUTED)
+    np.testing.assert_array_equal(episode.executed_episode.rewards, REWARDS)
+    assert episode.executed_episode.executed_episode is episode.executed_episode
     assert episode.notes == (
         "4 decisions executed otherwise than chosen: the choice is scored, what was executed is "
         "learnt from.",
@@ -49,7 +49,7 @@ def test_choices_are_those_proposed_and_what_is_learnt_from_is_that_executed():
 def test_an_episode_executed_as_chosen_is_the_same_as_one_that_does_not_say():
     silent = pn.Episode(CHOSEN, REWARDS)
     said = pn.Episode(CHOSEN, REWARDS, executed=CHOSEN)
-    assert said.learnt_from is said and silent.learnt_from is silent
+    assert said.executed_episode is said and silent.executed_episode is silent
     assert said.notes == silent.notes == ()
 
 
@@ -59,7 +59,7 @@ def test_a_proposal_that_was_not_executed_is_scored_and_an_act_without_one_is_le
     )
     np.testing.assert_array_equal(episode.scored, [True, True, False, True])
     np.testing.assert_array_equal(episode.observed, [True, False, True, False])
-    np.testing.assert_array_equal(episode.learnt_from.chosen, [4, -1, 5, 3])
+    np.testing.assert_array_equal(episode.executed_episode.chosen, [4, -1, 5, 3])
     np.testing.assert_array_equal(episode.times, [1, 2, 3, 4])
 
 

@@ -78,7 +78,9 @@ def test_checked_locations_are_a_locked_copy():
 
 
 def test_the_number_of_locations_must_be_that_of_the_options():
-    with refused("locations must hold 100 options, as many as can be chosen; got 81. Give one row"):
+    with refused(
+        "locations must hold 100 options, as many as can be chosen; got 81.\nGive one row"
+    ):
         check_locations(grid(9, 9), n_options=100)
 
 
@@ -86,7 +88,7 @@ def test_two_options_in_one_place_are_both_named():
     locations = scattered()
     locations[5] = locations[1] = [4.0, -0.5, 2.0]
     with refused(
-        "locations must differ between options; got (4.0, -0.5, 2.0) at options 1 and 5. "
+        "locations must differ between options; got (4.0, -0.5, 2.0) at options 1 and 5.\n"
         "Correct them: two options in one place have the same reward."
     ):
         check_locations(locations)
@@ -105,10 +107,10 @@ def test_coordinates_must_be_known():
 
 
 def test_locations_are_a_matrix():
-    with refused("got shape (3,). For options on a line use locations[:, None]."):
+    with refused("got shape (3,).\nFor options on a line use locations[:, None]."):
         check_locations([1.0, 2.0, 3.0])
     with refused(
-        "locations must have shape (n_options, n_coordinates); got shape (0, 2). "
+        "locations must have shape (n_options, n_coordinates); got shape (0, 2).\n"
         "Give the coordinates of every option."
     ):
         check_locations(np.empty((0, 2)))

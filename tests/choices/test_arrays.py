@@ -198,30 +198,30 @@ def text_cell():
 @pytest.mark.parametrize(
     ("explanatory", "message"),
     [
-        (whole()[:, :, 0], "got shape (4, 3). For one variable use explanatory[:, :, None]."),
-        (pd.DataFrame(whole()[:, :, 0]), "got shape (4, 3). For a table use Choices.from_frame"),
+        (whole()[:, :, 0], "got shape (4, 3).\nFor one variable use explanatory[:, :, None]."),
+        (pd.DataFrame(whole()[:, :, 0]), "got shape (4, 3).\nFor a table use Choices.from_frame"),
         (whole()[:0], "must hold at least one decision, option and variable; got shape (0, 3, 2)"),
-        (masked(whole()), "explanatory must be a plain array or table; got a masked array. Pass"),
+        (masked(whole()), "explanatory must be a plain array or table; got a masked array.\nPass"),
         (
             [masked(rows) for rows in whole()],
             "explanatory[0] must be a plain array or table; got a masked array.",
         ),
         (
             scipy.sparse.csr_array(whole()[0]),
-            "got a sparse matrix. Convert it with .toarray().",
+            "got a sparse matrix.\nConvert it with .toarray().",
         ),
-        (pl.LazyFrame({"x": [1]}), "got a lazy table. Call .collect() first."),
+        (pl.LazyFrame({"x": [1]}), "got a lazy table.\nCall .collect() first."),
         (whole().astype("m8[s]"), "explanatory must hold numbers; got dtype timedelta64[s]."),
         (whole().astype("M8[s]"), "explanatory must hold numbers; got dtype datetime64[s]."),
         (whole() * 1j, "explanatory must hold numbers; got dtype complex128."),
         (whole().astype(str), "explanatory must hold numbers; got '0' at decision 0, option 0,"),
         (
             text_cell(),
-            "got '1,5' at decision 1, option 2, variable 0. It looks like decimal comma; pass",
+            "got '1,5' at decision 1, option 2, variable 0.\nIt looks like decimal comma; pass",
         ),
         (
             [np.ones((2, 3)), np.ones((2, 2))],
-            "got shape (2, 2) at decision 1, but (2, 3) at decision 0. Use the same columns",
+            "got shape (2, 2) at decision 1, but (2, 3) at decision 0.\nUse the same columns",
         ),
         (
             np.where(whole() == 4, np.nan, whole()),
@@ -247,14 +247,17 @@ def test_explanatory_that_cannot_be_used_is_refused(explanatory, message):
     ("chosen", "message"),
     [
         ([0, 1, 2], "chosen must have shape (4,), one option per decision; got shape (3,)."),
-        ([0, 1, 2, 3], "chosen must lie in 0..2; got 3 at decision 3. Options are counted from 0."),
+        (
+            [0, 1, 2, 3],
+            "chosen must lie in 0..2; got 3 at decision 3.\nOptions are counted from 0.",
+        ),
         ([1, 2, 3, 3], "It looks 1-based: subtract 1, options are counted from 0."),
         ([0, -1, 2, 2], "chosen must lie in 0..2; got -1 at decision 1."),
         ([0, 0.5, 2, 2], "chosen must be an option's index; got 0.5 at decision 1."),
         (["a", "b", "a", "a"], "chosen must hold numbers; got 'a' at"),
         (
             np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]]),
-            "chosen must mark exactly one option per decision; got 2 at decision 1, decision 3.",
+            "chosen must mark exactly one option per decision; got 2 at decision 1, 0 at decision",
         ),
         (np.ma.masked_array(CHOSEN, mask=[0, 1, 0, 0]), "chosen must be a plain array or table;"),
     ],
@@ -289,7 +292,7 @@ FULL = np.ones((4, 3))
         ({"subject": ["a", None, "b", np.nan]}, "got none at decision 1, decision 3."),
         ({"subject": [1.0, np.nan, 2.0, 2.0]}, "subject must not be missing; got none at decision"),
         ({"names": ["a"]}, "names must hold 2 names, one per variable; got ['a']."),
-        ({"names": ["a", "a"]}, "names must differ; got a twice. Rename one."),
+        ({"names": ["a", "a"]}, "names must differ; got a twice.\nRename one."),
         ({"weight_kind": "other"}, "weight_kind must be 'frequency' or 'probability'; got 'other'"),
     ],
 )

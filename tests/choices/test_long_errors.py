@@ -40,7 +40,7 @@ def test_a_missing_cell_is_named_by_row_column_decision_and_option():
     assert_refused(
         table(price=[2.5, np.nan, 1.5, 6.0, np.nan, 5.5]),
         "explanatory must not be missing; got an empty cell in price at row 1 (decision 4, option "
-        "car), an empty cell in price at row 4 (decision 6, option bus). Fill these cells, or "
+        "car), an empty cell in price at row 4 (decision 6, option bus).\nFill these cells, or "
         "mark options that were not on offer in `available`: 2 of 3 decisions are too many to "
         "leave out.",
     )
@@ -70,7 +70,7 @@ def test_ten_missing_cells_are_shown_and_all_are_counted():
 
 def test_an_infinite_cell_is_refused_even_where_sets_may_be_dropped():
     message = (
-        "explanatory must be finite; got inf in price at row 2 (decision 5, option bus). Mark "
+        "explanatory must be finite; got inf in price at row 2 (decision 5, option bus).\nMark "
         "options that were not on offer in `available`, or correct these cells."
     )
     assert_refused(table(price=[1, 2, -np.inf, 3, 4, np.nan]), message, missing="drop_set")
@@ -80,14 +80,14 @@ def test_decisions_without_a_choice_are_listed():
     assert_refused(
         table(taken=[0, 1, 0, 0, 0, 0]),
         "chosen must mark one option of each decision; got none at decision 5 (row 2, row 3), "
-        "decision 6 (row 4, row 5). Mark one: 2 of 3 decisions are too many to leave out.",
+        "decision 6 (row 4, row 5).\nMark one: 2 of 3 decisions are too many to leave out.",
     )
 
 
 def test_decisions_with_two_choices_are_listed():
     assert_refused(
         table(taken=[1, 1, 1, 0, 0, 1]),
-        "chosen must mark one option of each decision; got 2 at decision 4 (row 0, row 1). Mark",
+        "chosen must mark one option of each decision; got 2 at decision 4 (row 0, row 1).\nMark",
     )
 
 
@@ -104,7 +104,7 @@ def test_an_option_twice_in_a_decision_is_shown_with_both_rows():
     assert_refused(
         table(mode=["bus", "car", "car", "car", "bus", "car"]),
         "option must differ between the rows of a decision; got the same twice at row 2 and row 3 "
-        "(decision 5, option car). Drop one.",
+        "(decision 5, option car).\nDrop one.",
     )
     spread = table(trip=[10**15, 10**15, 5, 5, 6, 6], mode=["bus", "car", "car", "car", "bus", "x"])
     assert_refused(spread, "got the same twice at row 2 and row 3 (decision 5, option car).")
@@ -122,7 +122,7 @@ def test_chosen_that_is_neither_flag_nor_label_shows_its_values(taken, shown):
     assert_refused(
         table(taken=taken),
         "chosen must hold 0/1, True/False or the label of the chosen option; "
-        f"got {shown} in column 'taken'. Convert it to 0/1.",
+        f"got {shown} in column 'taken'.\nConvert it to 0/1.",
     )
 
 
@@ -130,7 +130,7 @@ def test_a_chosen_label_that_is_no_option_gets_the_nearest_one():
     assert_refused(
         table(taken=["car", "car", "buss", "buss", "car", "car"]),
         "chosen must be one of the options 'bus', 'car'; got 'buss' at row 2 (decision 5, option "
-        "bus), 'buss' at row 3 (decision 5, option car). Did you mean 'bus'?",
+        "bus), 'buss' at row 3 (decision 5, option car).\nDid you mean 'bus'?",
     )
 
 
@@ -141,7 +141,7 @@ def test_a_chosen_label_that_is_no_option_of_its_set_is_refused():
     )
     assert_refused(
         frame,
-        "chosen must be one of the options of its decision; got 'tram' at decision 4. Add its row,",
+        "chosen must be one of the options of its decision; got 'tram' at decision 4.\nAdd its",
     )
 
 
@@ -149,7 +149,7 @@ def test_chosen_labels_that_differ_inside_a_set_are_refused():
     assert_refused(
         table(taken=["bus", "car", "car", "car", "car", "car"]),
         "chosen must repeat the label of one option in every row of a decision; got different "
-        "labels at decision 4 (row 0, row 1). Repeat one label, or mark rows with 0/1.",
+        "labels at decision 4 (row 0, row 1).\nRepeat one label, or mark rows with 0/1.",
     )
 
 
@@ -164,7 +164,7 @@ def test_a_choice_that_was_not_on_offer_is_refused():
     assert_refused(
         table(here=[1, 0, 1, 1, 1, 1]),
         "chosen must be an available option; got an unavailable one at row 1 (decision 4, option "
-        "car). Mark it available, or drop these decisions.",
+        "car).\nMark it available, or drop these decisions.",
         available="here",
     )
 
@@ -177,7 +177,7 @@ def test_available_must_be_true_or_false():
     )
     assert_refused(
         table(here=[1, None, 1, 1, 1, 1]),
-        "available 'here' must not be missing; got an empty cell at row 1. Fill it with 0 or 1.",
+        "available 'here' must not be missing; got an empty cell at row 1.\nFill it with 0 or 1.",
         available="here",
     )
 
@@ -197,7 +197,7 @@ def test_numbers_as_text_say_what_they_look_like(cell, advice):
     with pytest.raises(DataError) as error:
         Choices.from_frame(frame, **COLUMNS)
     assert str(error.value) == (
-        f"explanatory 'price' must hold numbers; got {cell!r} at row 1. {advice}"
+        f"explanatory 'price' must hold numbers; got {cell!r} at row 1.\n{advice}"
     )
     text = frame.assign(price=frame["price"].astype(str))
     assert_refused(text, f"{cell!r} at row 1")
@@ -229,7 +229,7 @@ def test_integers_that_float64_cannot_hold_are_refused():
     assert_refused(
         table(price=[1, 2, 2**53 + 1, 4, 5, 6]),
         "explanatory 'price' must hold numbers that float64 can represent; got 9007199254740993 at "
-        "row 2. Subtract a constant or rescale it first.",
+        "row 2.\nSubtract a constant or rescale it first.",
     )
 
 
@@ -241,7 +241,7 @@ def test_missing_ids_are_refused(role):
     remedy = ', such as by where="trip >= 4" of `read`' if role == "decision" else ""
     assert_refused(
         frame,
-        f"{role} must not be missing; got an empty cell in {role} {name!r} at row 3. Fill or drop "
+        f"{role} must not be missing; got an empty cell in {role} {name!r} at row 3.\nFill or drop "
         f"these rows{remedy}.",
         subject="who",
     )
@@ -258,7 +258,7 @@ def test_an_unknown_column_lists_those_present_and_the_nearest():
     assert_refused(
         table(),
         "explanatory must name a column of the table; got 'prize' for explanatory, but the columns "
-        "are trip, mode, taken, price, times. Did you mean 'price'?",
+        "are trip, mode, taken, price, times.\nDid you mean 'price'?",
         explanatory=["prize"],
     )
     assert_refused(table(), "got 'x' for explanatory, 'y' for weight", explanatory="x", weight="y")
@@ -270,7 +270,7 @@ def test_explanatory_must_name_a_column():
 
 def test_duplicate_columns_are_refused():
     frame = pd.concat([table(), table()[["price"]]], axis=1)
-    message = "frame must have columns of different names; got 'price' more than once. Rename"
+    message = "frame must have columns of different names; got 'price' more than once.\nRename"
     with pytest.raises(DataError, match=message):
         Choices.from_frame(frame, **COLUMNS)
     arrow = pa.Table.from_pandas(table(), preserve_index=False)
@@ -331,7 +331,7 @@ def test_dropping_every_decision_is_refused():
     assert_refused(
         table(price=[np.nan, 1, np.nan, 1, 1, np.nan]),
         "frame must leave at least one decision; got 0 decisions after 3 decisions (6 rows) "
-        "dropped: missing values. Fill the missing cells.",
+        "dropped: missing values.\nFill the missing cells.",
         missing="drop_set",
     )
 
@@ -345,7 +345,7 @@ def test_decisions_that_all_have_one_option_are_refused():
 
 
 def test_a_lazy_table_is_refused():
-    with pytest.raises(DataError, match=r"frame must be .* got a lazy table. Call \.collect\(\)"):
+    with pytest.raises(DataError, match=r"frame must be .* got a lazy table.\nCall \.collect\(\)"):
         Choices.from_frame(pl.from_pandas(table()).lazy(), **COLUMNS)
 
 

@@ -165,7 +165,7 @@ def test_a_missing_choice_is_named_once_per_row():
     assert_refused(
         frame,
         "chosen must not be missing; got an empty cell in taken at row 1 (decision 1), an "
-        "empty cell in taken at row 4 (decision 4). Fill",
+        "empty cell in taken at row 4 (decision 4).\nFill",
     )
 
 
@@ -173,7 +173,7 @@ def test_an_index_that_looks_one_based_says_so():
     assert_refused(
         table().assign(taken=[1, 2, 3, 3, 2, 1]),
         "chosen must be one of the options 'train', 'bus', 'car' or an index in 0..2; got 1..3 in "
-        "column 'taken'. It looks 1-based: subtract 1, options are counted from 0.",
+        "column 'taken'.\nIt looks 1-based: subtract 1, options are counted from 0.",
     )
 
 
@@ -191,7 +191,7 @@ def test_a_chosen_label_that_is_no_option_gets_the_nearest_one():
     assert_refused(
         frame,
         "chosen must be one of the options 'train', 'bus', 'car' or an index in 0..2; "
-        "got 'trian' at row 3, 'trian' at row 5. Did you mean 'train'?",
+        "got 'trian' at row 3, 'trian' at row 5.\nDid you mean 'train'?",
     )
 
 
@@ -216,7 +216,7 @@ def test_a_column_that_is_not_there_is_named():
 def test_a_decision_in_two_rows_is_refused():
     assert_refused(
         table().assign(trip=[4, 5, 6, 5, 7, 8]),
-        "decision must differ between rows; got 5 at row 1 and row 3. Drop one, or name `subject`",
+        "decision must differ between rows; got 5 at row 1 and row 3.\nDrop one, or name `subject`",
         decision="trip",
     )
 

@@ -21,7 +21,7 @@ def test_good_data_are_described_and_proven(penchant, folder):
 
 def test_data_without_an_estimate_are_exit_code_1(penchant, folder, rows):
     (folder / "x.csv").write_text(csv([[*row, 5] for row in rows], [*HEADER, "same"]))
-    ended = penchant("check", "x.csv")
+    ended = penchant("check", "x.csv", "--explanatory", "price,wait,same")
     assert ended.code == 1
     assert "Status: not identified" in ended.out
     assert "use --prior weak" in ended.out

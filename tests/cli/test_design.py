@@ -74,7 +74,7 @@ def test_a_goal_that_nothing_tried_reaches_is_exit_code_1(penchant):
             [*LEARNER, "--against", "temperature=0.3,learning_rate=0.4"],
             "--tested must be given where groups differ in temperature and learning_rate",
         ),
-        (["design", *HABIT[:2], *TASK, "--width", "bias_0=1"], "got none for bias_0. Add bias_0="),
+        (["design", *HABIT[:2], *TASK, "--width", "bias_0=1"], "got none for bias_0.\nAdd bias_0="),
         (["design", *NARROW[1:5], "--width", "bias_0=1"], "--seed must be a whole number"),
     ],
 )

@@ -43,7 +43,7 @@ def test_the_table_on_stdout_is_the_summary_and_words_go_to_stderr(penchant, row
     ended = penchant("fit", "trips.csv")
     assert ended.code == 0
     assert ended.out == pn.fit(choices_of(rows)).summary() + "\n"
-    assert "explanatory = price, wait" in ended.err
+    assert "attributes = price, wait" in ended.err
     assert "Choices: 47 decisions, 3 options each" in ended.err
 
 
@@ -270,9 +270,17 @@ UNIDENTIFIED = {
 def test_what_cannot_be_told_apart_is_named(penchant, folder, rows, case):
     value, words = UNIDENTIFIED[case]
     (folder / "x.csv").write_text(csv([[*row, value(row)] for row in rows], [*HEADER, "extra"]))
-    ended = penchant("fit", "x.csv")
+    ended = penchant("fit", "x.csv", "--explanatory", "price,wait,extra")
     assert ended.code == 1
     assert words in " ".join(ended.out.split())
+
+
+def test_a_column_that_is_the_same_for_all_options_is_left_out_and_named(penchant, folder, rows):
+    (folder / "x.csv").write_text(csv([[*row, row[0] % 7] for row in rows], [*HEADER, "income"]))
+    ended = penchant("fit", "x.csv")
+    assert ended.code == 0 and ended.out == penchant("fit", "trips.csv").out
+    assert "Note: income: the same for all options of a decision, and not used." in ended.err
+    assert "use --interact income." in ended.err
 
 
 def test_d25_an_option_that_all_choose_is_said_to_be_one(penchant, folder, rows):

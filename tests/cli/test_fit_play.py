@@ -81,9 +81,12 @@ def test_a_table_without_subjects_gives_one_estimate(penchant, play):
 def test_q_learning_counts_the_options_in_the_file_unless_told(penchant, play):
     rows = [row for row in played() if row[0] == "ann"]
     ended = penchant("fit", play(rows), "--model", "q-learning", "--pool", "--json")
+    assert ended.code == 2  # nobody chose 4 and 5
+    assert "--options 0,1,2,3,4,5,6,7,8,9,10,11\n" in ended.err
+    named = ["--options", "0,1,2,3,4,5,6,7,8,9,10,11"]
+    ended = penchant("fit", "play.csv", "--model", "q-learning", *named, "--pool", "--json")
     own = fit(episodes(rows), QLearning(12))
     assert estimates(printed(ended)) == {p.name: p.estimate for p in own.parameters}
-    assert "Options: 12, as the largest number says" in ended.err
     more = penchant("fit", "play.csv", "--model", "q-learning", "--options", 15, "--pool")
     assert "15 options" in more.out
 

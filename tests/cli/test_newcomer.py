@@ -145,13 +145,13 @@ def test_a_word_may_be_an_option(play, folder, penchant):
 )
 def test_one_model_alone_is_not_compared(play, refused, model, rival):
     said = refused("compare", play(0), "--model", model)
-    assert f"--model must be given twice or more; got {model} alone. Add another, such as" in said
+    assert f"--model must be given twice or more; got {model} alone.\nAdd another, such as" in said
     assert rival in said and "penchant fit for one model" in said
 
 
 def test_a_study_asks_for_its_model(play, refused):
     said = refused("study", play(0), "-o", "results")
-    assert "--model must be given; got none. Try --model q-learning" in said
+    assert "--model must be given; got none.\nTry --model q-learning" in said
 
 
 def test_a_study_of_places_says_that_its_model_is_the_papers(play, penchant):
@@ -164,11 +164,11 @@ def test_a_study_of_places_says_that_its_model_is_the_papers(play, penchant):
     ("typed", "said"),
     [
         (["fit", "x.csv", "--model", "qlearning"], "--model must be a model of penchant models; "),
-        (["fit", "x.csv", "--model", "qlearning"], "got 'qlearning'. Did you mean q-learning?"),
+        (["fit", "x.csv", "--model", "qlearning"], "got 'qlearning'.\nDid you mean q-learning?"),
         (["fit", "x.csv", "--intervals", "prof"], "--intervals must be one of wald, profile, "),
-        (["fit", "x.csv", "--level", "abc"], "--level must be a number; got 'abc'. See penchant"),
-        (["fit", "x.csv", "--threads", "two"], "--threads must be a whole number; got 'two'. "),
-        (["fit", "x.csv", "--model"], "--model must be given a value; got none. See penchant fit"),
+        (["fit", "x.csv", "--level", "abc"], "--level must be a number; got 'abc'.\nSee penchant"),
+        (["fit", "x.csv", "--threads", "two"], "--threads must be a whole number; got 'two'.\n"),
+        (["fit", "x.csv", "--model"], "--model must be given a value; got none.\nSee penchant fit"),
         (["help", "fti"], 'Unknown command "fti". Did you mean "fit"?'),
     ],
 )

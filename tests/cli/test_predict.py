@@ -10,7 +10,7 @@ import pytest
 import penchant as pn
 from cli.plays import HEADER, played
 from cli.trips import csv
-from penchant.workflow.predictive import PredictiveCheck
+from penchant.workflow.predictive_checks import PredictiveCheck
 
 Q = ["--model", "q-learning", "--options", "12"]
 

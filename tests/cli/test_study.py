@@ -383,7 +383,7 @@ REFUSED = {
     "a condition that varies": (
         [*STUDY, "--condition", "trial", "-o", "out"],
         "play.csv: condition must be the same in all rows of a play, in which beliefs go on; got "
-        "another at line 3 (subject a00). Name the column that tells plays apart with --block",
+        "another at line 3 (subject a00).\nName the column that tells plays apart with --block",
     ),
     "no such condition": (
         ["study", FILE, *UCL, "--condition", "landscpe", "-o", "out"],
@@ -399,7 +399,7 @@ REFUSED = {
     ),
     "a rate that is none": (
         ["study", FILE, "--model", "q-learning", "--nominal-low", "0.3", "-o", "out"],
-        "--nominal-low must be NAME=VALUE,...; got '0.3'. Try --nominal-low learning_rate=0.3.",
+        "--nominal-low must be NAME=VALUE,...; got '0.3'.\nTry --nominal-low learning_rate=0.3.",
     ),
     "a point for nothing": (
         [*STUDY, "--exact-only", "-o", "out"],

@@ -110,5 +110,5 @@ def test_quotes_that_hide_every_end_of_line(tmp_path, monkeypatch):
     monkeypatch.setattr("penchant.files.delimited.MAX_LINE_BYTES", 100)
     file = tmp_path / "t.csv"
     file.write_text("a,b\n" + '5" x,1\n' + "1,2\n" * 99)
-    with pytest.raises(DataError, match=r"t\.csv must close every quote.* Double the quotes"):
+    with pytest.raises(DataError, match=r"(?s)t\.csv must close every quote.*Double the quotes"):
         copy_delimited(source(file), tmp_path / "t.parquet", portion=32)

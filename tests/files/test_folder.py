@@ -35,7 +35,7 @@ def test_rows_are_told_by_line_and_file(tmp_path):
 def test_tables_of_two_kinds_are_shown_and_asked(tmp_path):
     _file(tmp_path, "task-bandit_data.csv", "choice,reward\n1,2\n")
     _file(tmp_path, "task-form_data.csv", "age,sex,hand\n30,f,r\n")
-    with pytest.raises(DataError, match=r"one kind; got .*bandit.*; or .*form.*task-bandit\*"):
+    with pytest.raises(DataError, match=r"(?s)one kind; got .*bandit.*; or .*form.*task-bandit\*"):
         read_raw(tmp_path)
 
 

@@ -111,7 +111,7 @@ def test_one_word_among_a_thousand_numbers_is_the_one_that_is_named(tmp_path):
     cells[899][4] = "oops"
     cells[17][4] = "NA"
     table = read_table(written(tmp_path / "a.csv", cells))
-    said = "explanatory 'price' must hold numbers; got 'oops' at row 899. Convert or remove"
+    said = "explanatory 'price' must hold numbers; got 'oops' at row 899.\nConvert or remove"
     with pytest.raises(DataError, match=said):
         choices(table)
 
@@ -127,7 +127,7 @@ def test_many_columns_and_long_lines_are_read(tmp_path):
 
 def test_too_many_columns_are_refused_in_a_sentence(tmp_path):
     (tmp_path / "a.csv").write_text(",".join(f"c{k}" for k in range(200_000)) + "\n")
-    said = r"must have at most 50,000 columns; got 200,000 on line 1\. Keep those"
+    said = r"must have at most 50,000 columns; got 200,000 on line 1\.\nKeep those"
     with pytest.raises(DataError, match=said):
         read_table(tmp_path / "a.csv")
 

@@ -30,7 +30,7 @@ def refused(tmp_path):
             read_table(file, **how)
         assert {entry: entry.read_bytes() for entry in tmp_path.iterdir()} == before
         message = str(caught.value)
-        assert "\n" not in message and message.endswith(".")
+        assert message.count("\n") <= 1 and message.endswith(".")
         return message
 
     return _refused
@@ -76,7 +76,7 @@ def test_a_file_without_header_is_refused(refused):
 
 def test_bytes_that_are_not_utf_8_are_refused_with_their_place(refused):
     content = "option,price\ncar,1\ncafé,2\n".encode("latin-1")
-    refused(content, "got byte 0xe9 at byte offset 22, line 3. Pass .*encoding='cp1252'")
+    refused(content, "got byte 0xe9 at byte offset 22, line 3.\nPass .*encoding='cp1252'")
 
 
 def test_bytes_that_are_not_utf_8_are_found_far_into_the_file(refused):
@@ -99,7 +99,7 @@ def test_a_wrong_name_in_the_header_is_refused(refused):
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 def test_utf_16_without_a_mark_is_recognised(refused, encoding):
     refused(
-        "option,price\ncar,1\n".encode(encoding), "line 1. It looks like UTF-16: pass encoding="
+        "option,price\ncar,1\n".encode(encoding), "line 1.\nIt looks like UTF-16: pass encoding="
     )
 
 
@@ -119,11 +119,11 @@ def test_an_encoding_of_bytes_is_refused(refused):
 def test_a_wrong_delimiter_is_refused_and_the_right_one_named(refused, given, right):
     content = f"a{right}b{right}c\n1{right}2{right}3\n"
     message = refused(content, "leaves one column on line 1", delimiter=given)
-    assert message.endswith(f"would make 3. Pass delimiter={right!r}.")
+    assert message.endswith(f"would make 3.\nPass delimiter={right!r}.")
 
 
 def test_columns_divided_by_spaces_are_recognised(refused):
-    refused("a b\n1 2\n3 4\n", "where ' ' would make 2. Pass delimiter=' '")
+    refused("a b\n1 2\n3 4\n", "where ' ' would make 2.\nPass delimiter=' '")
 
 
 def test_a_delimiter_of_two_characters_is_refused(refused):
@@ -165,7 +165,7 @@ def test_a_delimiter_at_the_end_of_every_line_is_recognised(refused):
 
 @pytest.mark.parametrize("first", ["My export", "# made by hand"])
 def test_lines_above_the_header_are_recognised(refused, first):
-    refused(first + "\na,b,c\n1,2,3\n", "got 3 on line 2.* Remove the lines above")
+    refused(first + "\na,b,c\n1,2,3\n", "(?s)got 3 on line 2.*Remove the lines above")
 
 
 def test_a_quote_that_is_never_closed_is_refused_with_its_line(refused):
@@ -220,7 +220,7 @@ def test_a_zip_archive_is_refused(refused):
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w") as archive:
         archive.writestr("trips.csv", CSV)
-    refused(sink.getvalue(), "got a zip archive.*Unzip it")
+    refused(sink.getvalue(), "(?s)got a zip archive.*Unzip it")
 
 
 def test_what_gzip_holds_is_looked_at(refused):
@@ -308,16 +308,16 @@ def test_a_file_that_disappears_while_it_is_read_is_refused(tmp_path, monkeypatc
 def test_a_missing_file_is_named_with_the_nearest_one(tmp_path):
     (tmp_path / "trips.csv").write_bytes(CSV)
     with pytest.raises(
-        DataError, match=r"trip.csv, which does not exist. Did you mean 'trips.csv'"
+        DataError, match=r"trip.csv, which does not exist.\nDid you mean 'trips.csv'"
     ):
         read_table(tmp_path / "trip.csv")
-    with pytest.raises(DataError, match=r"which does not exist. Correct the path"):
+    with pytest.raises(DataError, match=r"which does not exist.\nCorrect the path"):
         read_table(tmp_path / "zzz")
 
 
 def test_a_missing_directory_is_named_with_the_nearest_one(tmp_path):
     (tmp_path / "data").mkdir()
-    with pytest.raises(DataError, match=r"does not exist. Did you mean 'data'"):
+    with pytest.raises(DataError, match=r"does not exist.\nDid you mean 'data'"):
         read_table(tmp_path / "dta" / "trips.csv")
 
 
@@ -363,7 +363,7 @@ def test_a_file_without_permission_is_refused(tmp_path, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
 def test_a_named_pipe_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DataError, match=r"must be a regular file; .*pass '-' as the path"):
+    with pytest.raises(DataError, match=r"(?s)must be a regular file; .*pass '-' as the path"):
         read_table(tmp_path / "pipe")
 
 

@@ -14,13 +14,13 @@ EPISODE = pn.Episode([0, 1, 1, 0, 1], [1.0, 0.0, 1.0, 1.0, 0.5], subject="ann")
     [
         (
             "q-learning",
-            r"model must be a model, not its name; got 'q-learning'. Write",
+            r"model must be a model, not its name; got 'q-learning'.\nWrite",
         ),
         ("hyperbolic", r"Write model=pn.HyperbolicDiscounting\(\)."),
         ("wsls", r"Write model=pn.models.WinStayLoseShift\("),
         ("gp_ucb", r"Write model=pn.GPUCB\(locations=pn.grid\(10, 10\)\)."),
-        ("mine", r"got 'mine'. Write model=pn.QLearning\(n_options=2\)."),
-        (pn.QLearning, r"not its class; got QLearning. Write model=pn.QLearning\(n_options=2\)."),
+        ("mine", r"got 'mine'.\nWrite model=pn.QLearning\(n_options=2\)."),
+        (pn.QLearning, r"not its class; got QLearning.\nWrite model=pn.QLearning\(n_options=2\)."),
     ],
 )
 def test_a_name_or_a_class_is_no_model(fit, model, words):

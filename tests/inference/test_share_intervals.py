@@ -50,7 +50,7 @@ def played(seed, n=80):
     return pn.Episode(chosen, rewards)
 
 
-def constrained_maximum(model, episode, share):
+def solution_from_constrained_maximum(model, episode, share):
     """Log-likelihood with the share held, all else by bounded searches from many starts."""
     held = np.log(0.8 / share - 1)
 
@@ -73,7 +73,7 @@ def test_the_profile_has_fallen_by_chi_square_at_the_ends_of_a_share(seed):
     told = [p.estimate for p in estimate.parameters][1]
     assert 0 < low < told < high < 0.8
     for end in (low, high):
-        fallen = estimate.log_likelihood - constrained_maximum(model, episode, end)
+        fallen = estimate.log_likelihood - solution_from_constrained_maximum(model, episode, end)
         # the reference stops at 1e-5 or so of the slope: 1e-4 of a log-unit
         assert fallen == pytest.approx(DROP, abs=1e-3)
 

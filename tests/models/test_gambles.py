@@ -96,6 +96,6 @@ def test_gains_only_have_one_weight_and_refuse_losses():
 
 def test_an_unknown_weighting_is_refused():
     with pytest.raises(
-        pn.errors.DataError, match="one of none, prelec, tversky-kahneman; got 'tk'"
+        pn.errors.DataError, match="'none', 'prelec' or 'tversky-kahneman'; got 'tk'"
     ):
         pn.models.ProspectValue("tk")

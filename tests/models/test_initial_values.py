@@ -5,7 +5,7 @@ import pytest
 
 import penchant as pn
 from penchant.cli.wording import in_options
-from penchant.errors import DataError, in_python
+from penchant.errors import DataError, format_for_python
 from penchant.models.model import natural_parameters
 from restless import people
 
@@ -86,7 +86,7 @@ def test_a_start_outside_the_rewards_is_said_with_the_remedies(name, sign):
     rewards = sign * np.array([31.0, 64.0, 98.0, 7.0, 70.0])
     low, high = rewards.min(), rewards.max()
     said = " ".join(model.doubts([played(rewards)]))
-    notes = in_python(said)
+    notes = format_for_python(said)
     assert f"{setting} = 0 lies outside the rewards ({low:g} to {high:g})" in notes
     assert f"the middle of the rewards ({setting}={sign * 52.5:g})" in notes
     assert (f"Estimate it ({setting}=None), or give" in notes) == (name in ("q", "ucb1", "kalman"))

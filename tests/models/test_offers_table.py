@@ -144,9 +144,9 @@ def test_the_table_is_left_as_it_was():
 @pytest.mark.parametrize(
     ("change", "arguments", "message"),
     [
-        ({"choice": [1, 2, 1, 2, 1]}, {}, r"among the options 0\.\.1; got 2 at row 1 .*base=1"),
-        ({"choice": [1, 2, 1, 0, 1]}, {}, r"got 2 at row 1 \(subject 7\). Correct it"),
-        ({"choice": [-1, 1, -1, 1, 1]}, {}, r"got -1 and 1 only. .* pass options=\[-1, 1\]"),
+        ({"choice": [1, 2, 1, 2, 1]}, {}, r"(?s)among the options 0\.\.1; got 2 at row 1 .*base=1"),
+        ({"choice": [1, 2, 1, 0, 1]}, {}, r"got 2 at row 1 \(subject 7\).\nCorrect it"),
+        ({"choice": [-1, 1, -1, 1, 1]}, {}, r"got -1 and 1 only.\n.* pass options=\[-1, 1\]"),
         ({"choice": ["a", "b", "a", "a", "b"]}, {}, r"label named in `options`; got 'a', 'b'"),
         (
             {"choice": ["a", "b", "a", "a", "b"]},
@@ -164,9 +164,9 @@ def test_the_table_is_left_as_it_was():
             {},
             r"got nan at row 1 .subject 7., option 1",
         ),
-        ({"amount_later": ["6,5", "1", "2", "8", "5"]}, {}, r"'6,5' at row 0.*decimal comma"),
+        ({"amount_later": ["6,5", "1", "2", "8", "5"]}, {}, r"(?s)'6,5' at row 0.*decimal comma"),
         ({"subjID": [1, None, 2, 2, 2]}, {}, r"subject must not be missing.*row 1"),
-        ({}, {"chosen": "chose"}, r"chosen must name a column.*Did you mean 'choice'"),
+        ({}, {"chosen": "chose"}, r"(?s)chosen must name a column.*Did you mean 'choice'"),
         ({}, {"offers": {"amount": ["amount_soner", 3]}}, r"Did you mean 'amount_sooner'"),
         ({}, {"offers": {"amount": "amount_later"}}, r"list a column or a number for each option"),
         ({}, {"offers": {"amount": [["choice", 0], [1]]}}, r"as many outcomes for every option"),
@@ -180,7 +180,7 @@ def test_tables_that_cannot_be_read_are_refused(change, arguments, message):
 
 def test_columns_that_nobody_knows_are_refused_with_what_to_write():
     with pytest.raises(
-        pn.errors.DataError, match=r"offers must say .* got columns x, y. Write offers="
+        pn.errors.DataError, match=r"offers must say .* got columns x, y.\nWrite offers="
     ):
         pn.offers_from_frame(pd.DataFrame({"x": [1], "y": [2]}))
     table = pd.DataFrame(DELAYS).drop(columns="choice")
@@ -236,13 +236,15 @@ def test_0_is_no_option_where_they_are_counted_from_1():
     assert three.chosen.tolist() == [-1, 1, 0]
     assert seven.chosen.tolist() == [0, 1]
     with pytest.raises(
-        pn.errors.DataError, match=r"got 2 at row 1 .* pass base=1 if options are counted"
+        pn.errors.DataError, match=r"(?s)got 2 at row 1 .* pass base=1 if options are counted"
     ):
         pn.offers_from_frame(table)
 
 
 def test_options_counted_from_0_are_not_read_as_counted_from_1():
-    message = r"must count options from 1, as base says, .*; got 0, 1, and never 2. If 0 is the fir"
+    message = (
+        r"must count options from 1, as base says, .*; got 0, 1, and never 2.\nIf 0 is the fir"
+    )
     with pytest.raises(pn.errors.DataError, match=message):
         pn.offers_from_frame(pd.DataFrame(DELAYS), base=1)
 

@@ -170,9 +170,9 @@ def test_the_words_name_the_options():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"learning_rate": 1.2}, r"learning_rate must lie in 0\.\.1, or be None; got 1\.2"),
-        ({"learning_rate": "fast"}, "learning_rate must lie in .* got 'fast'"),
-        ({"learning_rate": (0.1, 0.2)}, r"learning_rate must lie in .* got \(0\.1, 0\.2\)"),
+        ({"learning_rate": 1.2}, r"learning_rate must lie in 0\.\.1; got 1\.2"),
+        ({"learning_rate": "fast"}, "learning_rate must be a number"),
+        ({"learning_rate": (0.1, 0.2)}, r"learning_rate must be a number"),
         ({"forgetting": -0.1}, "forgetting must lie in .* got -0.1"),
         ({"fictitious": np.nan}, "fictitious must lie in .* got nan"),
         ({"choice_kernel": True, "choice_rate": 2}, "choice_rate must lie in .* got 2"),
@@ -195,7 +195,7 @@ def test_the_words_name_the_options():
         ),
         (
             {"dual_rates": True, "forgetting": None, "choice_kernel": True},
-            "at most 3; got learning_rate_positive, .*, forgetting, choice_rate. Give one",
+            "at most 3; got learning_rate_positive, .*, forgetting, choice_rate.\nGive one",
         ),
         ({"initial_value": "zero"}, "initial_value must be a number; got 'zero'"),
     ],

@@ -195,9 +195,9 @@ def simulated(model=UCL_MODEL, landscape=None, n_decisions=4, **wrong):
     [
         ({"decision_noise": -1.0}, "decision_noise must be >= 0; got -1.0"),
         ({"decision_noise": np.nan}, "decision_noise must be >= 0; got nan"),
-        ({"decision_noise": np.inf}, "decision_noise must be >= 0; got inf"),
-        ({"prior_variance": 0.0}, "prior_variance must be > 0 and finite; got 0.0"),
-        ({"prior_variance": np.inf}, "prior_variance must be > 0 and finite; got inf"),
+        ({"decision_noise": np.inf}, "decision_noise must be finite; got inf"),
+        ({"prior_variance": 0.0}, "prior_variance must be > 0; got 0.0"),
+        ({"prior_variance": np.inf}, "prior_variance must be finite; got inf"),
         ({"prior_mean": np.nan}, "prior_mean must be finite; got nan"),
     ],
 )

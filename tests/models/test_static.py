@@ -183,7 +183,7 @@ def test_without_a_temperature_to_speak_of_the_best_option_is_taken(temperature)
 def test_offers_without_an_attribute_are_refused():
     decisions = pn.Offers([0], {"amount": [[1.0, 2.0]], "delays": [[0.0, 3.0]]})
     with pytest.raises(
-        pn.errors.DataError, match=r"must have amount and delay .* Did you mean 'delays'"
+        pn.errors.DataError, match=r"(?s)must have amount and delay .*Did you mean 'delays'"
     ):
         pn.HyperbolicDiscounting().explanatory(decisions, 0.1)
     with pytest.raises(pn.errors.DataError, match="must be given Offers; got Episode"):

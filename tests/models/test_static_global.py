@@ -88,7 +88,7 @@ def test_the_log_likelihood_is_that_of_the_written_out_model(name, kind):
     model, decisions = decisions_of(name, kind, 3)
     estimate = pn.fit(decisions, model)
     if estimate.status not in ("separated", "not identified"):
-        written = literal(name, decisions, estimate.weights, estimate.source.working_psi(estimate))
+        written = literal(name, decisions, estimate.weights, estimate.source.finite_psi(estimate))
         assert estimate.log_likelihood == pytest.approx(written, abs=1e-7)
 
 

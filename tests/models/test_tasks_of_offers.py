@@ -230,11 +230,11 @@ def test_tables_of_other_tools_are_recognised(columns, model):
     ("make", "message"),
     [
         (lambda: M.Effort("cubic"), "kind must be one of linear, quadratic, power"),
-        (lambda: M.Inequity("own"), "kind must be one of fehr-schmidt, erc; got 'own'"),
-        (lambda: M.Ultimatum("mean"), "norm must be one of bayes, delta; got 'mean'"),
+        (lambda: M.Inequity("own"), "kind must be 'fehr-schmidt' or 'erc'; got 'own'"),
+        (lambda: M.Ultimatum("mean"), "norm must be 'bayes' or 'delta'; got 'mean'"),
         (lambda: M.Ultimatum(count=0), "first and count must be finite, the latter positive"),
-        (lambda: M.Ambiguity("log"), "kind must be one of linear, exponential; got 'log'"),
-        (lambda: M.MagnitudeDiscounting("size"), "kind must be one of rate, utility; got 'size'"),
+        (lambda: M.Ambiguity("log"), "kind must be 'linear' or 'exponential'; got 'log'"),
+        (lambda: M.MagnitudeDiscounting("size"), "kind must be 'rate' or 'utility'; got 'size'"),
     ],
 )
 def test_settings_that_are_none_are_refused(make, message):

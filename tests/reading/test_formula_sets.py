@@ -78,7 +78,7 @@ def test_one_level_of_a_word_is_a_variable_of_its_own():
 
 
 def test_what_is_no_column_or_is_missing_is_refused():
-    with pytest.raises(pn.errors.DataError, match=r"got 'prise', but they are .* Did you mean"):
+    with pytest.raises(pn.errors.DataError, match=r"got 'prise', but they are .*\nDid you mean"):
         made("prise + 1")
     with pytest.raises(pn.errors.DataError, match="income must not be missing; got an empty cell"):
         made("price:income", survey((1.0, None)))

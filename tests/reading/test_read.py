@@ -121,7 +121,7 @@ def test_groups_must_not_vary_within_a_subject():
         pn.errors.DataError, match="same in all rows of a subject; got 1 and 2 in trial"
     ):
         reading.groups("trial")
-    with pytest.raises(pn.errors.DataError, match=r"got 'grop'.*Did you mean 'group'"):
+    with pytest.raises(pn.errors.DataError, match=r"got 'grop'.*\nDid you mean 'group'"):
         reading.groups("grop")
 
 

@@ -14,8 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import penchant as pn
-from penchant.scale import scan as scale_scan
-from penchant.scale import stored_files
 from trips import COLUMNS, table_of
 
 ALL = COLUMNS | {
@@ -189,46 +187,6 @@ def test_chosen_may_repeat_the_label_of_an_option(trips, tmp_path, labels):
     table = trips.set_column(1, "mode", option).set_column(2, "taken", pa.array(label[trip]))
     path = _parquet(table, tmp_path / "trips.parquet")
     _same(pn.fit(pn.scan(path, **ALL, chunk_rows=150)), pn.fit(pn.Choices.from_frame(trips, **ALL)))
-
-
-@pytest.mark.parametrize("cached", [3, 50, 1000])
-def test_slices_of_chunks_give_the_estimate_of_memory_in_whichever_files_they_lie(
-    trips, tmp_path, monkeypatch, cached
-):
-    monkeypatch.setattr(scale_scan, "VALUES_PER_SLICE", cached)
-    memory = pn.fit(pn.Choices.from_frame(trips, **ALL))
-    cuts = [0, *np.flatnonzero(np.diff(trips["trip"].to_numpy()))[[40, 41, 200]] + 1, len(trips)]
-    for k in range(4):
-        _parquet(trips.slice(cuts[k], cuts[k + 1] - cuts[k]), tmp_path / f"{k}.parquet")
-    found = pn.fit(pn.scan(tmp_path, **ALL))
-    _same(found, memory)
-    whole = pn.scan(_parquet(trips, tmp_path / "whole"), **ALL)
-    assert _bits(pn.fit(whole))[:4] == _bits(found)[:4]
-
-
-@pytest.mark.parametrize("sizes", ["one", "several", "one here, several there"])
-def test_names_of_decisions_are_read_again_only_where_sizes_of_sets_differ(
-    tmp_path, monkeypatch, sizes
-):
-    trips = table_of(n=150, least=2 if sizes == "several" else 3, most=3)
-    if sizes == "one here, several there":
-        trips = pa.concat_tables([trips, table_of(n=50, first=150)])
-    given = ALL | {"explanatory": ["x1", "x2"]}
-    path = _parquet(trips, tmp_path / "trips.parquet", row_group_size=150)
-    scan = pn.scan(path, **given, chunk_rows=150)
-    read, before = [], stored_files.StoredFile.read
-
-    def noted(self, columns, *where):
-        read.append("trip" in columns)
-        return before(self, columns, *where)
-
-    monkeypatch.setattr(stored_files.StoredFile, "read", noted)
-    passed = pn.fit(scan, threads=1)
-    _same(passed, pn.fit(pn.Choices.from_frame(trips, **given)))
-    first, *later = (read[k : k + scan.n_chunks] for k in range(0, len(read), scan.n_chunks))
-    assert all(first)
-    expected = {"one": {0}, "several": {scan.n_chunks}, "one here, several there": {2}}
-    assert {sum(names) for names in later} == expected[sizes]
 
 
 def test_threads_and_processes_give_the_same_bits(trips, tmp_path):

@@ -7,7 +7,7 @@ from scipy import optimize
 import penchant as pn
 import reference
 from made import case, separated_case
-from penchant.softmax.prior import first_order_bias, information_slope
+from penchant.softmax.prior import first_order_bias, jeffreys_gradient
 
 THETA = np.array([0.7, -1.1, 0.4])
 
@@ -21,7 +21,7 @@ def _penalised(theta, data):
 def test_the_slope_of_the_penalty_equals_the_third_derivatives():
     data = case(weighted=True, n=13)
     covariance = np.linalg.inv(reference.information(THETA, data.sets, data.weights))
-    found = information_slope(THETA, data.choices, covariance)
+    found = jeffreys_gradient(THETA, data.choices, covariance)
     expected = reference.firth_term(THETA, data.sets, data.weights)
     np.testing.assert_allclose(found, expected, rtol=1e-10)
     h = 1e-5

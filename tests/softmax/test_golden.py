@@ -11,7 +11,7 @@ import pytest
 import penchant as pn
 import reference
 from penchant.softmax.likelihood import likelihood_of
-from penchant.softmax.prior import information_slope
+from penchant.softmax.prior import jeffreys_gradient
 
 pytestmark = pytest.mark.evidence
 
@@ -41,7 +41,7 @@ CERTIFIED = [name for name in _names() if not name.startswith("separation_")]
 SEPARATED = [name for name in _names() if name.startswith("separation_")]
 
 
-def _floats(values):
+def _nested_floats(values):
     return np.array(values, dtype=float)
 
 
@@ -54,10 +54,10 @@ def test_certified_estimates_are_reproduced(evidence, name):
     # tolerances of the certification: log-likelihood 1e-11, coefficients 1e-8, errors 1e-7
     assert estimate.log_likelihood == pytest.approx(float(certified["loglik"]), rel=1e-11)
     assert estimate.null_log_likelihood == pytest.approx(float(certified["loglik_zero"]), rel=1e-11)
-    np.testing.assert_allclose(estimate.theta, _floats(certified["coef"]), rtol=1e-8)
-    np.testing.assert_allclose(estimate.standard_errors, _floats(certified["se"]), rtol=1e-7)
+    np.testing.assert_allclose(estimate.theta, _nested_floats(certified["coef"]), rtol=1e-8)
+    np.testing.assert_allclose(estimate.standard_errors, _nested_floats(certified["se"]), rtol=1e-7)
     if "vcov" in certified:
-        expected = _floats(certified["vcov"])
+        expected = _nested_floats(certified["vcov"])
         size = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
         np.testing.assert_allclose(estimate.covariance / size, expected / size, atol=1e-7)
 
@@ -68,7 +68,9 @@ def test_certified_robust_errors_are_reproduced(evidence, name):
     if "se_robust_hc0" not in content["certified"]:
         pytest.skip("no robust errors certified")
     found = pn.fit(choices, covariance="robust").standard_errors
-    np.testing.assert_allclose(found, _floats(content["certified"]["se_robust_hc0"]), rtol=1e-7)
+    np.testing.assert_allclose(
+        found, _nested_floats(content["certified"]["se_robust_hc0"]), rtol=1e-7
+    )
 
 
 @pytest.mark.parametrize("name", SEPARATED)
@@ -102,7 +104,7 @@ def test_small_softmax_case_has_its_exact_derivatives(exact):
     assert moments.log_likelihood == pytest.approx(small["loglik"], rel=1e-14)
     np.testing.assert_allclose(moments.gradient, small["gradient"], rtol=1e-13)
     np.testing.assert_allclose(-moments.information, small["hessian"], rtol=1e-13)
-    slope = information_slope(theta, choices, np.linalg.inv(moments.information))
+    slope = jeffreys_gradient(theta, choices, np.linalg.inv(moments.information))
     np.testing.assert_allclose(slope, small["firth_term"], rtol=1e-12)
 
 

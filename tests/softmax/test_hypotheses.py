@@ -112,7 +112,7 @@ def test_no_hypothesis_is_refused(estimate):
 @pytest.mark.parametrize(
     ("hypothesis", "words"),
     [
-        ("x9", "hypothesis must name parameters; got 'x9'"),
+        ("x9", "hypothesis must be among x1, x2, x3; got 'x9'"),
         (np.ones((1, 2)), "hypothesis must have 3 columns and one value per row"),
         ((np.ones((1, 3)), [1.0, 2.0]), "hypothesis must have 3 columns and one value per row"),
         (np.ones((2, 3)), "hypothesis must have independent rows"),

@@ -6,7 +6,7 @@ import pytest
 import penchant as pn
 import reference
 from made import case
-from penchant.softmax.identification import reduced_echelon, whole_numbers
+from penchant.softmax.identification import integer_variables, reduced_echelon
 
 
 def _arrays(n=40, m=4, d=3, seed=3):
@@ -153,4 +153,4 @@ def test_a_variable_is_of_whole_numbers_only_if_its_last_rows_are_too():
     x = np.arange(6000.0).reshape(1000, 2, 3)
     x[999, 1, 1] += 0.25
     choices = pn.Choices.from_arrays(x, np.zeros(1000, dtype=int))
-    assert whole_numbers(choices).tolist() == [True, False, True]
+    assert integer_variables(choices).tolist() == [True, False, True]

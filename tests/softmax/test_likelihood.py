@@ -8,7 +8,7 @@ import pytest
 import penchant as pn
 import reference
 from made import case
-from penchant.softmax.likelihood import DenseLikelihood, PackedLikelihood, likelihood_of
+from penchant.softmax.likelihood import likelihood_of
 
 THETA = np.array([0.7, -1.1, 0.4])
 CASES = {
@@ -94,27 +94,11 @@ def test_spread_is_the_mean_within_set_scatter(kind):
     np.testing.assert_allclose(likelihood_of(data.choices).spread(), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("d", [3, 30])
 @pytest.mark.parametrize("kind", CASES)
-def test_dense_and_packed_sums_are_the_same(d, kind):
-    rng = np.random.default_rng(d)
-    data = case(theta=rng.normal(size=d) / 3, n=41, **CASES[kind])
-    theta = rng.normal(size=d) / 2
-    packed, dense = PackedLikelihood.of(data.choices, 1), DenseLikelihood(data.choices)
-    one, other = packed.moments(theta), dense.moments(theta)
-    assert one.log_likelihood == pytest.approx(other.log_likelihood, rel=1e-13)
-    np.testing.assert_allclose(one.gradient, other.gradient, rtol=0, atol=1e-11)
-    np.testing.assert_allclose(one.information, other.information, rtol=0, atol=1e-11)
-    np.testing.assert_allclose(packed.spread(), dense.spread(), rtol=0, atol=1e-13)
-    np.testing.assert_array_equal(
-        packed.largest_values_and_differences, dense.largest_values_and_differences
-    )
-
-
-def test_the_number_of_variables_decides_between_packed_and_dense():
-    assert isinstance(likelihood_of(case(d=3).choices), PackedLikelihood)
-    wide = case(theta=np.full(30, 0.1), n=5)
-    assert isinstance(likelihood_of(wide.choices), DenseLikelihood)
+def test_moments_of_thirty_variables_equal_the_equations(kind):
+    rng = np.random.default_rng(30)
+    data = case(theta=rng.normal(size=30) / 3, n=41, **CASES[kind])
+    check_moments(data, rng.normal(size=30) / 2)
 
 
 def test_gradient_and_information_are_derivatives():
@@ -205,14 +189,11 @@ def test_variables_in_other_units_are_packed_as_if_they_were_given_so(name):
     choices = case(seed=5, **CASES[name]).choices
     unit = np.array([0.25, 8.0, 0.5])
     scaled = dataclasses.replace(choices, explanatory=choices.explanatory * unit)
-    for found, expected in (
-        (likelihood_of(choices, 1).in_units(unit), likelihood_of(scaled, 1)),
-        (DenseLikelihood(choices).in_units(unit), DenseLikelihood(scaled)),
-    ):
-        for part in ("log_likelihood", "gradient", "information"):
-            mine, given = (getattr(one.moments(THETA), part) for one in (found, expected))
-            np.testing.assert_array_equal(mine, given)
-        np.testing.assert_array_equal(
-            found.largest_values_and_differences, expected.largest_values_and_differences
-        )
-        np.testing.assert_array_equal(found.spread(), expected.spread())
+    found, expected = likelihood_of(choices, 1).in_units(unit), likelihood_of(scaled, 1)
+    for part in ("log_likelihood", "gradient", "information"):
+        mine, given = (getattr(one.moments(THETA), part) for one in (found, expected))
+        np.testing.assert_array_equal(mine, given)
+    np.testing.assert_array_equal(
+        found.largest_values_and_differences, expected.largest_values_and_differences
+    )
+    np.testing.assert_array_equal(found.spread(), expected.spread())

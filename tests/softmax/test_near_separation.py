@@ -15,7 +15,7 @@ from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
     choice_cone,
     is_separated,
-    may_depend_on_small,
+    may_depend_on_small_differences,
     small_difference_bound,
     typical_difference,
     zero_differences,
@@ -95,7 +95,7 @@ def test_where_the_bound_rules_it_out_rounded_choices_are_not_separated(seed):
     if maximum.ending != "converged" or not (largest > 0).all():
         return
     small = small_difference_bound(choices, maximum.theta, largest)
-    if may_depend_on_small(small, largest[None], maximum.information[None])[0]:
+    if may_depend_on_small_differences(small, largest[None], maximum.information[None])[0]:
         return
     scale = np.sqrt(np.diag(likelihood.spread()))
     rounded = zero_differences(choices, NEGLIGIBLE_DIFFERENCE * typical_difference(choices, scale))

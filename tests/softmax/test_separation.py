@@ -14,7 +14,7 @@ from penchant.softmax.separation import (
     _furthest_in_plane,
     _solve_linear_program,
     _unique_vertex,
-    certified_maxima,
+    are_maxima_proven_to_exist,
     choice_cone,
     nnls_bounds,
     parameter_limits,
@@ -340,7 +340,7 @@ def test_the_certificate_needs_a_small_decrement():
     covariance = np.array([[0.5, 0.1], [0.1, 0.3]])
     largest = np.array([2.0, 1.5])
     both = np.array([largest, largest, 1e9 * largest]), np.array([covariance] * 3)
-    found = certified_maxima(*both, np.array([1e-6, 0.5, 1e-10]), np.full(3, 100.0))
+    found = are_maxima_proven_to_exist(*both, np.array([1e-6, 0.5, 1e-10]), np.full(3, 100.0))
     assert found.tolist() == [True, False, False]
 
 

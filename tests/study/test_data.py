@@ -86,7 +86,7 @@ def test_a_landscape_is_one_for_all_rows_of_an_episode():
 def test_columns_must_exist():
     refused(
         "condition must name a column of the table; got 'landscpe' for condition, but the columns "
-        "are subject, landscape, trial, choice, reward. Did you mean 'landscape'?",
+        "are subject, landscape, trial, choice, reward.\nDid you mean 'landscape'?",
         conditions=["landscpe"],
     )
 

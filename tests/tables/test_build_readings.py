@@ -76,7 +76,7 @@ def test_an_unknown_code_is_refused_with_its_line(tmp_path):
 
 
 def test_an_unknown_column_is_refused_with_the_nearest_name():
-    with pytest.raises(pn.DataError, match=r"columns\.reward .* 'wonn'.* Did you mean 'won'"):
+    with pytest.raises(pn.DataError, match=r"(?s)columns\.reward .*'wonn'.*Did you mean 'won'"):
         episodes({"reward": "wonn"})
 
 

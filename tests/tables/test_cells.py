@@ -58,7 +58,7 @@ def test_times_in_one_unit_stay_in_it():
 
 
 def test_how_many_days_a_month_is_has_to_be_said():
-    with pytest.raises(DataError, match=r"delay must be in one unit.*units=\{'month': 30\}"):
+    with pytest.raises(DataError, match=r"(?s)delay must be in one unit.*units=\{'month': 30\}"):
         amounts(["1 month", "30 days"], "delay")
     found = amounts(["1 month", "30 days"], "delay", units={"month": 31})
     assert found.values.tolist() == [31, 30]

@@ -76,7 +76,7 @@ def test_coordinates_say_the_option_only_where_options_have_places():
 
 
 def test_an_unknown_column_is_named_with_the_nearest():
-    message = "`reward` must name a column; got 'rewrd', but they are choice, reward. Did you mean"
+    message = "`reward` must name a column; got 'rewrd', but they are choice, reward.\nDid you mean"
     with pytest.raises(DataError, match=re.escape(message)):
         play_columns(["choice", "reward"], {"reward": "rewrd"})
 

@@ -256,3 +256,22 @@ def test_real_tables_whose_names_say_all_are_read(name, kind):
 )
 def test_real_tables_whose_names_leave_something_open_are_asked_about(name):
     assert all(len(q.text.split()) <= 40 for q in asked(evidence() / name).questions)
+
+
+def test_a_column_that_says_what_is_on_offer_is_asked_about_in_a_row_per_option_too():
+    cost = RNG.uniform(1, 9, 12)
+    table = pa.table(
+        {
+            "person": np.repeat([1, 2], 6),
+            "obs": np.repeat([1, 2, 3, 4], 3),
+            "mode": ["car", "bus", "train"] * 4,
+            "chosen": [1, 0, 0] * 4,
+            "cost": cost,
+            "avail": [1, 1, 0, 1, 1, 1] * 2,
+        }
+    )
+    assert "available.flags" in roles(asked(table))
+    reading = pn.read(table, {"available": {"flags": ["avail"]}})
+    assert reading.columns["attributes"] == "cost"
+    left = reading.data.explanatory[:, 0]  # in the order of the options
+    np.testing.assert_array_equal(sorted(left), sorted(np.delete(cost, [2, 8])))

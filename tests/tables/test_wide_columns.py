@@ -29,7 +29,7 @@ def test_what_is_advised_makes_the_table_long(divider, subject):
         table.insert(0, subject, ["ann", "bob"])
     words = said(table)
     ends = [f"{stem}{divider}1 to {stem}{divider}8" for stem in ("Choice", "Reward")]
-    assert f"got one row per subject, columns {' and '.join(ends)}. Make it long" in words
+    assert f"got one row per subject, columns {' and '.join(ends)}.\nMake it long" in words
     advice = re.search(r"pd\.wide_to_long\(.*\)\.reset_index\(\)", words)[0]
     long = eval(advice, {"pd": pd, "table": table})
     columns = play_columns(list(long.columns))

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("starlette", reason="no server: pip install 'penchant[task]'")
 
 import penchant as pn
-from penchant.assistance.helper import Advice, Helper
+from penchant.assistance.adviser import Advice, Helper
 from penchant.errors import DataError
 from penchant.task import session_states
 from penchant.task.export import export
@@ -54,10 +54,10 @@ def suggesting(monkeypatch):
 
 def through_the_first_block(service, token):
     for t, option in enumerate((9, 8, 9)):
-        said = service.propose(token, 0, t, option, tab=None)
+        said = service.advise_on_proposal(token, 0, t, option, tab=None)
         assert said["kind"] == "silent" and said["option"] is None
         take(service, token, t, option)
-    service.begin(token, block=1, decision=0, tab=None).result()
+    service.begin_block(token, block=1, decision=0, tab=None).result()
 
 
 def assisted(serving, file):
@@ -77,7 +77,7 @@ def test_advice_is_off_unless_the_study_file_says_suggest(serving, file):
     token = come(service)
     assert service.state(token).result()["block"]["advice"] is False
     with pytest.raises(RefusedError, match="this block goes without advice"):
-        service.propose(token, 0, 0, 3, tab=None)
+        service.advise_on_proposal(token, 0, 0, 3, tab=None)
 
 
 def test_advice_needs_a_grid_and_what_rewards_are_expected():
@@ -89,14 +89,14 @@ def test_advice_needs_a_grid_and_what_rewards_are_expected():
 
 def test_proposal_and_execution_are_stored_and_exported_apart(serving, file, suggesting, tmp_path):
     service, token = assisted(serving, file)
-    said = service.propose(token, 1, 0, 1, tab=None)
+    said = service.advise_on_proposal(token, 1, 0, 1, tab=None)
     assert (said["kind"], said["option"], said["p_better"]) == ("suggest", 9, 0.97)
     assert "row 2, column 5" in said["reason"] and "at row 1, column 2." in said["reason"]
     assert len(said["map"]) == len(said["map_sd"]) == 15
     with pytest.raises(RefusedError, match="must be what was proposed or advised"):
         take(service, token, 0, 4, block=1)
     take(service, token, 0, 9, block=1)  # accepted
-    service.propose(token, 1, 1, 2, tab=None)
+    service.advise_on_proposal(token, 1, 1, 2, tab=None)
     take(service, token, 1, 2, block=1)  # own
     folder = tmp_path / "out"
     export(service.store, folder)
@@ -117,18 +117,18 @@ def test_the_same_proposal_again_gives_the_same_advice_and_another_is_refused(
     serving, file, suggesting
 ):
     service, token = assisted(serving, file)
-    said = service.propose(token, 1, 0, 1, tab=None)
-    assert service.propose(token, 1, 0, 1, tab=None) == said
+    said = service.advise_on_proposal(token, 1, 0, 1, tab=None)
+    assert service.advise_on_proposal(token, 1, 0, 1, tab=None) == said
     assert service.state(token).result()["proposal"] == said  # for a page that is loaded again
     with pytest.raises(RefusedError, match="1 was proposed"):
-        service.propose(token, 1, 0, 2, tab=None)
+        service.advise_on_proposal(token, 1, 0, 2, tab=None)
     with pytest.raises(RefusedError):
-        service.propose(token, 1, 1, 2, tab=None)  # not the next decision
+        service.advise_on_proposal(token, 1, 1, 2, tab=None)  # not the next decision
 
 
 def test_a_server_that_was_killed_says_the_same_as_one_that_was_not(serving, file):
     service, token = assisted(serving, file)
-    service.propose(token, 1, 0, 4, tab=None)
+    service.advise_on_proposal(token, 1, 0, 4, tab=None)
     take(service, token, 0, 4, block=1)
     again = serving(file, ADVISED)  # knows nothing but the store
     said = [one._advisers.advice(asked(one, token, 1, 1, 7)) for one in (service, again)]
@@ -140,7 +140,7 @@ def test_a_server_that_was_killed_says_the_same_as_one_that_was_not(serving, fil
 def test_beliefs_move_with_what_was_done_however_they_are_made(serving, file, suggesting):
     """By the server that saw it, by one that was started later, and by the machine alone."""
     service, token = assisted(serving, file)
-    service.propose(token, 1, 0, 1, tab=None)
+    service.advise_on_proposal(token, 1, 0, 1, tab=None)
     take(service, token, 0, 9, block=1)  # accepted
     again = serving(file, ADVISED)
     wanted = asked(service, token, 1, 1, 7)
@@ -155,7 +155,7 @@ def test_beliefs_move_with_what_was_done_however_they_are_made(serving, file, su
     for one in (service, again):
         said = one._advisers.advice(asked(one, token, 1, 1, 7))
         assert said["map"] == [round(float(value), 2) for value in alone.belief()]
-        assert said["trust"] == alone.used_trust
+        assert said["trust"] == alone.effective_trust
 
 
 def asked(service, token, block, decision, option):
@@ -163,9 +163,11 @@ def asked(service, token, block, decision, option):
 
     def look(connection, session, now):
         cell = service._condition_cell(session)
-        rows = service._advised_decisions(connection, session, cell)
+        rows = service._decisions_with_advice(connection, session, cell)
         seed = advising_seed(service, session)
-        return session_states.Proposal(session.session, seed, cell, block, decision, option, rows)
+        return session_states.AdviceRequest(
+            session.session, seed, cell, block, decision, option, rows
+        )
 
     return service._run_in_transaction(token, look).result()
 
@@ -179,7 +181,7 @@ def advising_seed(service, session):
 def test_advice_that_is_late_is_not_given_and_says_so(serving, file, suggesting, monkeypatch):
     service, token = assisted(serving, file)
     monkeypatch.setattr(session_states, "MAX_ADVICE_SECONDS", -1.0)
-    said = service.propose(token, 1, 0, 1, tab=None)
+    said = service.advise_on_proposal(token, 1, 0, 1, tab=None)
     assert said["option"] is None and "came too late" in said["reason"]
 
 

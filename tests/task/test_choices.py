@@ -28,7 +28,7 @@ def refusal(call):
 def test_twenty_equal_requests_at_once_are_one_row(serving, place):  # S10
     service = serving(place)
     token = come(service)
-    futures = [service.decide(token, Choice(0, 0, 7), tab=None) for _ in range(20)]
+    futures = [service.record_choice(token, Choice(0, 0, 7), tab=None) for _ in range(20)]
     replies = [future.result() for future in futures]
     assert count(service) == 1
     assert {str(reply["decision"]) for reply in replies} == {str(replies[0]["decision"])}
@@ -48,7 +48,10 @@ def test_a_wrong_decision_or_stage_is_refused(serving, place):  # S11, S12, S13
     service = serving(place, WHOLE)
     token = service.start_session("bea").result()["token"]
     assert refusal(lambda: take(service, token, 0, 1)) == (409, "stage")
-    assert refusal(lambda: service.instructions(token, tab=None).result()) == (409, "stage")
+    assert refusal(lambda: service.record_instructions_read(token, tab=None).result()) == (
+        409,
+        "stage",
+    )
     plain = serving(place)
     other = come(plain, "carl")
     assert refusal(lambda: take(plain, other, 2, 1)) == (409, "decision")
@@ -72,13 +75,13 @@ def through(service, who):
     """From the arrival to the second block."""
     token = service.start_session(who).result()["token"]
     version = service.plan.consent_version
-    service.consent(token, agrees=True, version=version, tab=None).result()
-    service.instructions(token, tab=None).result()
-    service.check(token, [1], tab=None).result()
-    service.begin(token, block=0, decision=0, tab=None).result()
+    service.record_consent(token, agrees=True, version=version, tab=None).result()
+    service.record_instructions_read(token, tab=None).result()
+    service.grade_comprehension_check(token, [1], tab=None).result()
+    service.begin_block(token, block=0, decision=0, tab=None).result()
     take(service, token, 0, 1)
     take(service, token, 1, 2)
-    service.begin(token, block=1, decision=0, tab=None).result()
+    service.begin_block(token, block=1, decision=0, tab=None).result()
     return token
 
 
@@ -93,11 +96,16 @@ def test_practice_pays_nothing_into_the_total(serving, file):
 def test_too_many_wrong_answers_screen_out(serving, file):
     service = serving(file, WHOLE)
     token = service.start_session("fay").result()["token"]
-    service.consent(token, agrees=True, version=service.plan.consent_version, tab=None).result()
-    service.instructions(token, tab=None).result()
-    first = service.check(token, [0], tab=None).result()
+    service.record_consent(
+        token, agrees=True, version=service.plan.consent_version, tab=None
+    ).result()
+    service.record_instructions_read(token, tab=None).result()
+    first = service.grade_comprehension_check(token, [0], tab=None).result()
     assert (first["stage"], first["wrong"], first["check"]["attempts_left"]) == ("check", [0], 1)
-    assert service.check(token, [2], tab=None).result()["end"]["outcome"] == "screened out"
+    assert (
+        service.grade_comprehension_check(token, [2], tab=None).result()["end"]["outcome"]
+        == "screened out"
+    )
 
 
 def test_without_consent_nothing_but_the_session_is_kept(serving, place):
@@ -106,7 +114,7 @@ def test_without_consent_nothing_but_the_session_is_kept(serving, place):
     with service.store.reading() as connection:
         assert connection.scalar(select(sessions.c.consent)) is None
     assert refusal(lambda: service.log_events(token, [("blur", {})], tab=None).result())[0] == 409
-    ended = service.consent(
+    ended = service.record_consent(
         token, agrees=False, version=service.plan.consent_version, tab=None
     ).result()
     assert ended["end"]["outcome"] == "no consent" and count(service, people) == 0
@@ -115,18 +123,21 @@ def test_without_consent_nothing_but_the_session_is_kept(serving, place):
 def test_consent_to_other_words_does_not_count(serving, file):
     service = serving(file, WHOLE)
     token = service.start_session("hal").result()["token"]
-    asked = service.consent(token, agrees=True, version="0" * 16, tab=None)
+    asked = service.record_consent(token, agrees=True, version="0" * 16, tab=None)
     assert refusal(asked.result) == (409, "consent changed")
 
 
 def test_a_newer_window_takes_over_and_the_older_is_told(serving, place):  # S14
     service = serving(place)
     token = come(service)
-    first, second = (service.open(token).result()["tab"] for _ in range(2))
-    asked = service.decide(token, Choice(0, 0, 3), tab=first)
+    first, second = (service.claim_session(token).result()["tab"] for _ in range(2))
+    asked = service.record_choice(token, Choice(0, 0, 3), tab=first)
     assert refusal(asked.result) == (409, "superseded")
-    assert service.decide(token, Choice(0, 0, 3), tab=second).result()["decision"]["option"] == 3
-    assert service.open(token).result()["history"][0]["option"] == 3
+    assert (
+        service.record_choice(token, Choice(0, 0, 3), tab=second).result()["decision"]["option"]
+        == 3
+    )
+    assert service.claim_session(token).result()["history"][0]["option"] == 3
 
 
 def test_a_restart_changes_no_reward(serving, place):  # S16, S18
@@ -213,20 +224,20 @@ def test_an_absence_of_an_hour_costs_one_decision_and_pauses(serving, file, cloc
     token = come(service)
     take(service, token, 0, 6)
     clock.pass_(3600)
-    state = service.open(token).result()
+    state = service.claim_session(token).result()
     assert (state["stage"], state["decision"]) == ("ready", 2)
     assert state["history"][1]["auto"] is True
     clock.pass_(3600)
-    assert service.open(token).result()["decision"] == 2
+    assert service.claim_session(token).result()["decision"] == 2
 
 
 def test_a_reload_does_not_give_more_time(serving, file, clock):
     service = serving(file, TIMED)
     token = come(service)
     clock.pass_(1.0)
-    assert service.open(token).result()["remaining_ms"] == 500
+    assert service.claim_session(token).result()["remaining_ms"] == 500
     clock.pass_(0.3)
-    assert service.open(token).result()["remaining_ms"] == 200
+    assert service.claim_session(token).result()["remaining_ms"] == 200
 
 
 def test_no_mark_repeats_the_last_choice_and_a_hidden_tab_pauses(serving, file, clock):
@@ -239,7 +250,7 @@ def test_no_mark_repeats_the_last_choice_and_a_hidden_tab_pauses(serving, file, 
     assert (paused["decision"]["option"], paused["decision"]["auto"]) == (4, True)
     assert paused["state"]["stage"] == "ready"
     clock.pass_(900)
-    begun = service.begin(token, block=0, decision=3, tab=None).result()
+    begun = service.begin_block(token, block=0, decision=3, tab=None).result()
     assert (begun["stage"], begun["remaining_ms"]) == ("play", 1500)
 
 

@@ -21,7 +21,7 @@ from penchant.errors import DataError
 from penchant.inference.fit import fit
 from penchant.models.learning.q_learning import QLearning
 from penchant.models.spatial.ucl import UCL
-from penchant.task.estimation_worker import StoreWatch, live_settings, run_until_closed
+from penchant.task.estimation_worker import SessionEstimator, live_model_settings, run_until_closed
 from penchant.task.live_estimates import check_model_settings
 from penchant.task.simulated_players import Client, Player
 from task.conftest import PLAIN, come, take
@@ -50,7 +50,7 @@ def test_the_live_estimate_is_the_fit_of_what_is_stored(serving, file):
     service = serving(file, text)
     options = np.random.default_rng(3).integers(0, 15, 24)
     rows = played(service, "anna", [int(option) for option in options])
-    watch = StoreWatch(service.store)
+    watch = SessionEstimator(service.store)
     (session,) = watch.sessions_with_new_choices()
     found = watch.estimate(session)
     model = UCL(locations=grid(5, 3), noise_variance=10.0, length_scale=4.0)
@@ -67,7 +67,7 @@ def test_what_estimates_of_a_study_need_is_compiled_before_the_first_choice(
 ):
     service, compiled = serving(file, PLAIN), []
     monkeypatch.setattr("penchant.task.estimation_worker.compile_fits", compiled.append)
-    watch = StoreWatch(service.store)
+    watch = SessionEstimator(service.store)
     watch.compile_models()
     assert [type(model) for model in compiled] == [UCL]
     played(service, "anna", [0, 3, 4])
@@ -82,11 +82,11 @@ def test_several_blocks_are_one_estimate(serving, file):
     token, plays = come(service), []
     for block in (0, 1):
         if block:
-            service.begin(token, block=1, decision=0, tab=None).result()
+            service.begin_block(token, block=1, decision=0, tab=None).result()
         options = [int(option) for option in rng.integers(0, 2, 25)]
         rows = [take(service, token, t, o, block=block) for t, o in enumerate(options)]
         plays.append(Episode(options, [row["decision"]["reward"] for row in rows]))
-    watch = StoreWatch(service.store)
+    watch = SessionEstimator(service.store)
     (session,) = watch.sessions_with_new_choices()
     found = watch.estimate(session)
     expected = fit(plays, QLearning(n_options=2))
@@ -99,10 +99,10 @@ def test_blocks_with_other_noise_are_not_in_the_estimate(serving, file):
     service = serving(file, f"{grid}4\n{grid}25")
     token = come(service)
     for block in (0, 1):
-        service.begin(token, block=block, decision=0, tab=None).result()
+        service.begin_block(token, block=block, decision=0, tab=None).result()
         for t in range(5):
             take(service, token, t, (t + block) % 6, block=block)
-    watch = StoreWatch(service.store)
+    watch = SessionEstimator(service.store)
     (session,) = watch.sessions_with_new_choices()
     assert watch.estimate(session)["decisions"] == 5
 
@@ -129,7 +129,7 @@ def test_practice_and_offers_have_no_live_estimate(serving, file):
     text = "[[block]]\ntask='grid'\npractice=true\n[[block]]\ntask='offers'\n"
     text += "[[block.offer]]\namount=[1,2]\ndelay=[0,3]"
     plan = serving(file, text).plan
-    assert [live_settings(plan, plan.cells[0], block) for block in (0, 1)] == [None, None]
+    assert [live_model_settings(plan, plan.cells[0], block) for block in (0, 1)] == [None, None]
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_a_restless_task_tells_its_means_and_offers_tell_theirs(serving, file, t
     token = come(service)
     for t in range(6):
         take(service, token, t, t % 3)
-    service.begin(token, block=1, decision=0, tab=None).result()
+    service.begin_block(token, block=1, decision=0, tab=None).result()
     for t in range(2):
         take(service, token, t, 1, block=1)
     assert export(service.store, tmp_path / "out").counts == {"bandit": 6, "offers": 2}
@@ -195,7 +195,7 @@ def play_blocks(service, who, option=0):
     state = service.state(token).result()
     while state["stage"] != "end":
         block, n = state["block"]["index"], state["block"]["decisions"]
-        service.begin(token, block=block, decision=0, tab=None).result()
+        service.begin_block(token, block=block, decision=0, tab=None).result()
         for t in range(n):
             take(service, token, t, option, block=block)
         state = service.state(token).result()

@@ -31,7 +31,7 @@ class Interleaving(RuleBasedStateMachine):
         self.started = []
         self.restart()
         self.token = self.service.start_session("anna").result()["token"]
-        self.tab = self.service.open(self.token).result()["tab"]
+        self.tab = self.service.claim_session(self.token).result()["tab"]
         self.told = {}
         self.sent = []
 
@@ -66,30 +66,32 @@ class Interleaving(RuleBasedStateMachine):
         state = self.service.state(self.token).result()
         if state["stage"] == "ready":
             place = {"block": state["block"]["index"], "decision": state["decision"]}
-            self.tried(self.service.begin(self.token, **place, tab=self.tab))
+            self.tried(self.service.begin_block(self.token, **place, tab=self.tab))
         if state["stage"] in ("ready", "play"):
             choice = Choice(state["block"]["index"], state["decision"], option, ready)
             self.sent.append(choice)
-            self.tried(self.service.decide(self.token, choice, tab=self.tab))
+            self.tried(self.service.record_choice(self.token, choice, tab=self.tab))
 
     @rule(which=st.integers(0, 50))
     def retry(self, which):
         if self.sent:
             choice = self.sent[which % len(self.sent)]
-            self.tried(self.service.decide(self.token, choice, tab=None))
+            self.tried(self.service.record_choice(self.token, choice, tab=None))
 
     @rule(option=st.integers(0, 14), block=st.integers(0, 2), decision=st.integers(0, 4))
     def stray_packet(self, option, block, decision):
-        self.tried(self.service.decide(self.token, Choice(block, decision, option), tab=None))
+        self.tried(
+            self.service.record_choice(self.token, Choice(block, decision, option), tab=None)
+        )
 
     @rule()
     def reload(self):
-        self.tab = self.service.open(self.token).result()["tab"]
+        self.tab = self.service.claim_session(self.token).result()["tab"]
 
     @rule()
     def second_tab(self):
-        old, self.tab = self.tab, self.service.open(self.token).result()["tab"]
-        reply = self.service.decide(self.token, Choice(0, 0, 1), tab=old)
+        old, self.tab = self.tab, self.service.claim_session(self.token).result()["tab"]
+        reply = self.service.record_choice(self.token, Choice(0, 0, 1), tab=old)
         assert reply.exception().code == "superseded"
 
     @rule(seconds=st.floats(0, 6), step=st.sampled_from([0, 0, -9000, 9000]))

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="penchant[task] is not installed")
 
 from penchant.errors import DataError
-from penchant.task.study_file_sections import key_lines
+from penchant.task.study_file_sections import key_line_numbers
 from penchant.task.study_plan import (
     DEMONSTRATION_STUDY,
     new_study_text,
@@ -112,7 +112,7 @@ def test_every_mistake_is_one_sentence_with_its_line_and_a_remedy(text, said):
 def test_lines_are_found_behind_texts_and_lists_of_many_lines():
     text = 'a = """\nb = 1\n[c]\n"""\n[d]\nlist = [\n  1, # [\n  2,\n]\ne = "#"'
     text += "\n[[f]]\ng = 1\n[[f]]\ng = 2"
-    lines = key_lines(text)
+    lines = key_line_numbers(text)
     assert lines[("d",)] == 5 and lines[("d", "list")] == 6 and lines[("d", "e")] == 10
     assert (lines[("f", 0, "g")], lines[("f", 1, "g")]) == (12, 14)
     assert ("b",) not in lines and ("c",) not in lines

@@ -8,7 +8,7 @@ from scipy import stats
 
 import penchant as pn
 from penchant.bandit.episode_table import episode_rows
-from penchant.workflow.predictive import natural_draws
+from penchant.workflow.predictive_checks import natural_parameter_draws
 from played import PLACES, random_episode, ucl, ucl_episode
 
 WEAK = pn.ScaledPrior()
@@ -312,7 +312,7 @@ def test_draws_stay_where_the_model_is():
     draws = pn.results.parameter_draws(estimate, 500, rng=np.random.default_rng(0))
     assert (draws[:, 0] > 0).all()
     assert (draws[:, -1] >= 0.0).all() and (draws[:, -1] <= 1.0).all()
-    natural = natural_draws(estimate, draws)
+    natural = natural_parameter_draws(estimate, draws)
     assert natural[0]["temperature"] == pytest.approx(1 / draws[0, 0])
 
 

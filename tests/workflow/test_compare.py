@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 import penchant as pn
-from penchant.workflow.selection import cross_validation_splits, fold_labels
+from penchant.workflow.model_selection import cross_validation_splits, fold_labels
 
 MODELS = {
     "learner": pn.QLearning(3, initial_value=0.0),

@@ -5,7 +5,11 @@ import pytest
 from scipy import stats
 
 import penchant as pn
-from penchant.workflow.design import DesignPoint, find_smallest_sufficient_size, welch_p_values
+from penchant.workflow.design_simulation import (
+    DesignPoint,
+    find_smallest_sufficient_size,
+    welch_p_values,
+)
 
 TASK = pn.Task(pn.Landscape([0.0, 0.0], pn.GaussianNoise(1.0)), n_decisions=40)
 

@@ -7,7 +7,7 @@ import pytest
 
 import penchant as pn
 from penchant.models.simulate import play_like
-from penchant.workflow.predictive import best_options, choice_statistics, scored_decisions
+from penchant.workflow.predictive_checks import best_options, choice_statistics, scored_decisions
 
 WEAK = pn.ScaledPrior()
 TURNING = np.repeat([[0.2, 0.8], [0.8, 0.2]], 30, axis=0)

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import penchant as pn
-from penchant.workflow.recover import RecoveredParameter, draw_people
+from penchant.workflow.parameter_recovery import RecoveredParameter, draw_people
 
 TASK = pn.Task(pn.Landscape([0.25, 0.7], pn.GaussianNoise(0.05)), n_decisions=110)
 RANGES = {"temperature": (0.15, 0.4), "learning_rate": (0.2, 0.7)}

@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 import penchant as pn
-from penchant.workflow.selection import exceedance_probabilities, free_energy, null_log_evidence
+from penchant.workflow.model_selection import (
+    exceedance_probabilities,
+    free_energy,
+    null_log_evidence,
+)
 
 
 def _certain(counts, gap=400.0):

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
+from penchant.argument_checks import check_number
 from penchant.bandit import _kernels as compiled
 from penchant.bandit.episode import Episode
-from penchant.errors import DataError, argument
+from penchant.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -50,18 +51,12 @@ class RewardPrior:
     length_scale: float | None = None
 
     def __post_init__(self) -> None:
-        if not np.isfinite(self.mean):
-            raise DataError(f"mean must be finite; got {self.mean}. Give the reward expected.")
-        if not (np.isfinite(self.variance) and self.variance > 0):
-            raise DataError(
-                f"variance must be > 0 and finite; got {self.variance}. "
-                "An agent that knows nothing has a large one."
-            )
-        scale = self.length_scale
-        if scale is not None and not (np.isfinite(scale) and scale >= 0):
-            raise DataError(
-                f"{argument('length_scale')} must be >= 0; got {scale}. 0: independent options."
-            )
+        check_number(self.mean, "mean", fix="Give the reward expected.")
+        check_number(
+            self.variance, "variance", above=0, fix="An agent that knows nothing has a large one."
+        )
+        if self.length_scale is not None:
+            check_number(self.length_scale, "length_scale", least=0, fix="0: independent options.")
 
     def relative_precision(self, noise_variance: float) -> float:
         """Relative precision delta = sigma_s^2 / sigma0^2."""
@@ -100,8 +95,10 @@ class Kernel:
             if known.name == document["name"]:
                 return known
         raise DataError(
-            f"kernel must be one of the library to come back; got {document['name']!r}. Make the "
-            "model again, and pass it."
+            "kernel",
+            "must be one of the library to come back",
+            got=repr(document["name"]),
+            fix="Make the model again, and pass it.",
         )
 
 

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.errors import DataError, format_list
+from penchant.argument_checks import check_entries
+from penchant.errors import DataError
 from penchant.output import format_count
 from penchant.tables.events import (
     LARGEST_REWARD,
@@ -63,7 +64,7 @@ class EventContext(NamedTuple):
         mask = () if self.available is None else (self.available,)
         return (*self.before.values(), *self.after.values(), *mask)
 
-    def locked(self) -> EventContext:
+    def as_read_only(self) -> EventContext:
         """Context whose arrays and mappings are read-only."""
         for array in self.arrays:
             array.flags.writeable = False
@@ -107,8 +108,10 @@ def _concat_named_numbers(parts: Sequence[Mapping[str, Matrix]], role: str) -> d
     for other in parts[1:]:
         if sorted(other) != sorted(names):
             raise DataError(
-                f"{role} must hold {', '.join(names) or 'nothing'} at every event; got "
-                f"{', '.join(other) or 'nothing'}. Give the same names each time."
+                role,
+                f"must hold {', '.join(names) or 'nothing'} at every event",
+                got=", ".join(other) or "nothing",
+                fix="Give the same names each time.",
             )
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
@@ -120,13 +123,15 @@ def _read_named_numbers(
         return {}
     if not isinstance(given, Mapping):
         raise DataError(
-            f"{role} must map names to numbers; got {type(given).__name__}. "
-            f'Write {role}={{"cue": ...}}.'
+            role,
+            "must map names to numbers",
+            got=type(given).__name__,
+            fix=f'Write {role}={{"cue": ...}}.',
         )
     found: dict[str, Matrix] = {}
     for name, values in given.items():
         if not isinstance(name, str) or not name:
-            raise DataError(f"{role} must be named by text; got {name!r}. Give it a name.")
+            raise DataError(role, "must be named by text", got=repr(name), fix="Give it a name.")
         found[name] = _read_event_numbers(values, f"{role}[{name!r}]", needed, place)
     return found
 
@@ -136,18 +141,16 @@ def _read_event_numbers(values: Any, label: str, needed: BoolVector, place: Plac
     n = len(needed)
     if array.ndim not in (1, 2) or len(array) != n:
         raise DataError(
-            f"{label} must have shape ({n},), one per event, as chosen has, or ({n}, n_options); "
-            f"got shape {array.shape}. Give NaN where nothing was chosen."
+            label,
+            f"must have shape ({n},), one per event, as chosen has, or ({n}, n_options)",
+            got=f"shape {array.shape}",
+            fix="Give NaN where nothing was chosen.",
         )
     with np.errstate(invalid="ignore"):  # NaN compares as false, and is reported as wrong below
         fine = (np.abs(array) <= LARGEST_REWARD).reshape(n, -1).all(axis=1)
-    wrong = np.flatnonzero(needed & ~fine)
-    if wrong.size:
-        cells = (f"{array[k]} at {place(int(k))}" for k in wrong[:11])
-        raise DataError(
-            f"{label} must be finite and not beyond 1e100 where an option was taken; got "
-            f"{format_list(cells, wrong.size)}. Fill them, or leave these events out."
-        )
+    rule = "must be finite and not beyond 1e100 where an option was taken"
+    fix = "Fill them, or leave these events out."
+    check_entries(fine | ~needed, array, label, rule, fix, place)
     return array
 
 
@@ -157,26 +160,23 @@ def _read_availability(available: Any, events: Events, place: Place) -> BoolVect
     # With one option there is no choice to explain.
     if floats.ndim != 2 or len(floats) != n or floats.shape[1] < 2:
         raise DataError(
-            f"available must have shape ({n}, n_options), one row per event; got shape "
-            f"{floats.shape}. Give True for every option that could be chosen."
+            "available",
+            f"must have shape ({n}, n_options), one row per event",
+            got=f"shape {floats.shape}",
+            fix="Give True for every option that could be chosen.",
         )
     if not np.isin(floats, (0.0, 1.0)).all():
-        raise DataError("available must hold True/False or 0/1; got other numbers. Convert it.")
+        raise DataError(
+            "available", "must hold True/False or 0/1", got="other numbers", fix="Convert it."
+        )
     mask: BoolVector = floats != 0
     taken = np.flatnonzero((events.chosen != NOTHING) & (events.chosen < mask.shape[1]))
-    wrong = taken[~mask[taken, events.chosen[taken]]]
-    if wrong.size:
-        cells = (f"{events.chosen[k]} at {place(int(k))}" for k in wrong[:11])
-        raise DataError(
-            "chosen must be among the options that are available; got "
-            f"{format_list(cells, wrong.size)}. Correct one of them."
-        )
-    none = np.flatnonzero(~mask.any(axis=1))
-    if none.size:
-        raise DataError(
-            f"available must leave an option at every event; got none at {place(int(none[0]))}. "
-            "Give True for every option that could be chosen."
-        )
+    fine = np.ones(n, dtype=bool)
+    fine[taken] = mask[taken, events.chosen[taken]]
+    rule = "must be among the options that are available"
+    check_entries(fine, events.chosen, "chosen", rule, "Correct one of them.", place)
+    rule, fix = "must leave an option at every event", "Give True for what could be chosen."
+    check_entries(mask.any(axis=1), "none", "available", rule, fix, place)
     return mask
 
 
@@ -245,7 +245,7 @@ class Episode:
     A machine does option 4 where 3 was proposed; the reward is that of option 4:
 
     >>> episode = Episode(chosen=[7, 3, 4], executed=[7, 4, 4], rewards=[12.5, 41.0, 39.0])
-    >>> episode.scored_options, episode.learnt_from.chosen
+    >>> episode.scored_options, episode.executed_episode.chosen
     (array([7, 3, 4]), array([7, 4, 4]))
     """
 
@@ -308,7 +308,7 @@ class Episode:
         return Events(*(getattr(self, name) for name in Events._fields))
 
     @property
-    def learnt_from(self) -> Episode:
+    def executed_episode(self) -> Episode:
         """The episode as the player learns from it: what was executed stands for what was chosen.
 
         Models are given this one, so that their variables follow what happened. It is the episode
@@ -363,7 +363,7 @@ class Episode:
         if without:
             said = format_count(without, "decision")
             notes.append(f"{said} without a choice: counted in time, not scored.")
-        if self.learnt_from is not self:
+        if self.executed_episode is not self:
             other = int(np.count_nonzero(self.chosen != self.executed))
             notes.append(
                 f"{format_count(other, 'decision')} executed otherwise than chosen: the choice is "
@@ -381,8 +381,8 @@ class Episode:
         >>> from penchant import Episode
         >>> Episode([1, 4], [0.3, 0.2]).check_options(4)
         Traceback (most recent call last):
-        penchant.errors.DataError: chosen must lie in 0..3; got 4 at decision 1. It looks 1-based: \
-subtract 1, options are counted from 0.
+        penchant.errors.DataError: chosen must lie in 0..3; got 4 at decision 1.
+        It looks 1-based: subtract 1, options are counted from 0.
         """
         check_options(self.chosen, n_options, self._locator())
         check_options(self.executed, n_options, self._locator(), "executed")
@@ -427,7 +427,11 @@ subtract 1, options are counted from 0.
         n = self.n_events
         # Live estimation extends an episode at every decision: common events skip the checks.
         plain = is_choice is True and scored is True and executed is None
-        if plain and before is after is available is None and self._needs_no_check(chosen, reward):
+        if (
+            plain
+            and before is after is available is None
+            and self._is_ordinary_choice(chosen, reward)
+        ):
             longer = _append_choice(self.events, chosen, reward)
             return Episode.of_events(longer, self.subject, self.block)
         place = self._locator()
@@ -451,7 +455,7 @@ subtract 1, options are counted from 0.
         seen = concat_contexts(both_masked) if n else new
         return Episode.of_events(both, self.subject, self.block, seen)
 
-    def _needs_no_check(self, chosen: Any, reward: Any) -> bool:
+    def _is_ordinary_choice(self, chosen: Any, reward: Any) -> bool:
         """Whether the next event is an ordinary choice, of which nothing need be checked."""
         if type(chosen) is not int or type(reward) is not float or not self.n_events:
             return False
@@ -489,7 +493,7 @@ def _set_fields(
         object.__setattr__(episode, name, values)
     object.__setattr__(episode, "subject", subject)
     object.__setattr__(episode, "block", block)
-    for name, values in seen.locked()._asdict().items():
+    for name, values in seen.as_read_only()._asdict().items():
         object.__setattr__(episode, name, values)
 
 
@@ -520,7 +524,7 @@ def _last_event_mask(n: int) -> BoolVector:
 
 def executed_history(history: Any) -> Any:
     """History that a model learns from: of an episode, what was executed; offers as they are."""
-    return getattr(history, "learnt_from", history)
+    return getattr(history, "executed_episode", history)
 
 
 def highest_option(history: Any) -> int:

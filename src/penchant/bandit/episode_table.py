@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import IntVector, Vector
+from penchant.argument_checks import one_of
 from penchant.bandit.episode import Episode, EventContext, read_event_context
 from penchant.bandit.landscape import check_locations
 from penchant.errors import Code, DataError, argument, format_list
@@ -163,7 +164,7 @@ def episodes_from_frame(
         | ({"available": tuple(available)} if len(available) else {}),
     )
     table = _open_checked(frame, named)
-    owners = _owner_labels(table, {"subject": subject, "block": block})
+    owners = _subject_and_block_labels(table, {"subject": subject, "block": block})
     order, number = _event_order(table, owners, decision, gaps, subject, block)
     picked, first = _option_numbers(table, chosen, base, options, locations, _row_locator(owners))
     rewards = _reward_column(table, reward)
@@ -226,7 +227,7 @@ def episode_rows(
     [[1, 3], [2, 0]]
     """
     table = open_frame(frame)
-    owners = _owner_labels(table, {"subject": subject, "block": block})
+    owners = _subject_and_block_labels(table, {"subject": subject, "block": block})
     order, _ = _event_order(table, owners, decision, gaps, subject, block)
     return [order.rows[a:b] for a, b in zip(order.start, order.stop, strict=True)]
 
@@ -266,7 +267,7 @@ def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, blo
     names = " or ".join(map(str, columns))
     known = [name for name in _as_tuple(block) if name is not None]
     blocks = " or ".join(
-        argument("block", _fewest_labels_first(table, [*known, c])) for c in columns
+        argument("block", _columns_by_number_of_changes(table, [*known, c])) for c in columns
     )
     if subject is None:
         people = " or ".join(argument("subject", str(column)) for column in columns)
@@ -279,7 +280,7 @@ def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, blo
     )
 
 
-def _fewest_labels_first(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]:
+def _columns_by_number_of_changes(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]:
     """Sort columns by how often their cells change between rows: sessions before blocks."""
     changes = {}
     for name in columns:
@@ -317,7 +318,7 @@ def _unsorted_rows_remedy(table: Table, episode: IntVector, number: IntVector, b
         own = np.stack([episode, number, *(coded[name] for name in names)], axis=1)
         if len(np.unique(own, axis=0)) == len(number):
             both = " and ".join(map(str, names))
-            blocks = argument("block", _fewest_labels_first(table, [*known, *names]))
+            blocks = argument("block", _columns_by_number_of_changes(table, [*known, *names]))
             return (
                 f"By {both} they are told apart: pass {blocks} if these are plays of their own, or "
                 f"{_commonest_label_filter(table, names[-1])} if the other rows are no part of it"
@@ -382,23 +383,22 @@ def _block_columns(table: Table, episode: IntVector, number: IntVector) -> list[
 
 
 def _check_settings(base: int, gaps: Gaps, chosen: Any, options: Any, locations: Any) -> None:
-    if base not in (0, 1):
-        raise DataError(
-            f"base must be 0 or 1; got {base!r}. Say which number the first option has."
-        )
-    if gaps not in GAPS:
-        raise DataError(f"gaps must be one of {', '.join(GAPS)}; got {gaps!r}. Choose one.")
+    one_of(base, "base", (0, 1), "Say which number the first option has.")
+    one_of(gaps, "gaps", GAPS)
     several = isinstance(chosen, (tuple, list))
     if several and locations is None:
         raise DataError(
-            f"{argument('locations')} must be given where the columns of chosen are coordinates; "
-            "got none. Say where the options lie, e.g. "
-            f"{argument('locations', Code('grid(10, 10)'))}."
+            "locations",
+            "must be given where the columns of chosen are coordinates",
+            got="none",
+            fix=(f"Say where the options lie, e.g. {argument('locations', Code('grid(10, 10)'))}."),
         )
     if several and options is not None:
         raise DataError(
-            f"{argument('options')} must be left out where the columns of chosen are coordinates; "
-            "got labels. Name the one column that holds the label."
+            "options",
+            "must be left out where the columns of chosen are coordinates",
+            got="labels",
+            fix="Name the one column that holds the label.",
         )
 
 
@@ -413,7 +413,7 @@ def _open_checked(frame: Any, roles: dict[str, tuple[Any, ...]]) -> Table:
     return table
 
 
-def _owner_labels(table: Table, names: dict[str, Any]) -> Owners:
+def _subject_and_block_labels(table: Table, names: dict[str, Any]) -> Owners:
     """Labels of subject and block of each row, for those of the two that are given."""
     named = [(role, name) for role, given in names.items() for name in _as_tuple(given)]
     named = [(role, name) for role, name in named if name is not None]
@@ -457,7 +457,10 @@ def _reward_column(table: Table, reward: Any) -> Vector:
         return _float_column(table, reward, "reward")
     if len(reward) != 2:
         raise DataError(
-            f"reward must be one column, or two: gain and loss; got {len(reward)}. Correct it."
+            "reward",
+            "must be one column, or two: gain and loss",
+            got=len(reward),
+            fix="Correct it.",
         )
     # The loss counts as one, with whichever sign it is written.
     gain, loss = (_float_column(table, name, "reward") for name in reward)
@@ -546,9 +549,13 @@ def _decision_numbers(table: Table, name: Any, owners: Owners) -> IntVector:
         place = _row_locator(owners)
         cells = (_format_cell(numbers[row], place(row)) for row in wrong[:11])
         raise DataError(
-            f"decision must hold whole numbers; got {format_list(cells, wrong.size)}. "
-            "Number the decisions of every episode from 0 or "
-            f"1{_unnumbered_rows_remedy(name, numbers)}."
+            "decision",
+            "must hold whole numbers",
+            got=format_list(cells, wrong.size),
+            fix=(
+                "Number the decisions of every episode from 0 or 1"
+                f"{_unnumbered_rows_remedy(name, numbers)}."
+            ),
         )
     return numbers.astype(np.int64)
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_entries, check_number, check_whole_number, one_of
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, argument, format_list
 from penchant.tables.events import NOTHING
@@ -41,7 +41,7 @@ def grid(width: int, height: int) -> Matrix:
            [1., 1.],
            [2., 1.]])
     """
-    columns, rows = whole_number(width, "width", 1), whole_number(height, "height", 1)
+    columns, rows = check_whole_number(width, "width", 1), check_whole_number(height, "height", 1)
     y, x = np.divmod(np.arange(columns * rows), columns)
     return np.column_stack([x, y]).astype(np.float64)
 
@@ -71,13 +71,17 @@ def check_locations(locations: Any, n_options: int | None = None) -> Matrix:
     if matrix.ndim != 2 or not matrix.size:
         advice = "For options on a line use locations[:, None]." if matrix.ndim == 1 else ""
         raise DataError(
-            f"{argument('locations')} must have shape (n_options, n_coordinates); got shape "
-            f"{matrix.shape}. {advice or 'Give the coordinates of every option.'}"
+            "locations",
+            "must have shape (n_options, n_coordinates)",
+            got=f"shape {matrix.shape}",
+            fix=advice or "Give the coordinates of every option.",
         )
     if n_options is not None and len(matrix) != n_options:
         raise DataError(
-            f"{argument('locations')} must hold {n_options} options, as many as can be chosen; got "
-            f"{len(matrix)}. Give one row per option."
+            "locations",
+            f"must hold {n_options} options, as many as can be chosen",
+            got=len(matrix),
+            fix="Give one row per option.",
         )
     _check_finite(matrix)
     _check_distinct(matrix)
@@ -90,8 +94,10 @@ def _check_finite(matrix: Matrix) -> None:
     if len(wrong):
         described = (f"{matrix[i, a]} at option {i}, coordinate {a}" for i, a in wrong[:11])
         raise DataError(
-            f"{argument('locations')} must be finite; got {format_list(described, len(wrong))}. "
-            "Fill these coordinates, or drop the options."
+            "locations",
+            "must be finite",
+            got=format_list(described, len(wrong)),
+            fix="Fill these coordinates, or drop the options.",
         )
 
 
@@ -105,9 +111,10 @@ def _check_distinct(matrix: Matrix) -> None:
             for k in same[:11]
         )
         raise DataError(
-            f"{argument('locations')} must differ between options; got "
-            f"{format_list(described, same.size)}. Correct them: two options in one place have the "
-            "same reward."
+            "locations",
+            "must differ between options",
+            got=format_list(described, same.size),
+            fix="Correct them: two options in one place have the same reward.",
         )
 
 
@@ -191,15 +198,8 @@ class GaussianNoise:
     variance: float = 10.0
 
     def __post_init__(self) -> None:
-        try:
-            variance = float(self.variance)
-        except (TypeError, ValueError):
-            variance = np.nan
-        if not 0 < variance < np.inf:
-            raise DataError(
-                f"variance must be > 0 and finite; got {self.variance!r}. "
-                "Give sigma_s^2, the variance of a reward around its mean."
-            )
+        fix = "Give sigma_s^2, the variance of a reward around its mean."
+        variance = check_number(self.variance, "variance", above=0, fix=fix)
         object.__setattr__(self, "variance", variance)  # users may give an integer
 
     def draw(self, *, rng: np.random.Generator) -> float:
@@ -226,7 +226,7 @@ class IntegerNoise:
     largest: int = 5
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "largest", whole_number(self.largest, "largest", 1))
+        object.__setattr__(self, "largest", check_whole_number(self.largest, "largest", 1))
 
     @property
     def variance(self) -> float:
@@ -274,8 +274,10 @@ class Landscape:
         object.__setattr__(self, "mean_rewards", _check_mean_rewards(self.mean_rewards))
         if not isinstance(self.noise, Noise):
             raise DataError(
-                f"noise must be GaussianNoise or IntegerNoise; got {self.noise!r}. "
-                "Pass e.g. GaussianNoise(variance=10.0)."
+                "noise",
+                "must be GaussianNoise or IntegerNoise",
+                got=repr(self.noise),
+                fix="Pass e.g. GaussianNoise(variance=10.0).",
             )
 
     @property
@@ -300,8 +302,10 @@ class Landscape:
         """
         if not 0 <= option < self.n_options or option != int(option):
             raise DataError(
-                f"option must lie in 0..{self.n_options - 1}; got {option!r}. "
-                "Options are counted from 0."
+                "option",
+                f"must lie in 0..{self.n_options - 1}",
+                got=repr(option),
+                fix="Options are counted from 0.",
             )
         return float(self.mean_rewards[int(option)]) + self.noise.draw(rng=rng)
 
@@ -313,17 +317,24 @@ class Landscape:
         )
 
 
+def option_place(i: int) -> str:
+    """Where option i is, for arrays."""
+    return f"option {i}"
+
+
 def _check_mean_rewards(mean_rewards: Any) -> Vector:
-    means = np.array(exact_floats(mean_rewards, "mean_rewards", lambda i: f"option {i}"))
+    means = np.array(exact_floats(mean_rewards, "mean_rewards", option_place))
     if means.ndim != 1 or not means.size:
         raise DataError(
-            f"mean_rewards must have shape (n_options,); got shape {means.shape}. "
-            "For a map (height, width) use mean_rewards.ravel(), then option = x + width * y."
+            "mean_rewards",
+            "must have shape (n_options,)",
+            got=f"shape {means.shape}",
+            fix=(
+                "For a map (height, width) use mean_rewards.ravel(), then option = x + width * y."
+            ),
         )
-    wrong = np.flatnonzero(~np.isfinite(means))
-    if wrong.size:
-        places = format_list((f"{means[i]} at option {i}" for i in wrong[:11]), wrong.size)
-        raise DataError(f"mean_rewards must be finite; got {places}. Fill or drop these options.")
+    fix = "Fill or drop these options."
+    check_entries(np.isfinite(means), means, "mean_rewards", "must be finite", fix, option_place)
     means.flags.writeable = False
     return means
 
@@ -355,9 +366,9 @@ def landscape_a(
     >>> landscape_a().mean_rewards[:10]
     array([ 0., 12., 24., 36., 48., 60., 48., 36., 24., 12.])
     """
-    peak = whole_number(width, "width", 3) // 2
+    peak = check_whole_number(width, "width", 3) // 2
     profile = np.interp(np.arange(width), [0, peak, 2 * peak], [0.0, HIGHEST_MEAN_REWARD, 0.0])
-    return Landscape(np.tile(profile, whole_number(height, "height", 1)), noise)
+    return Landscape(np.tile(profile, check_whole_number(height, "height", 1)), noise)
 
 
 def landscape_b(
@@ -387,10 +398,10 @@ def landscape_b(
     >>> landscape_b().mean_rewards[:10]
     array([50., 40., 30., 20., 10.,  0., 15., 30., 45., 60.])
     """
-    valley = whole_number(width, "width", 3) // 2
+    valley = check_whole_number(width, "width", 3) // 2
     heights = [SECOND_HIGHEST_MEAN_REWARD, 0.0, HIGHEST_MEAN_REWARD]
     profile = np.interp(np.arange(width), [0, valley, width - 1], heights)
-    return Landscape(np.tile(profile, whole_number(height, "height", 1)), noise)
+    return Landscape(np.tile(profile, check_whole_number(height, "height", 1)), noise)
 
 
 def cumulative_regret(
@@ -427,8 +438,7 @@ def cumulative_regret(
     >>> cumulative_regret(episode, landscape, kind="received")
     array([13.5, 45.5, 42. , 43. ])
     """
-    if kind not in ("expected", "received"):
-        raise DataError(f"kind must be 'expected' or 'received'; got {kind!r}. Choose one.")
+    one_of(kind, "kind", ("expected", "received"))
     episode.check_options(landscape.n_options)
     # Regret is of what was executed: a proposal that was not done cost nothing.
     done = episode.executed

@@ -16,8 +16,9 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
+from penchant.argument_checks import check_entries, check_length
 from penchant.errors import DataError, argument, closest_match_hint, format_list
-from penchant.output import single_option_notes, weight_notes
+from penchant.output import single_option_notes, zero_weight_notes
 from penchant.tables import arrays
 from penchant.tables.arrays import available_counts, available_mask, check_available, one_by_one
 from penchant.tables.layouts import (
@@ -55,24 +56,33 @@ def contrasted_options(
         return [i for i in range(len(labels)) if i != left_out]
     if reference is not None:
         raise DataError(
-            f"{typed} must not be given together with options; got {reference!r}. Give one of them."
+            typed,
+            "must not be given together with options",
+            got=repr(reference),
+            fix="Give one of them.",
         )
     codes = [_option_code(label, labels, argument("options")) for label in options]
     # One option must be left out to compare with, as with a reference.
     if not codes or len(codes) == len(labels) or len(set(codes)) < len(codes):
         raise DataError(
-            f"{argument('options')} must name some options, each once, and leave one out to "
-            f"compare with; got {format_list(map(repr, options)) or 'none'}. The options are "
-            f"{format_list(map(repr, labels))}."
+            "options",
+            "must name some options, each once, and leave one out to compare with",
+            got=format_list(map(repr, options)) or "none",
+            fix=f"The options are {format_list(map(repr, labels))}.",
         )
     return codes
+
+
+FILL = "Fill or drop these decisions."
 
 
 def _option_code(label: Any, labels: tuple[Any, ...], name: str) -> int:
     if label not in labels:
         raise DataError(
-            f"{name} must be among the options {format_list(map(repr, labels))}; got "
-            f"{label!r}.{closest_match_hint(str(label), map(str, labels)) or ' Correct it.'}"
+            name,
+            f"must be among the options {format_list(map(repr, labels))}",
+            got=repr(label),
+            fix=closest_match_hint(str(label), map(str, labels)) or "Correct it.",
         )
     return labels.index(label)
 
@@ -94,29 +104,27 @@ def decision_attribute(
     if isinstance(values, Mapping):
         values = _values_of_subjects(values, labels)[codes]
     array = exact_floats(values, "values", lambda k: f"decision {k}")
-    if array.shape != (n,):
-        raise DataError(
-            f"values must have shape ({n},), one per decision; got shape {array.shape}. "
-            "Give a number per decision, or map each subject to one."
-        )
-    wrong = np.flatnonzero(~np.isfinite(array))
-    if wrong.size:
-        places = format_list((f"{array[k]} at decision {k}" for k in wrong[:11]), wrong.size)
-        raise DataError(f"values must be finite; got {places}. Fill or drop these decisions.")
+    fix = "Give a number per decision, or map each subject to one."
+    check_length(array, "values", n, fix=fix)
+    check_entries(np.isfinite(array), array, "values", "must be finite", FILL)
     return array
 
 
 def _values_of_subjects(values: Mapping[Any, Any], labels: Sequence[Any] | None) -> Vector:
     if labels is None:
         raise DataError(
-            "values must be an array, as the choices name no subjects; got a mapping. "
-            "Give a number per decision."
+            "values",
+            "must be an array, as the choices name no subjects",
+            got="a mapping",
+            fix="Give a number per decision.",
         )
     unknown = [repr(label) for label in labels if label not in values]
     if unknown:
         raise DataError(
-            f"values must have a number for every subject; got none for {format_list(unknown)}. "
-            "Add them, or drop these subjects."
+            "values",
+            "must have a number for every subject",
+            got=f"none for {format_list(unknown)}",
+            fix="Add them, or drop these subjects.",
         )
     return exact_floats([values[label] for label in labels], "values")
 
@@ -129,14 +137,11 @@ def decision_values(
     rows = np.arange(len(column)) if available is None else np.flatnonzero(available)
     values = np.empty(len(first_row) - 1)
     values[decision[rows]] = column[rows]  # rows of a set must be equal, so any may win
-    wrong = np.unique(decision[rows[column[rows] != values[decision[rows]]]])
-    if wrong.size:
-        places = format_list((f"decision {k}" for k in wrong[:11]), wrong.size)
-        raise DataError(
-            f"{name} must be the same for all options of a decision; got different values at "
-            f"{places}. "
-            f"{argument('Pass `values`, one per decision')}."
-        )
+    same = np.ones(len(values), dtype=bool)
+    same[decision[rows[column[rows] != values[decision[rows]]]]] = False
+    rule = "must be the same for all options of a decision"
+    advice = f"{argument('Pass `values`, one per decision')}."
+    check_entries(same, "different values", name, rule, advice)
     return values
 
 
@@ -166,7 +171,7 @@ def subset(self: Choices, decisions: Any) -> Choices:
     """Keep some decisions: a boolean mask or indices, in their given order."""
     kept = arrays.decision_indices(decisions, self.n_decisions)
     if not kept.size:
-        raise DataError("decisions must keep at least one; got none. Check the filter.")
+        raise DataError("decisions", "must keep at least one", got="none", fix="Check the filter.")
     # Rows of the sets kept, without a loop: each set's rows are its first row and the next ones.
     sizes = self.first_row[kept + 1] - self.first_row[kept]
     first_row = np.zeros(len(kept) + 1, dtype=np.int64)
@@ -203,7 +208,7 @@ def select(self: Choices, names: Sequence[str]) -> Choices:
     """Keep some variables, in the order given."""
     columns = [variable_index(self, name) for name in names]
     if not columns:
-        raise DataError("names must keep at least one variable; got none. Name one.")
+        raise DataError("names", "must keep at least one variable", got="none", fix="Name one.")
     return dataclasses.replace(
         self,
         explanatory=np.ascontiguousarray(self.explanatory[:, columns]),
@@ -223,8 +228,10 @@ def variable_index(choices: Choices, name: str) -> int:
     """Position of a variable, by name."""
     if name not in choices.names:
         raise DataError(
-            f"names must be variables; got {name!r}, but they are {', '.join(choices.names)}."
-            f"{closest_match_hint(name, choices.names) or ' Correct it.'}"
+            "names",
+            "must be variables",
+            got=f"{name!r}, but they are {', '.join(choices.names)}",
+            fix=closest_match_hint(name, choices.names) or "Correct it.",
         )
     return choices.names.index(name)
 
@@ -295,8 +302,10 @@ def with_interaction(
     """
     if by is not None and (options is not None or reference is not None):
         raise DataError(
-            f"by must not be given together with options or reference; got {by!r}. "
-            "Multiply with a variable, or with indicators of options."
+            "by",
+            "must not be given together with options or reference",
+            got=repr(by),
+            fix="Multiply with a variable, or with indicators of options.",
         )
     per_row = np.repeat(_attribute_values(self, name, values), np.diff(self.first_row))
     if by is not None:
@@ -396,7 +405,7 @@ def from_arrays(
     said: tuple[str, ...] = ()
     if chosen is not None:  # sets to predict, without a choice, may have one option
         on_sets = sizes if on_offer is None else available_counts(on_offer, first_row)
-        said = single_option_notes(on_sets) + weight_notes(counts)
+        said = single_option_notes(on_sets) + zero_weight_notes(counts)
     return cls(
         explanatory=rows,
         first_row=first_row,

@@ -7,35 +7,9 @@ yields data by batches of whole subjects, for those that fit each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from penchant._typing import IntVector, Vector
 from penchant.choices import Choices
-
-
-@dataclass(frozen=True)
-class ChoiceColumns:
-    """Choices column by column, for a single pass: they are not copied into a matrix.
-
-    Attributes
-    ----------
-    variables
-        One column for each, of all rows; every option of a decision was on offer.
-    first_row, chosen
-        As in `Choices`.
-    weights
-        Of decisions, or None.
-    offset
-        Of rows, or None.
-    """
-
-    variables: tuple[Vector, ...]
-    first_row: IntVector
-    chosen: IntVector
-    weights: Vector | None = None
-    offset: Vector | None = None
-
 
 T = TypeVar("T")
 
@@ -62,7 +36,7 @@ class SubjectScan(Protocol):
     ) -> Any:
         """Write the rows that `work` returns for each batch of subjects to a file.
 
-        `work` is picklable; `work.one(data, subject)` is the estimate of one subject.
+        `work` is picklable; `work.fit_subject(data, subject)` is the estimate of one subject.
         """
 
     def load(self, what: str) -> Any:

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from penchant.assistance.helper import assist
-from penchant.assistance.knowledge import Field
+from penchant.assistance.adviser import assist
+from penchant.assistance.assistant_beliefs import Field
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.options import Agent
 from penchant.cli.showing import kept
@@ -20,7 +20,7 @@ from penchant.cli.words import check_file, say
 from penchant.cli.workflow_options import Assisted, Played, Written
 from penchant.errors import DataError
 from penchant.files.output import TABLES, json_text, write_table
-from penchant.models.record import rewards_of
+from penchant.models.doubts import rewards_of
 from penchant.tables.events import NOTHING
 
 
@@ -82,7 +82,7 @@ def _said(episodes: Sequence[Any], model: Any, machine: Field) -> list[dict[str,
                     continue
                 helper.proposed(chosen)
                 reward = float(episode.rewards[k])
-                helper.happened(done, None if np.isnan(reward) else reward)
+                helper.record_unassisted(done, None if np.isnan(reward) else reward)
                 rows.append({"subject": subject, "block": episode.block, **helper.log[-1]})
             helper.end_episode()
     return rows

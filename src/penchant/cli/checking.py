@@ -44,10 +44,10 @@ from penchant.files.output import json_text
 from penchant.inference.fit import fit
 from penchant.inference.fit_each import fit_each
 from penchant.models.catalogue import entry_of
+from penchant.models.doubts import doubts_of
 from penchant.models.model import Declared
-from penchant.models.record import doubts_of
 from penchant.output import format_count
-from penchant.reading.data_notes import FEW
+from penchant.reading.data_notes import MIN_TRIALS
 from penchant.reading.tasks import task_named
 from penchant.softmax.estimate_collection import Estimates
 from penchant.tables.reading import TITLES, Reading
@@ -238,7 +238,7 @@ def checked_play(reading: Reading, places: Matrix | None = None) -> dict[str, An
         "largest_option": int(used.max()) if len(used) else None,
         "places": None if places is None else _ranges(reading, places[used - base] + base),
         "rewards": [float(rewards.min()), float(rewards.max())] if len(rewards) else None,
-        "few_decisions": [str(subject) for subject, n in scored.items() if n < FEW],
+        "few_decisions": [str(subject) for subject, n in scored.items() if n < MIN_TRIALS],
         "notes": list(reading.doubts),
     }
 
@@ -263,7 +263,9 @@ def _words(document: dict[str, Any]) -> list[str]:
     lines += [f"Note: {in_options(note)}" for note in document["notes"]]
     if document["few_decisions"]:
         few = document["few_decisions"]
-        lines.append(f"Note: fewer than {FEW} decisions, which tell little: {format_list(few)}.")
+        lines.append(
+            f"Note: fewer than {MIN_TRIALS} decisions, which tell little: {format_list(few)}."
+        )
     if document["where"] is not None:
         lines.append(
             "Options are places: models of places (ucl, gp-ucb, locality) read them, with the "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penchant.cli.options import Data, History
+from penchant.cli.questions import numbered_questions
 from penchant.cli.tables import open_raw, schema_typed
 from penchant.cli.words import say
 from penchant.errors import DataError
@@ -52,8 +53,7 @@ def run_check_schema(
         print("\n".join([f"These are {TITLES[reading.kind]}.", *decisions_read(reading)]))
     else:
         print(f"{format_count(len(found.questions), 'question')} open.")
-        for k, question in enumerate(found.questions):
-            print(f"{k + 1}. {question.text}\n   {question.pasted()}")
+        print(numbered_questions(found.questions))
     if write is not None:
         say(f"Schema: {write}. Use it by --schema {write}.")
     return 1 if found.questions else 0

@@ -45,9 +45,9 @@ from penchant.reading.event_rows import event_labels
 from penchant.reading.formula_sets import CONSTANTS
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
-from penchant.workflow.beliefs import Latent, beliefs
 from penchant.workflow.compare_models import compare_models
-from penchant.workflow.comparison import ModelComparison
+from penchant.workflow.latent_variables import Latent, beliefs
+from penchant.workflow.model_comparison_results import ModelComparison
 
 PLAYED = {"reward", "is_choice", "scored", "executed", "gaps", "shown", "missing_reward", "block"}
 ONLY_CONSTANTS, EVERY = "constants only", "all attributes"

@@ -6,7 +6,8 @@ import dataclasses
 from typing import Any, Literal
 
 from penchant import datasets
-from penchant.choices import Choices
+from penchant._typing import Vector
+from penchant.choices import Choices, decision_values
 from penchant.cli.options import Data, Terms
 from penchant.cli.tables import kind_of, open_raw, read_typed, said, schema_typed
 from penchant.cli.words import say
@@ -21,6 +22,7 @@ from penchant.tables.columns import (
     plain_name,
     refuse_one_row_per_subject,
 )
+from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.layouts import LongColumns
 from penchant.tables.offer_columns import is_offers
 from penchant.tables.reading import Reading, ReadingKind
@@ -57,7 +59,7 @@ def load_choices(
         _refuse_other_kinds(file, data)
     reading = read_choices(file, data, terms)
     choices = with_formula(reading, data.attributes)
-    choices = _with_terms(choices, terms)
+    choices = _with_terms(choices, terms, reading)
     if data.subject is not None or choices.subject is None or by_subject:
         return choices
     _say_unused(reading.columns["subject"])
@@ -67,6 +69,7 @@ def load_choices(
 def _says_choices(data: Data, terms: Terms) -> bool:
     """Whether an option that was typed is for options with attributes alone."""
     typed = (data.option, data.explanatory, data.wide, data.attributes, data.opt_out)
+    typed += (data.available, data.offset, data.weight)
     return any(typed) or bool(data.reference) or terms != Terms()
 
 
@@ -94,14 +97,10 @@ def read_choices(file: str | None, data: Data, terms: Terms) -> Reading:
     """The choice experiment; says what was taken for what."""
     raw = open_raw(file, data)
     names = list(raw.table.column_names)
-    interact = [role(name, (), names, "interact") for name in terms.interact]
-    if not data.wide:
-        data = dataclasses.replace(data, explanatory=[*data.explanatory, *interact])
+    for name in terms.interact:
+        role(name, (), names, "interact")
     kind: ReadingKind | None = "choices" if data.schema or _says_choices(data, terms) else None
     schema = schema_typed(data, None, kind, names)
-    if data.wide:
-        same = {name: [name] * len(data.options) for name in interact}
-        schema = schema.with_answers({"attributes": {**(schema.attributes or {}), **same}})
     return said(read_typed(raw, schema, data, "choices"))
 
 
@@ -172,7 +171,9 @@ def role(given: str | None, usual: tuple[str, ...], columns: list[str], name: st
 
 def long_arguments(roles: Data) -> dict[str, Any]:
     """The columns of a long table, as `Choices.from_frame` and `scan` take them."""
-    return {name: getattr(roles, name) for name in OF_LONG}
+    return {name: getattr(roles, name) for name in OF_LONG} | {
+        "weight_kind": roles.weight_kind or "frequency"
+    }
 
 
 def long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
@@ -232,11 +233,20 @@ def _with_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:
     return dataclasses.replace(roles, weight=weight, explanatory=variables)
 
 
-def _with_terms(choices: Choices, terms: Terms) -> Choices:
+def _with_terms(choices: Choices, terms: Terms, reading: Reading | None = None) -> Choices:
     """Add interactions and constants of options, where asked."""
     reference = terms.constants
     labels = {str(label): label for label in choices.option_labels or ()}
     label = labels.get(reference, reference) if reference is not None else None
     for attribute in terms.interact:
-        choices = choices.with_interaction(attribute, reference=label)
+        values = None
+        if reading is not None and attribute not in choices.names:
+            values = _value_per_decision(reading, attribute)
+        choices = choices.with_interaction(attribute, values, reference=label)
     return choices if reference is None else choices.with_constants(label)
+
+
+def _value_per_decision(reading: Reading, name: str) -> Vector:
+    """A column that is no attribute of the options, by decision."""
+    values = column_floats(open_frame(reading.table), name, "interact")[reading.arguments["rows"]]
+    return decision_values(values, reading.data.first_row, reading.data.available, name)

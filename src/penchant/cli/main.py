@@ -48,7 +48,7 @@ from penchant.cli.commands import (
     study,
 )
 from penchant.cli.wording import error_words, in_options
-from penchant.cli.words import INTERRUPTED, heed_interrupts, say, say_interrupted
+from penchant.cli.words import INTERRUPTED, WIDTH, heed_interrupts, say, say_interrupted
 from penchant.errors import (
     DataError,
     NotWrittenError,
@@ -346,7 +346,6 @@ def main() -> None:
     sys.exit(code)
 
 
-WIDTH = 80
 ALL, ONE = "--help-all", "--help="
 _TABLE = ("where", "subject", "chosen", "reward")
 _SIMULATED = ("model", "parameters", "means", "decisions", "subjects", "seed", "json", "figure")

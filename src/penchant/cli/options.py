@@ -161,10 +161,10 @@ Executed = Annotated[
 ]
 Base = Annotated[Number, Parameter(metavar="0|1", help="Number of the first option, 0 or 1.")]
 Gaps = Annotated[
-    Literal["error", "timeout", "order"],
+    Literal["error", "timeout", "order"] | None,
     Parameter(
-        help="A gap in the numbers of the decisions: error; timeout: nothing was chosen in time; "
-        "order: it means nothing."
+        help="A gap in the numbers of the decisions: order: it means nothing, which a note says if "
+        "nothing is given; timeout: nothing was chosen in time; error."
     ),
 ]
 Shown = Annotated[
@@ -317,7 +317,8 @@ class Data:
     weight
         Column that says how often a decision counts.
     weight_kind
-        frequency (a weight of 2: the decision was made twice), or probability for sampling weights.
+        frequency (a weight of 2: the decision was made twice), or probability for sampling weights;
+        if not given, whole weights are frequencies.
     available
         Column of 0/1: whether the option was on offer.
     offset
@@ -337,7 +338,7 @@ class Data:
     explanatory: Columns = field(default_factory=list)
     subject: Column = None
     weight: Column = None
-    weight_kind: Literal["frequency", "probability"] = "frequency"
+    weight_kind: Literal["frequency", "probability"] | None = None
     available: Column = None
     offset: Column = None
     wide: Flag = False
@@ -483,7 +484,7 @@ class History:
     scored: Scored = None
     executed: Executed = None
     base: Base = 0
-    gaps: Gaps = "error"
+    gaps: Gaps = None
     shown: Shown = 0
     missing_reward: MissingReward = "error"
     offers: Offers = field(default_factory=list)

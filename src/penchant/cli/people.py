@@ -57,15 +57,15 @@ from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.reading.event_rows import event_labels
+from penchant.scale.chunked_scan import scan
+from penchant.scale.data_files import stored_files
 from penchant.scale.history_scan import HistoryScan
-from penchant.scale.scan import scan
-from penchant.scale.stored_files import stored_files
 from penchant.scale.subject_estimates import row_groups
 from penchant.tables.columns import COORDINATES, PlayColumns, play_columns
 from penchant.tables.frames import row_place
 from penchant.tables.offer_columns import NO_COLUMN
 from penchant.tables.reading import TITLES, Reading
-from penchant.workflow.beliefs import BatchBeliefs, beliefs
+from penchant.workflow.latent_variables import BatchBeliefs, beliefs
 
 OF_CHOICES = {"option", "explanatory", "weight", "weight_kind", "available", "offset"}
 NOT_SCANNED = {"example", "wide", "missing", "where", "attributes", "opt_out", "reference", "price"}

@@ -37,8 +37,8 @@ from penchant.reading.event_rows import event_rows
 from penchant.report.page import DataTable, Drawing, Paragraph, Section, page
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
-from penchant.workflow.beliefs import Latent, beliefs
-from penchant.workflow.predictive import predictive_check
+from penchant.workflow.latent_variables import Latent, beliefs
+from penchant.workflow.predictive_checks import predictive_check
 
 OF_THE_DATA = ("subject", "block", "chosen", "reward")  # columns that the file has already
 OF_PLAY = ("prediction_error",)  # offers pay nothing that could be compared with their value

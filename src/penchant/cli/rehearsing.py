@@ -28,7 +28,7 @@ from penchant.task.study_plan import (
     read_study_file,
     read_study_text,
 )
-from penchant.workflow.recover import draw_people
+from penchant.workflow.parameter_recovery import draw_people
 
 NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "sqlalchemy": "SQLAlchemy"}
 

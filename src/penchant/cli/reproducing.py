@@ -28,7 +28,7 @@ from penchant_paper.reproduction import (
 )
 from penchant_paper.statements import Conclusion
 
-WIDTH = 88
+CLAIM_WIDTH = 88
 
 
 def run_reproduce(experiments: Experiments, output: Path | None, json: bool) -> int:
@@ -84,14 +84,14 @@ def verdict_words(found: Reproduction) -> str:
         for claim in result.claims:
             errata = f" [errata {', '.join(map(str, claim.errata))}]" if claim.errata else ""
             lines += textwrap.wrap(
-                f"{claim.verdict.upper()}: {claim.statement} ({claim.where}){errata}", WIDTH
+                f"{claim.verdict.upper()}: {claim.statement} ({claim.where}){errata}", CLAIM_WIDTH
             )
             lines += textwrap.wrap(
-                claim.why, WIDTH, initial_indent="    ", subsequent_indent="    "
+                claim.why, CLAIM_WIDTH, initial_indent="    ", subsequent_indent="    "
             )
             for line in _against(claim):
                 lines += textwrap.wrap(
-                    line, WIDTH, initial_indent="    - ", subsequent_indent="      "
+                    line, CLAIM_WIDTH, initial_indent="    - ", subsequent_indent="      "
                 )
         lines.append("")
     few = " A quick run has few replicates: a full one decides." if found.run.quick else ""

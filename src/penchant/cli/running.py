@@ -20,8 +20,8 @@ from penchant.cli.words import check_seed, refuse, say
 from penchant.errors import DataError
 from penchant.files.folder import DESCRIPTION
 from penchant.models.priors import PopulationPrior
-from penchant.scale.scan import Scan, scan
-from penchant.scale.stored_files import stored_files
+from penchant.scale.chunked_scan import Scan, scan
+from penchant.scale.data_files import stored_files
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.fit_chunked import fit_chunks

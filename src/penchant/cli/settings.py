@@ -11,10 +11,11 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.argument_checks import check_number, one_of
 from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52, RewardPrior
 from penchant.bandit.landscape import check_locations, grid
 from penchant.cli.options import Agent
-from penchant.cli.words import refuse, say
+from penchant.cli.words import WIDTH, refuse, say
 from penchant.errors import DataError, closest_match_hint, format_names
 from penchant.files.output import json_text
 from penchant.files.table import read_table
@@ -89,13 +90,7 @@ def made(entry: Entry, given: Mapping[str, Any], words: list[str]) -> Any:
 def _value(setting: Setting, words: str, word: str) -> Any:
     """A value as it is typed: a number, several as 1/2/3, free, true, false, or a word."""
     if setting.name == "kernel":
-        if words not in KERNELS:
-            raise DataError(
-                "kernel in --settings",
-                f"must be one of {', '.join(KERNELS)}",
-                got=repr(words),
-                fix="Choose one.",
-            )
+        one_of(words, "kernel in --settings", KERNELS)
         return KERNELS[words]
     value = WORDS[words] if words in WORDS else _numbers_or_words(words)
     worded = setting.name in WORDED and isinstance(value, str)
@@ -308,10 +303,7 @@ def counts_options(agent: Agent) -> bool:
 
 
 def _check_finite(name: str, value: float) -> None:
-    if not np.isfinite(value):
-        raise DataError(
-            f"--{name.replace('_', '-')}", "must be finite", got=value, fix="Correct it."
-        )
+    check_number(value, f"--{name.replace('_', '-')}")
 
 
 def _advice(entry: Entry) -> str:
@@ -408,7 +400,6 @@ def grid_words(places: Matrix) -> str:
     return f"--grid {width}x{height}{' --base 1' if base else ''}"
 
 
-WIDTH = 80
 TITLES = {
     "play": "Task data: choices and rewards, trial after trial",
     "offers": "One-shot choices among offers: amounts, delays, probabilities",

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from penchant._typing import Matrix
-from penchant.argument_checks import check_level, check_threads
+from penchant.argument_checks import check_level, check_number, check_threads
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, landscape_b
 from penchant.cli.comparing import rival_agents
@@ -41,9 +41,9 @@ from penchant.models.offers.offers import Offers
 from penchant.models.simulate import simulate
 from penchant.models.task import Task
 from penchant.output import format_count
-from penchant.workflow.design import Differ, Narrow, design
-from penchant.workflow.recover import recover
-from penchant.workflow.recover_models import recover_models
+from penchant.workflow.design_simulation import Differ, Narrow, design
+from penchant.workflow.model_recovery import recover_models
+from penchant.workflow.parameter_recovery import recover
 
 LANDSCAPES = {"a": landscape_a, "b": landscape_b}
 
@@ -112,13 +112,7 @@ def landscape_of(agent: Agent, world: World) -> Landscape:
             got="none",
             fix="Give the variance of a reward around its mean: 10 in the paper's human data.",
         )
-    if not 0 < agent.noise_variance < np.inf:
-        raise DataError(
-            "--noise-variance",
-            "must be > 0 and finite",
-            got=agent.noise_variance,
-            fix="Correct it.",
-        )
+    check_number(agent.noise_variance, "--noise-variance", above=0)
     noise = GaussianNoise(agent.noise_variance)
     if world.landscape is None:
         return Landscape(np.array(_numbers(world.means)), noise)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -13,8 +11,10 @@ import numpy as np
 
 from penchant import datasets
 from penchant.cli.options import Agent, Data, History
+from penchant.cli.questions import questions_to_paste, roles_as_options
+from penchant.cli.wording import quoted
 from penchant.cli.words import refuse, say
-from penchant.errors import DataError, SchemaQuestions
+from penchant.errors import DataError, SchemaQuestions, marked
 from penchant.files.folder import Raw
 from penchant.files.table import read_table
 from penchant.files.text import TextSource, source
@@ -33,6 +33,8 @@ NOT_OF_PLAY |= {"wide", "missing", "attributes", "opt_out", "reference", "price"
 NOT_OF_OFFERS = (NOT_OF_PLAY - {"example"}) | {"decision"}
 OF_PLAY = {"reward", "is_choice", "executed", "gaps", "shown", "missing_reward", "clock"}
 OF_PLAY |= {"linearized"}
+# What is not asked but where a column speaks for it: all rows count, and none was only shown.
+USUAL_UNLESS_SAID = frozenset(("rows.keep", "shown.first"))
 KINDS: dict[ReadingKind, Kind] = {"choices": "choices", "play": "episodes", "offers": "offers"}
 
 
@@ -66,7 +68,7 @@ def schema_typed(
         **_typed_of_rows(data, plays),
         **_typed_of_play(plays, names),
     }
-    answers["columns.subject"] = _none_as_empty(data.subject)
+    answers["columns.subject"] = _none_as_empty(several(data.subject, names))
     answers["columns.weight"] = data.weight
     answers["columns.offset"] = data.offset
     answers["task"] = plays.task
@@ -78,12 +80,20 @@ def schema_typed(
     if _is_long(data, given, kind, names):
         answers |= _typed_of_long(data, names, [*formulas, *filter(None, [data.attributes])])
     else:
+        if len(data.decision) > 1:
+            raise DataError(
+                "--decision",
+                "must be one column with a row per decision",
+                got=", ".join(data.decision),
+                fix="Name those that tell people and blocks apart with --subject and --block.",
+            )
         chosen = several(data.chosen, names) if kind in (None, "play") else data.chosen
         answers["columns.choice"] = chosen
         answers["columns.trial"] = _none_as_empty(next(iter(data.decision), None))
         answers |= _typed_options(data.options, kind)
         answers |= _typed_of_wide(data)
-    return given.with_answers({role: own for role, own in answers.items() if own is not None})
+    known = given.with_answers({role: own for role, own in answers.items() if own is not None})
+    return replace(known, raised=known.raised | USUAL_UNLESS_SAID)
 
 
 def _typed_of_file(data: Data) -> dict[str, Any]:
@@ -101,11 +111,9 @@ def _typed_of_rows(data: Data, plays: History) -> dict[str, Any]:
     usual, typed = History(), {"rows.keep": data.where}
     if data.missing == "drop-set":
         typed["rows.missing"] = "drop_set"
-    if data.weight_kind != Data().weight_kind:
-        typed["rows.weight_kind"] = data.weight_kind
-    for name, role in (("gaps", "rows.gaps"), ("missing_reward", "rows.missing_reward")):
-        if getattr(plays, name) != getattr(usual, name):
-            typed[role] = getattr(plays, name)
+    typed |= {"rows.weight_kind": data.weight_kind, "rows.gaps": plays.gaps}
+    if plays.missing_reward != usual.missing_reward:
+        typed["rows.missing_reward"] = plays.missing_reward
     if plays.shown != usual.shown:
         return {**typed, "shown.first": plays.shown}
     return {**typed}
@@ -132,7 +140,7 @@ def _is_long(data: Data, given: Schema, kind: ReadingKind | None, names: Sequenc
     """Whether a table has a row per option, by what was typed and by its names."""
     if kind not in (None, "choices") or data.wide or given.kind not in (None, "choices"):
         return False
-    if data.option is not None or data.explanatory or given.columns.option is not None:
+    if data.option or data.explanatory or data.available or data.offset or given.columns.option:
         return True
     if (given.attributes or {}).keys() == {ATTRIBUTE_COLUMNS}:
         return True
@@ -306,11 +314,9 @@ def read_typed(raw: Raw, schema: Schema, data: Data, kind: ReadingKind | None) -
     try:
         found = read_raw_by_schema(raw, schema)
     except SchemaQuestions as asked:
-        words = (
-            f"{asked.argument}\nAnswer in a file: penchant check FILE --write reading.toml begins "
-            "one, and --schema reading.toml takes it."
-        )
-        raise SchemaQuestions(words, draft=asked.draft, questions=asked.questions) from None
+        raise questions_to_paste(asked, raw.name) from None
+    except DataError as error:
+        raise (error if data.schema else error.changed(roles_as_options)) from None
     if kind is not None and found.kind != kind:
         raise DataError(
             "--schema" if data.schema else "path",
@@ -322,7 +328,7 @@ def read_typed(raw: Raw, schema: Schema, data: Data, kind: ReadingKind | None) -
 
 def said(reading: Reading) -> Reading:
     """The same; says what was taken for what."""
-    lines = reading.summary().splitlines()
+    lines = marked(reading.summary()).splitlines()
     for line in lines if reading.program else lines[1:]:
         if not line.startswith("Next:"):
             say(line)
@@ -461,7 +467,13 @@ def check_model_given(given: bool, file: str | None, data: Data, history: Histor
     """Refuse a table without a model, with models that suit it."""
     if given:
         return
-    if file not in (None, "-") and kind_of(file, data, history) == "offers":
+    kind = None
+    if file not in (None, "-"):
+        raw = open_raw(file, data)
+        kind = kind_of(file, data, history)
+        if kind is None:
+            read_rows(raw, data, history, None)  # asks what the table is
+    if kind == "offers":
         raise DataError(
             "--model",
             "must be given",
@@ -512,12 +524,12 @@ def groups_command(
     named = ["--model", model] if model else []
     words = ["penchant", "study", str(file), *typed, *own, *named]
     words += ["--condition", found[0], "-o", "results"]
-    return " ".join(map(_quoted, words))
+    return " ".join(map(quoted, words))
 
 
 def other_groups(reading: Reading) -> str | None:
     """What compares other groups than the first; None where no other column tells any."""
-    others = [f"--condition {_quoted(name)}" for name in reading.group_columns[1:]]
+    others = [f"--condition {quoted(name)}" for name in reading.group_columns[1:]]
     return " or ".join(others) or None
 
 
@@ -540,19 +552,7 @@ def command_typed(file: str | None, model: str | None, typed: Sequence[str]) -> 
     penchant fit a.csv --where "phase == 'test'" --model hyperbolic
     """
     words = ["penchant", "fit", str(file), *typed, *(["--model", model] if model else [])]
-    return " ".join(map(_quoted, words))
-
-
-def _quoted(word: str) -> str:
-    """A word as a shell takes it, in quotes that are easy to read.
-
-    >>> print(_quoted("stage != 'training'"))
-    "stage != 'training'"
-    """
-    recalls = re.search(r"!(?![=\s(])", word)  # what a shell would take from its history
-    if "'" in word and not set(word) & set('"$`\\') and not recalls:
-        return f'"{word}"'
-    return shlex.quote(word)
+    return " ".join(map(quoted, words))
 
 
 def typed_again(*options: Data | History | Agent) -> list[str]:

@@ -8,7 +8,7 @@ a function is called, `PHRASES` has the words.
 from __future__ import annotations
 
 import ast
-import copy
+import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -35,6 +35,9 @@ PHRASES: Mapping[str, str] = {
     ),
     "interact {} with the options": "use --interact {}",
     "kind": "--model",
+    "Linearise about another prior, or use the exact fit": (
+        "Linearise about another prior, or leave --linearized out"
+    ),
     "name": "--example",
     "parameter_prior": "--prior",
     "Pass `values`, one per decision": "Give it one value per decision",
@@ -79,7 +82,6 @@ TYPED: Mapping[str, str] = {
 }
 # Settings of a model, which have one option together.
 SETTINGS = ("initial_value", "initial_mean", "prior_mean")
-UNSAFE_IN_DOUBLE_QUOTES = set('"`$\\')
 
 
 def option(name: str, value: str | None) -> str:
@@ -106,7 +108,7 @@ def option(name: str, value: str | None) -> str:
     if "{}" in name:
         return PHRASES.get(name, name).replace("{}", _typed(known))
     if name == "where":
-        return f"--where {_quoted_condition(known)}"
+        return f"--where {quoted(known)}"
     words = _typed(known)
     between = "=" if words[:1] == "-" else " "  # or it would be taken for an option
     return f"{PHRASES.get(name, _dashed(name))}{between}{shlex.quote(words)}"
@@ -134,13 +136,16 @@ def _typed_links(value: str) -> str:
     return f"{name}=LOW..HIGH" if link.startswith("(") else f"{name}={link.strip(chr(39))}"
 
 
-def _quoted_condition(condition: str) -> str:
-    """A condition as one argument of a shell, which would run what backticks hold."""
-    if not UNSAFE_IN_DOUBLE_QUOTES & set(condition):
-        return f'"{condition}"'
-    if '"' not in condition:
-        condition = condition.replace("'", '"')
-    return shlex.quote(condition)
+def quoted(word: str) -> str:
+    """A word as a shell takes it, in quotes that are easy to read.
+
+    >>> print(quoted("stage != 'training'"))
+    "stage != 'training'"
+    """
+    recalls = re.search(r"!(?![=\s(])", word)  # what a shell would take from its history
+    if "'" in word and not set(word) & set('"$`\\') and not recalls:
+        return f'"{word}"'
+    return shlex.quote(word)
 
 
 def in_options(text: str) -> str:
@@ -178,7 +183,9 @@ def results_in_options(value: Any, depth: int = MAX_DEPTH) -> Any:
     known = [name for name in names if hasattr(value, name)]
 
     def copied(new: Iterable[Any]) -> Any:
-        made = copy.copy(value)
+        made = object.__new__(type(value))  # `copy` would leave out what is not stored, as data
+        for name in vars(value):
+            object.__setattr__(made, name, vars(value)[name])
         for name, one in zip(known, new, strict=True):
             object.__setattr__(made, name, one)
         return made

@@ -91,7 +91,7 @@ class Played:
     executed: Executed = None
     options: Labels = field(default_factory=list)
     base: Base = 0
-    gaps: Gaps = "error"
+    gaps: Gaps = None
     shown: Shown = 0
     missing_reward: MissingReward = "error"
     offers: Offers = field(default_factory=list)

@@ -237,15 +237,15 @@ EDGE_MARKERS = {"x": ("<", ">"), "y": ("v", "^")}
 
 
 @dataclass(frozen=True)
-class TruncatedEnds:
+class TruncatedIntervalCounts:
     """Numbers of intervals without a bound, and of intervals that end beyond the axis."""
 
     unbounded: int = 0
     cut: int = 0
 
-    def __add__(self, other: TruncatedEnds) -> TruncatedEnds:
+    def __add__(self, other: TruncatedIntervalCounts) -> TruncatedIntervalCounts:
         """Sum of both counts."""
-        return TruncatedEnds(self.unbounded + other.unbounded, self.cut + other.cut)
+        return TruncatedIntervalCounts(self.unbounded + other.unbounded, self.cut + other.cut)
 
     def add_remarks(self, axes: Axes, axis_name: str, logarithmic: bool = False) -> None:
         """Explain above the axes the marks at its edges, if there are any."""
@@ -267,7 +267,7 @@ def draw_intervals(
     color: str,
     size: float = 2.5,
     **line: Any,
-) -> TruncatedEnds:
+) -> TruncatedIntervalCounts:
     """Draw intervals along an axis, with a mark at its edge where they continue beyond it.
 
     A filled triangle is an end without a bound, on a logarithmic axis also one at 0 or below, which
@@ -306,7 +306,9 @@ def draw_intervals(
         marker = EDGE_MARKERS[axis_name][side]
         _mark_edge(axes, places[is_open], marker, side, axis_name, color, size, color)
         _mark_edge(axes, places[is_cut & ~is_open], marker, side, axis_name, color, size, "white")
-    return TruncatedEnds(int((open_low | open_high).sum()), int((cut_low | cut_high).sum()))
+    return TruncatedIntervalCounts(
+        int((open_low | open_high).sum()), int((cut_low | cut_high).sum())
+    )
 
 
 def _mark_edge(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.argument_checks import check_number
 from penchant.errors import DataError
 from penchant.figures import array_checks
 from penchant.figures.labels import FONT_SIZE, set_integer_ticks
@@ -230,10 +231,7 @@ def step_distances(
     labels
         Names in the legend.
     """
-    if not width > 0:
-        raise DataError(
-            "width", "must be > 0", got=width, fix="Give the width of a class of distances."
-        )
+    check_number(width, "width", above=0, fix="Give the width of a class of distances.")
     sets = [
         (label, found[np.isfinite(found)], series)
         for series, (values, label) in enumerate(zip((people, simulated), labels, strict=True))

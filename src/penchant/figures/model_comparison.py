@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.argument_checks import check_number
 from penchant.errors import DataError
 from penchant.figures import array_checks
 from penchant.figures.labels import display_name, label_rows, set_integer_ticks
@@ -360,10 +361,7 @@ def choice_probability(
     theta = array_checks.check_vector(
         "theta", np.atleast_1d(array_checks.as_float_array("theta", theta))
     )
-    if not 0 < reach < np.inf:
-        raise DataError(
-            "reach", "must be > 0 and finite", got=reach, fix="Give the largest difference."
-        )
+    check_number(reach, "reach", above=0, fix="Give the largest difference.")
     style_axes(axes, "difference in value  $x_1 - x_2$", "probability of option 1")
     axes.set_ylim(-0.02, 1.02)
     known = theta[np.isfinite(theta)]

@@ -16,7 +16,7 @@ from penchant.errors import DataError
 from penchant.figures import array_checks
 from penchant.figures.axis_limits import (
     Scale,
-    TruncatedEnds,
+    TruncatedIntervalCounts,
     choose_scale,
     clip_to_bounds,
     draw_intervals,
@@ -117,7 +117,7 @@ def population(
     )
     scale.apply(axes, "y")
     missing = sum(_draw_subject_swarm(axes, one, place, scale) for place, one in enumerate(people))
-    truncated = TruncatedEnds()
+    truncated = TruncatedIntervalCounts()
     for place in range(len(values)):
         truncated += _draw_pooled_estimate(axes, place, float(values[place]), ends[place], scale)
     axes.set_xlim(-0.6, len(values) - 0.4)
@@ -180,7 +180,7 @@ def _van_der_corput_sequence(length: int) -> Vector:
 
 def _draw_pooled_estimate(
     axes: Axes, place: int, value: float, ends: Matrix, scale: Scale
-) -> TruncatedEnds:
+) -> TruncatedIntervalCounts:
     here, one = np.array([float(place)]), np.array([value])
     if not scale.contains(one).all():
         mark_at_edge(axes, here, one, scale, INK)
@@ -188,7 +188,7 @@ def _draw_pooled_estimate(
             add_remark(axes, "the estimate of a category lies beyond the axis")
         else:
             add_remark(axes, "a category has no finite estimate")
-            return TruncatedEnds()
+            return TruncatedIntervalCounts()
     found = draw_intervals(
         axes, here, ends[None], scale, "y", color=INK, size=4.0, linewidth=1.6, zorder=5
     )
@@ -463,7 +463,7 @@ def coefficients(
     scale.apply(axes, "x")
     rows = np.arange(len(values), dtype=np.float64)
     axes.axvline(0.0, color=INK, linewidth=HAIRLINE, linestyle="--", zorder=0)
-    truncated: TruncatedEnds = draw_intervals(
+    truncated: TruncatedIntervalCounts = draw_intervals(
         axes, rows, ends, scale, "x", color=BLUE, linewidth=1.2
     )
     seen = scale.contains(values)

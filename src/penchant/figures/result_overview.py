@@ -31,11 +31,11 @@ from penchant.population.subject_estimates import positive_parameter_mask
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.intervals_and_tests import ParameterEstimate
-from penchant.workflow.comparison import CRITERION_LABELS, ModelComparison
-from penchant.workflow.design import Design
-from penchant.workflow.predictive import PredictiveCheck
-from penchant.workflow.recover import Recovery
-from penchant.workflow.recover_models import ModelRecovery
+from penchant.workflow.design_simulation import Design
+from penchant.workflow.model_comparison_results import CRITERION_LABELS, ModelComparison
+from penchant.workflow.model_recovery import ModelRecovery
+from penchant.workflow.parameter_recovery import Recovery
+from penchant.workflow.predictive_checks import PredictiveCheck
 
 MAX_PANEL_ROW_INCHES = 9.0  # a higher row of panels would not fit on a journal page
 
@@ -185,7 +185,7 @@ def _(result: Design) -> Any:
         [t.share for t in result.tried],
         errors=[t.error for t in result.tried],
         target=result.target,
-        unit=result.unit_words,
+        unit=result.unit_label,
     )
     return drawn
 

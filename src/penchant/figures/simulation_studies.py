@@ -14,7 +14,7 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import array_checks
 from penchant.figures.axis_limits import (
-    TruncatedEnds,
+    TruncatedIntervalCounts,
     check_limits,
     choose_scale,
     clip_to_bounds,
@@ -193,7 +193,7 @@ def recovery(
     with_interval = ~np.isnan(ends).any(axis=1)
     missed = with_interval & ((true < ends[:, 0]) | (true > ends[:, 1]))
     seen = scale.contains(estimated) & scale.contains(true)
-    truncated = TruncatedEnds()
+    truncated = TruncatedIntervalCounts()
     for which, color, marker in ((~missed, BLUE, "o"), (missed, VERMILLION, "s")):
         for line, dashes in ((seen, "-"), (scale.contains(true) & ~seen, NO_ESTIMATE_DASHES)):
             selected = which & line

@@ -21,6 +21,8 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
+from penchant._typing import FilePath
+from penchant.argument_checks import check_number, one_of
 from penchant.errors import DataError
 from penchant.figures.labels import (
     FONT,
@@ -127,14 +129,14 @@ def style() -> Iterator[None]:
     matplotlib to make them match. Threads take turns.
     """
     with _RC_LOCK:  # reentrant: functions of this package call each other
-        with _quiet_matplotlib():
+        with _silence_matplotlib_logger():
             from matplotlib import style as matplotlib_style
         with matplotlib_style.context(["default", _RC_PARAMS]):
             yield
 
 
 @contextmanager
-def _quiet_matplotlib() -> Iterator[None]:
+def _silence_matplotlib_logger() -> Iterator[None]:
     """Keep matplotlib from reporting that it looks for fonts, as it does at its first use."""
     logger = logging.getLogger("matplotlib")
     before = logger.level
@@ -161,12 +163,10 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
     >>> axes = pn.figures.figure().subplots()
     >>> two = pn.figures.figure(columns=2, height=2.4).subplots(1, 2)
     """
-    if columns not in COLUMN_INCHES:
-        raise DataError("columns", "must be 1 or 2", got=repr(columns), fix="Choose one.")
+    one_of(columns, "columns", COLUMN_INCHES)
     width = COLUMN_INCHES[columns]
     tall = width * HEIGHT_TO_WIDTH / columns if height is None else height
-    if not 0 < tall < float("inf"):
-        raise DataError("height", "must be > 0", got=repr(height), fix="Give it in inches.")
+    check_number(tall, "height", above=0, fix="Give it in inches.")
     with style():
         from matplotlib.figure import Figure
 
@@ -368,9 +368,7 @@ _FILE_METADATA: dict[str, dict[str, Any]] = {
 _ID_REFERENCE = re.compile(r'(\bid="|url\(#|href="#)([^")]+)')
 
 
-def save(
-    figure: Figure, path: str | os.PathLike[str], *, title: str = "", overwrite: bool = False
-) -> None:
+def save(figure: Figure, path: FilePath, *, title: str = "", overwrite: bool = False) -> None:
     """Write a figure as SVG, PDF or PNG by the name of the file, whole or not at all.
 
     Parameters

@@ -14,7 +14,7 @@ from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.figures import array_checks
 from penchant.figures.axis_limits import (
     Scale,
-    TruncatedEnds,
+    TruncatedIntervalCounts,
     choose_scale,
     clip_to_bounds,
     draw_intervals,
@@ -134,7 +134,9 @@ def forest(
     return axes
 
 
-def _draw_subject_rows(axes: Axes, values: Vector, ends: Matrix, scale: Scale) -> TruncatedEnds:
+def _draw_subject_rows(
+    axes: Axes, values: Vector, ends: Matrix, scale: Scale
+) -> TruncatedIntervalCounts:
     crowded = len(values) > MAX_NAMED_SUBJECTS
     rows = np.arange(len(values))
     width, mark = (HAIRLINE, 1.5) if crowded else (0.9, 2.5)
@@ -195,10 +197,10 @@ def _draw_pooled_row(
     row: int,
     scale: Scale,
     bounds: tuple[float, float] | None,
-) -> TruncatedEnds:
+) -> TruncatedIntervalCounts:
     if not np.isfinite(pooled):
         add_remark(axes, "no finite pooled estimate")
-        return TruncatedEnds()
+        return TruncatedIntervalCounts()
     ends = array_checks.check_intervals(
         "pooled_interval", None if interval is None else [interval], 1, "population"
     )
@@ -280,7 +282,7 @@ def parameter_scatter(
     up = choose_scale(y, y_ends, logarithmic[1], limits[1], y_bounds)
     across.apply(axes, "x")
     up.apply(axes, "y")
-    truncated = {"x": TruncatedEnds(), "y": TruncatedEnds()}
+    truncated = {"x": TruncatedIntervalCounts(), "y": TruncatedIntervalCounts()}
     for series, group in enumerate(dict.fromkeys(groups)):
         rows = np.array([g == group for g in groups])
         sideways, upwards = _draw_points_with_intervals(
@@ -304,7 +306,7 @@ def _draw_points_with_intervals(
     scales: tuple[Scale, Scale],
     series: int,
     label: str,
-) -> tuple[TruncatedEnds, TruncatedEnds]:
+) -> tuple[TruncatedIntervalCounts, TruncatedIntervalCounts]:
     drawn = look(series)
     x, y = estimates
     across, up = scales

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
+from penchant._typing import FilePath
 from penchant.errors import DataError, NotWrittenError, argument, closest_match_hint
 
 _leftovers: set[Path] = set()
@@ -98,17 +99,20 @@ def _acquired(lock: Path, file: Path) -> bool:
             if error.errno in FULL:
                 return False
             raise DataError(
-                f"{argument('output')} must be writable; got {file}, where no lock could be made: "
-                f"{error.strerror}. Choose another place."
+                "output",
+                "must be writable",
+                got=f"{file}, where no lock could be made: {error.strerror}",
+                fix="Choose another place.",
             ) from None
         else:
             with suppress(OSError), os.fdopen(handle, "w", encoding="utf-8") as stream:
                 stream.write(_own())
             return True
     raise DataError(
-        f"{argument('output')} must have one writer at a time; got {file}, which "
-        f"{_holder(lock) or 'another'} is writing. Wait for it, or remove {lock} if no such "
-        "process runs."
+        "output",
+        "must have one writer at a time",
+        got=f"{file}, which {_holder(lock) or 'another'} is writing",
+        fix=f"Wait for it, or remove {lock} if no such process runs.",
     )
 
 
@@ -135,7 +139,7 @@ def _is_dead(holder: str) -> bool:
     return False
 
 
-def check_writable(path: str | os.PathLike[str], overwrite: bool) -> Path:
+def check_writable(path: FilePath, overwrite: bool) -> Path:
     """Refuse, before the work is done, an output path that could not be written after it.
 
     Parameters
@@ -155,7 +159,7 @@ def check_writable(path: str | os.PathLike[str], overwrite: bool) -> Path:
         exists = file.exists()
     except (OSError, ValueError, RuntimeError) as error:
         raise DataError(
-            f"{argument('output')} must be a path; got {given!r}: {error}. Correct the path."
+            "output", "must be a path", got=f"{given!r}: {error}", fix="Correct the path."
         ) from None
     if exists:
         _check_existing(given, file, overwrite)
@@ -166,22 +170,25 @@ def check_writable(path: str | os.PathLike[str], overwrite: bool) -> Path:
 def _check_existing(given: str, file: Path, overwrite: bool) -> None:
     if file.is_dir():
         raise DataError(
-            f"{argument('output')} must be a file; got the directory {given}. Add a file name."
+            "output", "must be a file", got=f"the directory {given}", fix="Add a file name."
         )
     if not stat.S_ISREG(file.stat().st_mode):
         raise DataError(
-            f"{argument('output')} must be a regular file; got {given}, a pipe or device. Name a "
-            "file."
+            "output", "must be a regular file", got=f"{given}, a pipe or device", fix="Name a file."
         )
     if not overwrite:
         raise DataError(
-            f"{argument('output')} must not exist; got {given}, which does. Choose another name, "
-            f"or pass {argument('overwrite')} to replace it."
+            "output",
+            "must not exist",
+            got=f"{given}, which does",
+            fix=f"Choose another name, or pass {argument('overwrite')} to replace it.",
         )
     if not os.access(file, os.W_OK):
         raise DataError(
-            f"{argument('output')} must be writable; got {given}, which is read-only. Choose "
-            "another name, or change its permissions."
+            "output",
+            "must be writable",
+            got=f"{given}, which is read-only",
+            fix="Choose another name, or change its permissions.",
         )
 
 
@@ -193,18 +200,22 @@ def _check_folder(given: str, folder: Path) -> None:
             else ""
         )
         raise DataError(
-            f"{argument('output')} must lie in an existing directory; got {given}, but {folder} is "
-            f"none.{hint or ' Create it first.'}"
+            "output",
+            "must lie in an existing directory",
+            got=f"{given}, but {folder} is none",
+            fix=hint or "Create it first.",
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise DataError(
-            f"{argument('output')} must lie in a directory that can be written to; got {given}, "
-            f"but {folder} cannot. Choose another, or change its permissions."
+            "output",
+            "must lie in a directory that can be written to",
+            got=f"{given}, but {folder} cannot",
+            fix="Choose another, or change its permissions.",
         )
 
 
 @contextmanager
-def written(path: str | os.PathLike[str], *, overwrite: bool) -> Iterator[Path]:
+def written(path: FilePath, *, overwrite: bool) -> Iterator[Path]:
     """Give a temporary file to write to; at the end it takes its place in one step.
 
     On any failure the old file stays as it was and the temporary one is removed.
@@ -227,8 +238,10 @@ def failed(file: Path, error: OSError) -> NotWrittenError:
     reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
     left = "The file is as it was" if file.exists() else "No file was made"
     return NotWrittenError(
-        f"{argument('output')} must be writable; got {file}, where writing failed: {reason}. "
-        f"{left}: make room, or choose another place."
+        "output",
+        "must be writable",
+        got=f"{file}, where writing failed: {reason}",
+        fix=f"{left}: make room, or choose another place.",
     )
 
 
@@ -264,29 +277,35 @@ def _place(temporary: Path, file: Path, overwrite: bool) -> None:
     os.replace(temporary, file)
 
 
-def check_new_folder(path: str | os.PathLike[str]) -> Path:
+def check_new_folder(path: FilePath) -> Path:
     """Refuse, before the work is done, a folder that exists or cannot be made."""
     folder = Path(path).expanduser().resolve()
     if folder.exists():
         raise DataError(
-            f"{argument('output')} must not exist; got {path}, which does. Choose another name: "
-            "nothing is overwritten."
+            "output",
+            "must not exist",
+            got=f"{path}, which does",
+            fix="Choose another name: nothing is overwritten.",
         )
     if not folder.parent.is_dir():
         raise DataError(
-            f"{argument('output')} must lie in an existing directory; got {path}, but "
-            f"{folder.parent} is none. Create it first."
+            "output",
+            "must lie in an existing directory",
+            got=f"{path}, but {folder.parent} is none",
+            fix="Create it first.",
         )
     if not os.access(folder.parent, os.W_OK | os.X_OK):
         raise DataError(
-            f"{argument('output')} must lie in a directory that can be written to; got {path}, but "
-            f"{folder.parent} cannot. Choose another, or change its permissions."
+            "output",
+            "must lie in a directory that can be written to",
+            got=f"{path}, but {folder.parent} cannot",
+            fix="Choose another, or change its permissions.",
         )
     return folder
 
 
 @contextmanager
-def new_folder(path: str | os.PathLike[str]) -> Iterator[tuple[Path, Path]]:
+def new_folder(path: FilePath) -> Iterator[tuple[Path, Path]]:
     """The folder to be, and a hidden one beside it that takes its place at the end."""
     folder = check_new_folder(path)
     place = folder.with_name(f".{folder.name[:100]}.{secrets.token_hex(4)}.tmp")
@@ -296,7 +315,10 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[tuple[Path, Path]]:
             yield folder, place
             if folder.exists():
                 raise DataError(
-                    f"{argument('output')} must not exist; got {path}, which was made meanwhile."
+                    "output",
+                    "must not exist",
+                    got=f"{path}, which was made meanwhile",
+                    fix="Choose another name.",
                 )
             os.rename(place, folder)
         except OSError as error:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from penchant.argument_checks import one_of
 from penchant.errors import DataError, argument
 from penchant.files.lines import END_OF_FILE, Header, check_records, explained, no_rows
 from penchant.files.lines import header as read_header
@@ -45,8 +46,7 @@ def read_delimited(
     """
     check_encoding(encoding)
     top = read_header(source, delimiter=delimiter, encoding=encoding, named=header)
-    if decimal not in (".", ","):
-        raise DataError(f"{argument('decimal')} must be '.' or ','; got {decimal!r}. Choose one.")
+    one_of(decimal, "decimal", (".", ","))
     try:
         return _read_whole(source, top, decimal, encoding)
     except _TooLongError:
@@ -79,9 +79,13 @@ def without_empty_text(table: pa.Table) -> pa.Table:
 
 def _ambiguous(decimal: str) -> DataError:
     return DataError(
-        f"{argument('decimal')} must differ from the delimiter, unless cells are quoted; got "
-        f"{decimal!r} for both. Pass the {argument('delimiter')} that divides the columns, such as "
-        f"{argument('delimiter', ';')}."
+        "decimal",
+        "must differ from the delimiter, unless cells are quoted",
+        got=f"{decimal!r} for both",
+        fix=(
+            f"Pass the {argument('delimiter')} that divides the columns, such as "
+            f"{argument('delimiter', ';')}."
+        ),
     )
 
 
@@ -351,9 +355,10 @@ def _portions(source: TextSource, stream: TextStream, top: Header, size: int) ->
         elif len(text) > MAX_LINE_BYTES:
             check_records(source, top, "utf-8")
             raise DataError(
-                f"{source.name} must close every quote, and have lines of at most "
-                f"{MAX_LINE_BYTES >> 20} MB; got more without a line that ends outside quotes. "
-                "Double the quotes inside cells, or convert it to Parquet."
+                source.name,
+                f"must close every quote, and have lines of at most {MAX_LINE_BYTES >> 20} MB",
+                got="more without a line that ends outside quotes",
+                fix="Double the quotes inside cells, or convert it to Parquet.",
             )
         rest = text[end:]
     if rest.strip():

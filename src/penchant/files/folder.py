@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penchant.errors import DataError, argument, format_list
+from penchant.errors import DataError, format_list
 from penchant.files.lines import lines_of_rows
 from penchant.files.table import read_table, unbooked
 from penchant.files.text import TextSource, source
@@ -189,8 +189,10 @@ def _files(path: Any) -> list[str] | None:
         found = sorted(file for file in glob(given, recursive=True) if os.path.isfile(file))
         if not found:
             raise DataError(
-                f"{argument('path')} must match some files; got {given}, but there are none. "
-                "Correct the pattern."
+                "path",
+                "must match some files",
+                got=f"{given}, but there are none",
+                fix="Correct the pattern.",
             )
         return found
     if not os.path.isdir(given):
@@ -216,8 +218,10 @@ def _files(path: Any) -> list[str] | None:
     files += [file for file in about if file not in files]
     if not files:
         raise DataError(
-            f"{argument('path')} must be a folder with tables; got {given}, which has no "
-            f"{', '.join(TABLES[:3])} or Parquet files. Name the file that has the choices."
+            "path",
+            "must be a folder with tables",
+            got=f"{given}, which has no {', '.join(TABLES[:3])} or Parquet files",
+            fix="Name the file that has the choices.",
         )
     return [str(file) for file in files]
 
@@ -302,8 +306,13 @@ def _of_one_kind(
         for (columns, _), files in zip(kinds[:3], names, strict=False)
     )
     raise DataError(
-        f"{given} must hold tables of one kind; got {shown}. Name those that have the "
-        f"choices by a pattern, such as {_pattern(names[0], [*chain(*names[1:])])!r}."
+        given,
+        "must hold tables of one kind",
+        got=shown,
+        fix=(
+            "Name those that have the choices by a pattern, such as "
+            f"{_pattern(names[0], [*chain(*names[1:])])!r}."
+        ),
     )
 
 

@@ -2,13 +2,13 @@
 
 import csv
 import io
-import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
+from penchant._typing import FilePath
 from penchant.errors import MAX_LISTED, DataError, argument, format_list
 from penchant.files import text
 from penchant.files.text import TextSource, TextStream, source
@@ -54,8 +54,10 @@ def header(
     sample = list(islice(lines(source, encoding), _LINES_SAMPLED))
     if not any(line.strip() for line in sample):
         raise DataError(
-            f"{source.name} must hold a header and at least one row; got an empty file. "
-            "Check what wrote it."
+            source.name,
+            "must hold a header and at least one row",
+            got="an empty file",
+            fix="Check what wrote it.",
         )
     hint = re.fullmatch(r"sep=(.)\s*", sample[0])  # Excel's own first line
     above = bool(hint) or _FILE_NAME.fullmatch(sample[0]) is not None
@@ -89,9 +91,13 @@ def _refuse_titles(source: TextSource, sample: list[str]) -> None:
             named = len({*names}) == wide > 2 and not any(map(_is_number, names))
             if alone and named and len(records[k + 1][1]) == wide:
                 raise DataError(
-                    f"{source.name} must name its columns on its first line; got a title, "
-                    f"{filled[0][0]!r}, and what look like names on line {records[k][0]} "
-                    f"({', '.join(names[:3])} ...). Delete the lines above line {records[k][0]}."
+                    source.name,
+                    "must name its columns on its first line",
+                    got=(
+                        f"a title, {filled[0][0]!r}, and what look like names "
+                        f"on line {records[k][0]} ({', '.join(names[:3])} ...)"
+                    ),
+                    fix=f"Delete the lines above line {records[k][0]}.",
                 )
 
 
@@ -102,8 +108,10 @@ def _delimiter(given: str | None, sample: list[str]) -> str:
     if len(delimiter) == 1 and delimiter.isascii() and delimiter not in '\r\n"\0':
         return delimiter
     raise DataError(
-        f"{argument('delimiter')} must be one character; got {given!r}. Use ',', ';', '|' or "
-        "'\\t', or leave it out to have it found."
+        "delimiter",
+        "must be one character",
+        got=repr(given),
+        fix="Use ',', ';', '|' or '\\t', or leave it out to have it found.",
     )
 
 
@@ -137,17 +145,23 @@ def quote_error(source: TextSource, line: int, reason: str) -> DataError:
     """Return the error for quotes that the csv module refuses in the record of that line."""
     if "expected after" in reason:
         return DataError(
-            f"{source.name} must have a delimiter after a closing quote; got other text in the "
-            f"record that begins on line {line}. Double the quotes inside a cell, or close it."
+            source.name,
+            "must have a delimiter after a closing quote",
+            got=f"other text in the record that begins on line {line}",
+            fix="Double the quotes inside a cell, or close it.",
         )
     if "field limit" in reason:
         return DataError(
-            f"{source.name} must have cells of at most {csv.field_size_limit()} characters; got a "
-            f"longer one in the record that begins on line {line}. Close its quote if it has one."
+            source.name,
+            f"must have cells of at most {csv.field_size_limit()} characters",
+            got=f"a longer one in the record that begins on line {line}",
+            fix="Close its quote if it has one.",
         )
     return DataError(
-        f"{source.name} must close every quote; got one opened on line {line} that is never "
-        "closed. Close it, or double the quotes inside a cell."
+        source.name,
+        "must close every quote",
+        got=f"one opened on line {line} that is never closed",
+        fix="Close it, or double the quotes inside a cell.",
     )
 
 
@@ -157,24 +171,32 @@ def _check_single_column(source: TextSource, delimiter: str, sample: list[str]) 
         divides = widths[0] > 1 and (other in DELIMITERS or set(widths) == {widths[0]})
         if other != delimiter and divides:
             raise DataError(
-                f"{argument('delimiter')} must divide the header of {source.name} into columns; "
-                f"got {delimiter!r}, which leaves one column on line 1, where {other!r} would make "
-                f"{widths[0]}. Pass {argument('delimiter', other)}."
+                "delimiter",
+                f"must divide the header of {source.name} into columns",
+                got=(
+                    f"{delimiter!r}, which leaves one column on line 1, where {other!r} would "
+                    f"make {widths[0]}"
+                ),
+                fix=f"Pass {argument('delimiter', other)}.",
             )
 
 
 def _names(source: TextSource, cells: list[str]) -> tuple[str, ...]:
     if len(cells) > MAX_COLUMNS:
         raise DataError(
-            f"{source.name} must have at most {MAX_COLUMNS:,} columns; got {len(cells):,} on line "
-            "1. Keep those that tell of decisions; one row per option needs fewest."
+            source.name,
+            f"must have at most {MAX_COLUMNS:,} columns",
+            got=f"{len(cells):,} on line 1",
+            fix="Keep those that tell of decisions; one row per option needs fewest.",
         )
     names = tuple(cell.strip() or f"column {k + 1}" for k, cell in enumerate(cells))
     if _are_values(cells):
         kind = "numbers" if all(_is_number(cell) for cell in cells) else "values"
         raise DataError(
-            f"{source.name} must name its columns on its first line; got {kind} "
-            f"({', '.join(cells[:8])}{', ...' if len(cells) > 8 else ''}). Add a header line."
+            source.name,
+            "must name its columns on its first line",
+            got=f"{kind} ({', '.join(cells[:8])}{', ...' if len(cells) > 8 else ''})",
+            fix="Add a header line.",
         )
     check_names(source.name, names)
     return names
@@ -191,7 +213,7 @@ def check_names(source_name: str, names: tuple[str, ...]) -> None:
         for name in twice[:10]
     )
     raise DataError(
-        f"{source_name} must give every column its own name; got {places}. Rename or remove one."
+        source_name, "must give every column its own name", got=places, fix="Rename or remove one."
     )
 
 
@@ -249,8 +271,10 @@ def check_records(source: TextSource, header: Header, encoding: str) -> None:
         raise no_rows(source)
     if seen["wrong"]:
         raise DataError(
-            f"{source.name} must have as many cells on every line as its header, which has "
-            f"{width}; got {format_list(places, seen['wrong'])}. {_advice(header, seen)}"
+            source.name,
+            f"must have as many cells on every line as its header, which has {width}",
+            got=format_list(places, seen["wrong"]),
+            fix=_advice(header, seen),
         )
 
 
@@ -262,16 +286,20 @@ def explained(source: TextSource, header: Header, encoding: str, reason: str) ->
         return error
     first_sentence = reason.split("\n")[0][:200]
     return DataError(
-        f"{source.name} must be a CSV file; got one that cannot be read: {first_sentence}. "
-        "Open and save it again, or convert it to Parquet."
+        source.name,
+        "must be a CSV file",
+        got=f"one that cannot be read: {first_sentence}",
+        fix="Open and save it again, or convert it to Parquet.",
     )
 
 
 def no_rows(source: TextSource) -> DataError:
     """Return the error for a header with nothing below it."""
     return DataError(
-        f"{source.name} must hold at least one row; got 0 rows below the header. "
-        "Check the filter that wrote it."
+        source.name,
+        "must hold at least one row",
+        got="0 rows below the header",
+        fix="Check the filter that wrote it.",
     )
 
 
@@ -309,7 +337,7 @@ def line_of_row(row: int) -> int:
 
 
 def lines_of_rows(
-    path: str | os.PathLike[str] | TextSource,
+    path: FilePath | TextSource,
     rows: Collection[int],
     *,
     delimiter: str | None = None,

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from penchant.errors import DataError, argument, closest_match_hint
+from penchant._typing import FilePath
+from penchant.errors import DataError, closest_match_hint
 from penchant.files.atomic import written
 from penchant.files.text import source
 
@@ -28,7 +29,7 @@ class _Fault:
     problem: str
 
 
-def read_json(path: str | os.PathLike[str]) -> Any:
+def read_json(path: FilePath) -> Any:
     """Read a JSON file; NaN, Infinity, duplicate keys and numbers beyond float64 are errors.
 
     Parameters
@@ -69,7 +70,7 @@ def parsed(content: bytes, name: str) -> Any:
 
 
 def _damaged(name: str, what: str) -> DataError:
-    return DataError(f"{name} must be a JSON file; got {what}. Write or copy it again.")
+    return DataError(name, "must be a JSON file", got=what, fix="Write or copy it again.")
 
 
 def _number(text: str) -> float | _Fault:
@@ -93,8 +94,11 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _check_faults(value: Any, name: str, field: str) -> None:
     if isinstance(value, _Fault):
         raise DataError(
-            f"{name} must hold finite numbers and every key once; got {value.problem} "
-            f"at {field or 'its top'}. Correct it or write the file again."
+            name,
+            "must hold finite numbers and every key once",
+            got=value.problem,
+            where=f"at {field or 'its top'}",
+            fix="Correct it or write the file again.",
         )
     if isinstance(value, dict):
         for key, item in value.items():
@@ -125,7 +129,7 @@ def json_text(document: Any) -> str:
     return json.dumps(_plain(document, ""), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def write_json(path: str | os.PathLike[str], document: Any, *, overwrite: bool) -> None:
+def write_json(path: FilePath, document: Any, *, overwrite: bool) -> None:
     """Write a document as JSON, whole or not at all, in the order of its keys."""
     text = json_text(document)
     with written(path, overwrite=overwrite) as temporary:
@@ -159,7 +163,7 @@ def _not_json(value: Any, field: str) -> TypeError:
     )
 
 
-def read_document(path: str | os.PathLike[str], kind: str, *, version: int) -> dict[str, Any]:
+def read_document(path: FilePath, kind: str, *, version: int) -> dict[str, Any]:
     """Read a JSON file that Penchant has written.
 
     Parameters
@@ -179,12 +183,17 @@ def read_document(path: str | os.PathLike[str], kind: str, *, version: int) -> d
     name = os.fsdecode(path)
     if not isinstance(document, dict) or "format" not in document:
         raise DataError(
-            f"{name} must be a {kind} file; got no field 'format'. Name a file that penchant wrote."
+            name,
+            f"must be a {kind} file",
+            got="no field 'format'",
+            fix="Name a file that penchant wrote.",
         )
     if document["format"] != kind:
         raise DataError(
-            f"{name} must be a {kind} file; got format {document['format']!r}. "
-            "Name a file of the right kind."
+            name,
+            f"must be a {kind} file",
+            got=f"format {document['format']!r}",
+            fix="Name a file of the right kind.",
         )
     _check_version(field(document, "version", int, name), version, name)
     return document
@@ -193,12 +202,14 @@ def read_document(path: str | os.PathLike[str], kind: str, *, version: int) -> d
 def _check_version(found: int, newest: int, name: str) -> None:
     if found > newest:
         raise DataError(
-            f"{name} must be of version {newest} or older; got version {found}. "
-            "A newer penchant wrote it: upgrade penchant to read it."
+            name,
+            f"must be of version {newest} or older",
+            got=f"version {found}",
+            fix="A newer penchant wrote it: upgrade penchant to read it.",
         )
     if found < 1:
         raise DataError(
-            f"{name} must be of version 1 or newer; got version {found}. Write it again."
+            name, "must be of version 1 or newer", got=f"version {found}", fix="Write it again."
         )
 
 
@@ -206,8 +217,10 @@ def field(document: Mapping[str, Any], key: str, kind: type | tuple[type, ...], 
     """Return a field of a document, or an error that names file and field."""
     if key not in document:
         raise DataError(
-            f"{name} must have a field {key!r}; got none."
-            f"{closest_match_hint(key, document) or ' Write it again.'}"
+            name,
+            f"must have a field {key!r}",
+            got="none",
+            fix=closest_match_hint(key, document) or "Write it again.",
         )
     value = document[key]
     kinds = kind if isinstance(kind, tuple) else (kind,)
@@ -215,8 +228,10 @@ def field(document: Mapping[str, Any], key: str, kind: type | tuple[type, ...], 
     if not right:
         wanted = " or ".join(one.__name__ for one in kinds)
         raise DataError(
-            f"{name} must have {wanted} in its field {key!r}; got {type(value).__name__} "
-            f"({str(value)[:40]!r}). Write it again."
+            name,
+            f"must have {wanted} in its field {key!r}",
+            got=f"{type(value).__name__} ({str(value)[:40]!r})",
+            fix="Write it again.",
         )
     return value
 
@@ -224,7 +239,7 @@ def field(document: Mapping[str, Any], key: str, kind: type | tuple[type, ...], 
 TABLES = (".csv", ".parquet", ".json")
 
 
-def write_text(path: str | os.PathLike[str], text: str, *, overwrite: bool) -> None:
+def write_text(path: FilePath, text: str, *, overwrite: bool) -> None:
     """Write text as UTF-8, whole or not at all.
 
     Parameters
@@ -240,18 +255,20 @@ def write_text(path: str | os.PathLike[str], text: str, *, overwrite: bool) -> N
         temporary.write_bytes(text.encode())
 
 
-def check_table_name(path: str | os.PathLike[str]) -> str:
+def check_table_name(path: FilePath) -> str:
     """Return the kind of table that the name of a file asks for; refuse others."""
     suffix = Path(os.fsdecode(path)).suffix.lower()
     if suffix in TABLES:
         return suffix
     raise DataError(
-        f"{argument('output')} must end in {', '.join(TABLES[:-1])} or {TABLES[-1]}; got "
-        f"{os.fsdecode(path)}. Choose one of them."
+        "output",
+        f"must end in {', '.join(TABLES[:-1])} or {TABLES[-1]}",
+        got=os.fsdecode(path),
+        fix="Choose one of them.",
     )
 
 
-def write_table(path: str | os.PathLike[str], frame: Any, *, overwrite: bool) -> None:
+def write_table(path: FilePath, frame: Any, *, overwrite: bool) -> None:
     """Write a table as CSV, Parquet or JSON (a list of rows), whole or not at all.
 
     Parameters

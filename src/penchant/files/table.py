@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from xml.etree import ElementTree as Xml
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penchant._typing import FilePath
 from penchant.errors import DataError
 from penchant.files import text
 from penchant.files.delimited import read_delimited
@@ -41,15 +41,19 @@ def unbooked(origin: TextSource) -> TextSource:
         if isinstance(error, zipfile.BadZipFile) and ".xls" not in origin.name.lower():
             return origin  # some other archive, told as such where tables are read
         raise DataError(
-            f"{origin.name} must be a sound Excel workbook; got a damaged one ({error}). Save it "
-            "again, or save the sheet as CSV."
+            origin.name,
+            "must be a sound Excel workbook",
+            got=f"a damaged one ({error})",
+            fix="Save it again, or save the sheet as CSV.",
         ) from None
     held = {name: rows for name, rows in sheets.items() if sum(map(bool, rows)) > 1}
     if len(held) != 1:
         said = ", ".join(f"{name} ({sum(map(bool, rows))} rows)" for name, rows in held.items())
         raise DataError(
-            f"{origin.name} must have one sheet with a table; got {said or 'none'}. Save the sheet "
-            "of decisions as CSV, or delete the others."
+            origin.name,
+            "must have one sheet with a table",
+            got=said or "none",
+            fix="Save the sheet of decisions as CSV, or delete the others.",
         )
     (rows,) = held.values()
     width = max(map(len, rows))
@@ -171,7 +175,7 @@ def read_json_table(source: TextSource) -> pa.Table:
     rows = list(_rows(_document(content, source.name), {}))
     if not rows:
         raise DataError(
-            f"{source.name} must hold one object per row; got none. Check what wrote it."
+            source.name, "must hold one object per row", got="none", fix="Check what wrote it."
         )
     flat = [_flat(row) for row in rows]
     names = dict.fromkeys(name for row in flat for name in row)
@@ -280,8 +284,10 @@ def read_columnar(source: TextSource, kind: Kind) -> pa.Table:
     end = source.tail(2 * len(magic))
     if len(end) < 2 * len(magic) or not end.endswith(magic):
         raise DataError(
-            f"{source.name} must be a whole {_TITLE[kind]} file; got one that is truncated: its "
-            "end is missing. Copy or download it again."
+            source.name,
+            f"must be a whole {_TITLE[kind]} file",
+            got="one that is truncated: its end is missing",
+            fix="Copy or download it again.",
         )
     try:
         with _opened(source) as stream:
@@ -289,8 +295,10 @@ def read_columnar(source: TextSource, kind: Kind) -> pa.Table:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).split("\n")[0][:200]
         raise DataError(
-            f"{source.name} must be a sound {_TITLE[kind]} file; got a damaged one ({reason}). "
-            "Copy or write it again."
+            source.name,
+            f"must be a sound {_TITLE[kind]} file",
+            got=f"a damaged one ({reason})",
+            fix="Copy or write it again.",
         ) from None
     return _checked(source, table)
 
@@ -311,13 +319,16 @@ def _checked(source: TextSource, table: pa.Table) -> pa.Table:
     check_names(source.name, tuple(table.column_names))
     if table.num_rows == 0:
         raise DataError(
-            f"{source.name} must hold at least one row; got 0 rows. Check the filter that wrote it."
+            source.name,
+            "must hold at least one row",
+            got="0 rows",
+            fix="Check the filter that wrote it.",
         )
     return table
 
 
 def read_table(
-    path: str | os.PathLike[str] | TextSource,
+    path: FilePath | TextSource,
     *,
     delimiter: str | None = None,
     decimal: str = ".",

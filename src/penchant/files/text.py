@@ -78,8 +78,10 @@ class TextSource:
             stamp = ()
         if stamp != self.stamp:
             raise DataError(
-                f"{self.name} must not change while it is read; got another size or time of "
-                "change at the end. Read it again when its writer has finished."
+                self.name,
+                "must not change while it is read",
+                got="another size or time of change at the end",
+                fix="Read it again when its writer has finished.",
             )
 
 
@@ -89,8 +91,10 @@ def source(path: Any) -> TextSource:
         return path
     if not isinstance(path, (str, os.PathLike)):
         raise DataError(
-            f"{argument('path')} must be the path of a file; got {type(path).__name__}. Pass "
-            "data frames to Choices.from_frame."
+            "path",
+            "must be the path of a file",
+            got=type(path).__name__,
+            fix="Pass data frames to Choices.from_frame.",
         )
     given = os.fsdecode(path)
     if given == STDIN:
@@ -110,20 +114,25 @@ def _checked(given: str, file: Path, status: os.stat_result) -> TextSource:
         return TextSource(given, file, stamp=_stamp(status))
     if stat.S_ISDIR(status.st_mode):
         raise DataError(
-            f"{argument('path')} must be a file; got the directory {given}. Name a file in it."
+            "path", "must be a file", got=f"the directory {given}", fix="Name a file in it."
         )
     if stat.S_ISFIFO(status.st_mode) and given.startswith(_OPEN_PIPES):
         return _nonempty(TextSource(given, content=file.read_bytes()))
     raise DataError(
-        f"{argument('path')} must be a regular file; got {given}, a pipe or device. Pipe it "
-        "in and pass '-' as the path."
+        "path",
+        "must be a regular file",
+        got=f"{given}, a pipe or device",
+        fix="Pipe it in and pass '-' as the path.",
     )
 
 
 def _standard_input() -> TextSource:
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         raise DataError(
-            "stdin must be piped in where the path is '-'; got none. Use `command < file`."
+            "stdin",
+            "must be piped in where the path is '-'",
+            got="none",
+            fix="Use `command < file`.",
         )
     return _nonempty(TextSource("stdin", content=sys.stdin.buffer.read()))
 
@@ -132,7 +141,7 @@ def _nonempty(piped: TextSource) -> TextSource:
     if piped.content:
         return piped
     raise DataError(
-        f"{piped.name} must hold a table; got 0 bytes. Check the command that writes to it."
+        piped.name, "must hold a table", got="0 bytes", fix="Check the command that writes to it."
     )
 
 
@@ -144,19 +153,22 @@ def _missing(given: str) -> DataError:
     file = Path(given).expanduser()
     if "://" in given:
         return DataError(
-            f"{argument('path')} must be a local file; got the address {given}. Download it first."
+            "path", "must be a local file", got=f"the address {given}", fix="Download it first."
         )
     folder = next(parent for parent in file.parents if parent.is_dir())
     if folder != file.parent:
         return DataError(
-            f"{argument('path')} must be an existing file; got {given}, but the directory "
-            f"{file.parent} does not "
-            f"exist.{closest_match_hint(_child(folder, file), _names(folder)) or ' Correct it.'}"
+            "path",
+            "must be an existing file",
+            got=f"{given}, but the directory {file.parent} does not exist",
+            fix=closest_match_hint(_child(folder, file), _names(folder)) or "Correct it.",
         )
     hint = closest_match_hint(file.name, _names(folder))
     return DataError(
-        f"{argument('path')} must be an existing file; got {given}, which does not "
-        f"exist.{hint or ' Correct the path.'}"
+        "path",
+        "must be an existing file",
+        got=f"{given}, which does not exist",
+        fix=hint or "Correct the path.",
     )
 
 
@@ -175,13 +187,13 @@ def unreadable(name: str, error: Exception) -> DataError:
     """Return the error for a file that the system does not let us read."""
     if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
         return DataError(
-            f"{argument('path')} must be readable; got no permission to read {name}. Ask its "
-            "owner, or change its permissions."
+            "path",
+            "must be readable",
+            got=f"no permission to read {name}",
+            fix="Ask its owner, or change its permissions.",
         )
     reason = getattr(error, "strerror", None) or str(error)
-    return DataError(
-        f"{argument('path')} must be readable; got {name!r}: {reason}. Correct the path."
-    )
+    return DataError("path", "must be readable", got=f"{name!r}: {reason}", fix="Correct the path.")
 
 
 Kind = Literal["csv", "gzip", "parquet", "arrow", "json"]
@@ -234,8 +246,10 @@ def check_text(head: bytes, name: str) -> None:
     for magic, what, advice in _REFUSED:
         if head.startswith(magic) or start.startswith(magic.lower()):
             raise DataError(
-                f"{name} must be CSV, Parquet, Arrow or JSON; got {what}, by its first bytes. "
-                f"{advice}."
+                name,
+                "must be CSV, Parquet, Arrow or JSON",
+                got=f"{what}, by its first bytes",
+                fix=f"{advice}.",
             )
 
 
@@ -255,8 +269,10 @@ def check_encoding(encoding: str) -> None:
         "".encode(encoding)
     except (LookupError, TypeError):
         raise DataError(
-            f"{argument('encoding')} must be one that Python knows; got {encoding!r}. Use 'utf-8', "
-            "'cp1252', 'latin-1' or 'utf-16'."
+            "encoding",
+            "must be one that Python knows",
+            got=repr(encoding),
+            fix="Use 'utf-8', 'cp1252', 'latin-1' or 'utf-16'.",
         ) from None
 
 
@@ -316,13 +332,17 @@ def _unpacked(file: BinaryIO, name: str) -> Iterator[bytes]:
             yield block
     except EOFError:
         raise DataError(
-            f"{name} must be a whole gzip file; got one that is truncated after line {n_lines}. "
-            "Copy or download it again."
+            name,
+            "must be a whole gzip file",
+            got=f"one that is truncated after line {n_lines}",
+            fix="Copy or download it again.",
         ) from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise DataError(
-            f"{name} must be a sound gzip file; got damaged bytes after line {n_lines} ({error}). "
-            "Copy or download it again."
+            name,
+            "must be a sound gzip file",
+            got=f"damaged bytes after line {n_lines} ({error})",
+            fix="Copy or download it again.",
         ) from None
 
 
@@ -360,8 +380,10 @@ def _wrong_encoding(
     )
     got = error.object[error.start : error.start + 1].hex()
     return DataError(
-        f"{source.name} must be {encoding} text; got byte 0x{got} at byte offset {at}, "
-        f"line {_line_of(_raw(source), at)}. {advice}"
+        source.name,
+        f"must be {encoding} text",
+        got=f"byte 0x{got} at byte offset {at}, line {_line_of(_raw(source), at)}",
+        fix=advice,
     )
 
 
@@ -375,7 +397,7 @@ def _nul(source: TextSource, encoding: str, block: bytes) -> DataError:
         else "Remove it, or write the file again: it may be damaged."
     )
     line = _line_of(_decoded(source, encoding), b"\0")
-    return DataError(f"{source.name} must be text; got a NUL byte, line {line}. {advice}")
+    return DataError(source.name, "must be text", got=f"a NUL byte, line {line}", fix=advice)
 
 
 class TextStream(io.RawIOBase):

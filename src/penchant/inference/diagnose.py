@@ -91,7 +91,7 @@ def diagnose(
     some, towards = _may_lack_maximum(profiles, optima), np.full(len(optima), -1)
     if len(some):
         optima, towards = find_joint_separation(profiles, optima, some)
-    evidence = _Evidence.of(profiles, grids, optima, towards)
+    evidence = _OptimaProperties.of(profiles, grids, optima, towards)
     covariances = joint_covariances(profiles, optima, evidence.touched)
     found = evidence.diagnoses(covariances)
     reached = np.flatnonzero([diagnosis.status == "converged" for diagnosis in found])
@@ -123,7 +123,7 @@ class _WeightDiagnosis(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Evidence:
+class _OptimaProperties:
     """Properties of many optima from which their diagnoses follow.
 
     Attributes
@@ -153,13 +153,13 @@ class _Evidence:
     @classmethod
     def of(
         cls, profiles: Profiles, grids: Grids | None, optima: Optima, towards: IntVector
-    ) -> _Evidence:
+    ) -> _OptimaProperties:
         newton_certificates = ExistenceCertificates.of(profiles, optima.points)
         touched = np.asarray(optima.points.theta[:, profiles.positive] <= ZERO_WEIGHT_TOL)
         unmoved = np.asarray(optima.points.fisher.diagonal(0, 1, 2) <= 0)
         unmoved &= np.any(touched, axis=1, keepdims=True)
         flat = np.zeros(len(optima), dtype=bool) if grids is None else _have_flat_profile(grids)
-        loose = _loose_parameters(profiles, optima)
+        loose = _are_errors_as_wide_as_range(profiles, optima)
         doubtful = touched.any(axis=1) | optima.at_bound.any(axis=1) | flat | loose.any(axis=1)
         doubtful |= prior_expectations_diverged(profiles, optima) | (towards >= 0)
         plain = newton_certificates.good & optima.converged & ~optima.kinked & ~doubtful
@@ -171,7 +171,7 @@ class _Evidence:
         """Diagnosis of every optimum, with the covariances that go with it."""
         proven = self.newton_certificates.good & self.optima.converged & (self.towards < 0)
         doubtful = np.flatnonzero(~self.is_plain & ~proven)
-        weights = [self._reached(k) for k in range(len(self.optima))]
+        weights = [self._diagnosis_of_reached_maximum(k) for k in range(len(self.optima))]
         for k, choices, slopes in choices_at(
             self.profiles, self.optima.points, doubtful, self.profiles.n_shape > 0
         ):
@@ -185,7 +185,7 @@ class _Evidence:
             )
         return [self._diagnose(k, found, covariances[k]) for k, found in enumerate(weights)]
 
-    def _reached(self, k: int) -> _WeightDiagnosis:
+    def _diagnosis_of_reached_maximum(self, k: int) -> _WeightDiagnosis:
         """Diagnosis of weights whose maximum exists and was reached."""
         points, checks = (
             self.optima.points,
@@ -332,7 +332,7 @@ def _have_flat_profile(grids: Grids) -> BoolVector:
     return np.asarray(~fallen.any(axis=1) & (np.isfinite(grids.values).sum(axis=1) > 1))
 
 
-def _loose_parameters(profiles: Profiles, optima: Optima) -> BoolVector:
+def _are_errors_as_wide_as_range(profiles: Profiles, optima: Optima) -> BoolVector:
     """Shape parameters whose standard error, by the curvature, is as long as their range."""
     if not profiles.n_shape:
         return np.zeros((len(optima), 0), dtype=bool)

@@ -15,7 +15,7 @@ from penchant.inference.model_estimate import ModelSource
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid, Grids
 from penchant.inference.search.optima import Optima
-from penchant.models.record import doubts_of
+from penchant.models.doubts import doubts_of
 from penchant.output import pooled_notes
 from penchant.softmax.estimate import Estimate
 
@@ -41,7 +41,7 @@ def make_estimate(
 ) -> Estimate:
     """Build the estimate of subject k from its diagnosis."""
     episodes, n_decisions = profiles.groups[k], int(profiles.n_decisions[k])
-    copies = float(profiles.log_copies[k])
+    copies = float(profiles.log_likelihood_copy_correction[k])
     whose = {episode.subject for episode in episodes}
     n_subjects = len(whose)  # episodes without a subject share None, and count as one person
     if subject is None and n_subjects == 1:

@@ -25,13 +25,13 @@ from penchant.softmax.constraints import null_basis
 from penchant.softmax.decisions import ChoiceDecisions
 from penchant.softmax.diagnostics import Diagnostics
 from penchant.softmax.fit import WEAK_CONDITION
-from penchant.softmax.fit_each import Batch, proven_maxima
+from penchant.softmax.fit_each import Batch, are_maxima_proven_and_identified
 from penchant.softmax.identification import Identification
 from penchant.softmax.newton import UNDECIDED
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
     UnsolvedProgramError,
-    certified_maxima,
+    are_maxima_proven_to_exist,
     clean_direction,
 )
 from penchant.softmax.solution import Solution, check_units, scaled_inverse
@@ -82,17 +82,19 @@ class ExistenceCertificates:
         covariances, conditions = batch.covariances()
         totals = profiles.n_decisions[points.subject].astype(np.float64)
         inside = np.all(points.theta[:, profiles.positive] > 0, axis=1)
-        good = inside & proven_maxima(
+        good = inside & are_maxima_proven_and_identified(
             batch, covariances, conditions, totals, profiles.prior is not None
         )
         identified_all = batch.surely_identified
         exists = inside & batch.converged & identified_all
         with np.errstate(invalid="ignore"):
-            exists &= certified_maxima(batch.largest[:, 1], covariances, batch.decrement, totals)
+            exists &= are_maxima_proven_to_exist(
+                batch.largest[:, 1], covariances, batch.decrement, totals
+            )
         doubtful = np.flatnonzero(exists & ~good & (conditions <= WEAK_CONDITION))
         if thorough and len(doubtful) and profiles.prior is None:
             plain = profiles.without_small_differences(points.take(doubtful), NEGLIGIBLE_DIFFERENCE)
-            good[doubtful] = plain.converged & certified_maxima(
+            good[doubtful] = plain.converged & are_maxima_proven_to_exist(
                 plain.largest[:, 1], plain.covariances()[0], plain.decrement, totals[doubtful]
             )
         return cls(exists, good, identified_all, conditions, points.decrement, d, profiles.prior)
@@ -312,7 +314,7 @@ def near_unpenalised_separation(
     if np.linalg.eigvalsh(along)[0] > most:
         return None
     limit = NEGLIGIBLE_DIFFERENCE * decisions.typical_difference(known.scale)
-    plain = decisions.with_zeros_within(limit)
+    plain = decisions.with_small_differences_zeroed(limit)
     if plain is None:
         return None
     try:

@@ -23,10 +23,7 @@ from penchant.inference.search.grid import Grids
 from penchant.inference.search.multistart import best_optima, grid_search
 from penchant.inference.search.newton import newton_batch
 from penchant.inference.search.optima import Optima
-from penchant.models.model import Model
-from penchant.models.offers.offers import Offers
-from penchant.models.priors import DensityPrior, PopulationPrior, Prior
-from penchant.models.record import (
+from penchant.models.arguments import (
     as_described,
     as_episodes,
     data_of,
@@ -34,10 +31,13 @@ from penchant.models.record import (
     needs_model,
     refuse_word,
 )
+from penchant.models.model import Model
+from penchant.models.offers.offers import Offers
+from penchant.models.priors import DensityPrior, PopulationPrior, Prior
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.fit import FitOptions, fit_choices, raise_if_wrong
+from penchant.softmax.fit import FitOptions, fit_choices, raise_unless_usable
 from penchant.softmax.fit_chunked import fit_chunks
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
@@ -202,7 +202,7 @@ def fit(
 def _load_scan(data: SubjectScan, model: Model | None, engine: Any) -> Any:
     """Load the episodes or offers of a scan, which a fit of one parameter set needs together."""
     if model is None:
-        raise needs_model_of_scan(data.kind)
+        raise scan_needs_model_error(data.kind)
     if engine is not None:
         raise DataError(
             "engine",
@@ -262,10 +262,10 @@ def fit_model(
     check_prior(model, parameter_prior)
     profiles = Profiles(model, (tuple(episodes),), parameter_prior)
     if not profiles.n_decisions[0]:
-        raise no_scored_decision()
+        raise no_scored_decision_error()
     (estimate,) = fit_profiles(profiles, [subject])
     if strict:
-        raise_if_wrong(estimate)
+        raise_unless_usable(estimate)
     return estimate
 
 
@@ -273,17 +273,17 @@ def _fit_with_map(
     episodes: tuple[Any, ...], model: Model, prior: MapPrior, strict: bool, subject: Label
 ) -> Estimate:
     if not any(len(episode.scored_options) for episode in episodes):
-        raise no_scored_decision()
+        raise no_scored_decision_error()
     estimate, fits = fit_map_by_evidence(episodes, model, prior, subject)
     assert isinstance(estimate.source, ModelSource)
     # Maps of all widths are kept, because the belief map averages over them by their evidence.
     estimate = replace(estimate, source=replace(estimate.source, maps=fits))
     if strict:
-        raise_if_wrong(estimate)
+        raise_unless_usable(estimate)
     return estimate
 
 
-def no_scored_decision() -> DataError:
+def no_scored_decision_error() -> DataError:
     """Build the error of data without a decision to learn from."""
     return DataError(
         "episodes",
@@ -293,7 +293,7 @@ def no_scored_decision() -> DataError:
     )
 
 
-def needs_model_of_scan(kind: str) -> DataError:
+def scan_needs_model_error(kind: str) -> DataError:
     """Build the error of a scan of play or offers without a model."""
     return DataError(
         "model",
@@ -321,7 +321,7 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Label]) -> list[Estimate
     # With a prior the grid holds log-posteriors, not to be compared with log-likelihoods.
     if profiles.prior is not None or not profiles.n_shape:
         return found
-    highest = (grids.values.max(axis=1) + profiles.log_copies).tolist()
+    highest = (grids.values.max(axis=1) + profiles.log_likelihood_copy_correction).tolist()
     return [
         _at_least_best_cell(
             profiles.for_subject(k), grids.take(np.array([k])), estimate, int(optima.n_steps[k])

@@ -6,8 +6,7 @@ Of a scan, portions of its subjects at a time, as rows of a table.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypedDict, Unpack, overload
 
@@ -23,13 +22,13 @@ from penchant.inference.fit import (
     check_prior,
     fit_model,
     fit_profiles,
-    needs_model_of_scan,
     prior_for_choices,
+    scan_needs_model_error,
 )
 from penchant.inference.profile.profiles import Profiles
+from penchant.models.arguments import as_described, as_episodes, data_of, needs_model, refuse_word
 from penchant.models.model import Declared, Model
 from penchant.models.priors import Prior
-from penchant.models.record import as_described, as_episodes, data_of, needs_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.output import progress
 from penchant.softmax.constraints import Constraints
@@ -38,12 +37,12 @@ from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.fit import EachOptions
 from penchant.softmax.fit_each import fit_each_choices
-from penchant.softmax.likelihood import available_threads
+from penchant.softmax.likelihood import available_threads, map_threads
 from penchant.softmax.prior import ScaledPrior
 from penchant.tables.reading import Reading
 
 
-class PeopleOptions(TypedDict, total=False):
+class ScanFitOptions(TypedDict, total=False):
     """Options of fits of the subjects of a scan."""
 
     parameter_prior: Prior | MapPrior | None
@@ -68,7 +67,7 @@ def fit_each(
     overwrite: bool = False,
     level: float = 0.95,
     intervals: IntervalKind = "wald",
-    **options: Unpack[PeopleOptions],
+    **options: Unpack[ScanFitOptions],
 ) -> Any: ...
 @overload
 def fit_each(
@@ -192,68 +191,58 @@ def fit_each_model(
     threads: int | None = None,
 ) -> Estimates:
     """Fit the episodes of every subject."""
-    by_subject: dict[Any, list[Episode]] = {}
-    for episode in episodes:
-        by_subject.setdefault(episode.subject, []).append(episode)
-    with_scored = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
+    by_subject, scored = episodes_by_subject(episodes)
     workers = available_threads() if threads is None else threads
+    at_once = 1
     if isinstance(parameter_prior, MapPrior):
-        return _fit_maps_of_subjects(by_subject, with_scored, model, parameter_prior, workers)
-    check_prior(model, parameter_prior)
-    at_once = _batch_size(
-        model, [sum(e.n_events for e in by_subject[s]) for s in with_scored], workers
-    )
-    portions = [with_scored[i : i + at_once] for i in range(0, len(with_scored), at_once)]
-    with progress("Fitting subjects", len(with_scored)) as advance:
+        prior: Prior | None = ScaledPrior(parameter_prior.others)
+    else:
+        prior = parameter_prior
+        check_prior(model, prior)
+        n_events = [sum(e.n_events for e in by_subject[s]) for s in scored]
+        at_once = _batch_size(model, n_events, workers)
 
-        def fit_some(subjects: list[Label]) -> list[Estimate]:
-            groups = tuple(tuple(by_subject[s]) for s in subjects)
-            found = fit_profiles(Profiles(model, groups, parameter_prior), subjects)
-            advance(len(subjects))
-            return found
+    def fit_some(subjects: Sequence[Label]) -> list[Estimate]:
+        groups = tuple(tuple(by_subject[s]) for s in subjects)
+        if isinstance(parameter_prior, MapPrior):  # a map's width is no profile problem
+            (mine,), (subject,) = groups, subjects
+            return [fit_model(mine, model, parameter_prior=parameter_prior, subject=subject)]
+        return fit_profiles(Profiles(model, groups, prior), subjects)
 
-        # Threads suffice, because compiled profiles release the interpreter lock.
-        if workers == 1:
-            parts = [fit_some(subjects) for subjects in portions]
-        else:
-            with ThreadPoolExecutor(workers) as pool:
-                parts = list(pool.map(fit_some, portions))
-    found = dict(zip(with_scored, (one for part in parts for one in part), strict=True))
+    found = fit_portions(fit_some, scored, at_once, workers)
     # Subjects without a scored decision get an empty estimate, so that every row of the data has
     # one.
     for subject, mine in by_subject.items():
         if subject not in found:
-            profiles = Profiles(model, (tuple(mine),), parameter_prior)
-            found[subject] = estimate_without_data(profiles, subject)
+            found[subject] = estimate_without_data(Profiles(model, (tuple(mine),), prior), subject)
     return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
 
 
-def _fit_maps_of_subjects(
-    by_subject: dict[Any, list[Episode]],
-    with_scored: list[Any],
-    model: Model,
-    prior: MapPrior,
-    workers: int,
-) -> Estimates:
-    with progress("Fitting subjects", len(with_scored)) as advance:
+def episodes_by_subject(episodes: Sequence[Any]) -> tuple[dict[Any, list[Any]], list[Any]]:
+    """Episodes of each subject, and the subjects with a decision that is scored."""
+    found: dict[Any, list[Any]] = {}
+    for episode in episodes:
+        found.setdefault(episode.subject, []).append(episode)
+    return found, [s for s, mine in found.items() if any(e.n_decisions for e in mine)]
 
-        def fit_one(subject: Label) -> Estimate:
-            mine = by_subject[subject]
-            found = fit_model(mine, model, parameter_prior=prior, subject=subject)
-            advance(1)
+
+def fit_portions(
+    fit_some: Callable[[Sequence[Label]], list[Estimate]],
+    subjects: Sequence[Label],
+    at_once: int,
+    workers: int,
+) -> dict[Any, Estimate]:
+    """Estimate of each subject, by functions of so many subjects at once, with progress."""
+    portions = [subjects[i : i + at_once] for i in range(0, len(subjects), at_once)]
+    with progress("Fitting subjects", len(subjects)) as advance:
+
+        def fit_and_advance(some: Sequence[Label]) -> list[Estimate]:
+            found = fit_some(some)
+            advance(len(some))
             return found
 
-        if workers == 1:
-            fits = [fit_one(subject) for subject in with_scored]
-        else:
-            with ThreadPoolExecutor(workers) as pool:
-                fits = list(pool.map(fit_one, with_scored))
-    found = dict(zip(with_scored, fits, strict=True))
-    for subject, mine in by_subject.items():
-        if subject not in found:
-            profiles = Profiles(model, (tuple(mine),), ScaledPrior(prior.others))
-            found[subject] = estimate_without_data(profiles, subject)
-    return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
+        parts = map_threads(fit_and_advance, portions, workers)
+    return dict(zip(subjects, (one for part in parts for one in part), strict=True))
 
 
 def _batch_size(model: Model, n_events: list[int], workers: int) -> int:
@@ -291,7 +280,7 @@ class PortionFit:
         """Table (pyarrow) with one row per subject."""
         return self.estimates(data).to_frame(self.level, "pyarrow", self.intervals)
 
-    def one(self, data: Any, subject: Label) -> Estimate:
+    def fit_subject(self, data: Any, subject: Label) -> Estimate:
         """Estimate of one subject of the portion."""
         if isinstance(data, Choices):
             assert data.subject is not None and data.subject_labels is not None
@@ -326,7 +315,7 @@ def portion_fit(
             ),
         )
     if model is None and data.kind != "choices":
-        raise needs_model_of_scan(data.kind)
+        raise scan_needs_model_error(data.kind)
     if model is None:
         return PortionFit(None, parameter_prior, level, intervals, options)
     # Options at their defaults cannot be told from options left out: only others are refused.

@@ -219,7 +219,7 @@ def weakly_identified(
     unknown = _imprecise_weights(profiles, optima, covariances)
     for k in reached.tolist():
         found[k] += unknown[k]
-    for k, names in _scalable_rates(profiles, optima, reached).items():
+    for k, names in _rates_free_in_scale(profiles, optima, reached).items():
         found[k].append(f"{' and '.join(names)} (a thousandfold, in proportion)")
     return {k: _weak_identification_message(said) for k, said in found.items() if said}
 
@@ -243,7 +243,9 @@ def _imprecise_weights(profiles: Profiles, optima: Optima, covariances: Matrix) 
     return found
 
 
-def _scalable_rates(profiles: Profiles, optima: Optima, which: IntVector) -> dict[int, list[str]]:
+def _rates_free_in_scale(
+    profiles: Profiles, optima: Optima, which: IntVector
+) -> dict[int, list[str]]:
     """Names of rates near 0 that can grow a thousandfold inside the 95 % interval."""
     highest = np.array([shape.high for shape in profiles.shape])
     which = which[(optima.points.psi[which] < SMALL_RATE * highest).any(axis=1)]

@@ -247,10 +247,10 @@ class ParameterLine:
         error = np.sqrt(variance) / np.sqrt(scale)
         if self.natural.is_reciprocal:
             return np.asarray(np.clip(error / centre, 1e-3, 2.0))
-        error = np.minimum(error, centre + self._decisive_change(points, subjects))
+        error = np.minimum(error, centre + self._weight_change_that_alters_choice(points, subjects))
         return np.asarray(np.maximum(error, np.maximum(1e-6 * centre, 1e-9)))
 
-    def _decisive_change(self, points: Evaluations, subjects: IntVector) -> Vector:
+    def _weight_change_that_alters_choice(self, points: Evaluations, subjects: IntVector) -> Vector:
         """Changes of a weight, or a ratio, that certainly change some choice.
 
         Where choices are separated, the curvature is that of where Newton's method stopped, and a

@@ -20,7 +20,7 @@ def joint_covariances(profiles: Profiles, optima: Optima, touched: BoolVector) -
     With C the inverse curvature of the profile and D the derivative of the weights along it, the
     blocks are I^-1 + D C D', D C and C. psi at the end of its range and weights held at 0 have
     none, nor has any parameter where the curvature is not positive, nor have weights that depend
-    on where the range of the search ends: see `_artefacts`.
+    on where the range of the search ends: see `_are_weights_set_by_range_end`.
     """
     d, q, n = profiles.n_weights, profiles.n_shape, len(optima)
     information, held, drift = optima.points.information, optima.at_bound, optima.drift
@@ -35,14 +35,14 @@ def joint_covariances(profiles: Profiles, optima: Optima, touched: BoolVector) -
     covariance[:, d:, d:] = shape * jacobian[:, :, None] * jacobian[:, None, :]
     without = np.concatenate([np.zeros((n, d), dtype=bool), held], axis=1)
     without[:, profiles.positive] |= touched
-    without[:, :d] |= _artefacts(profiles, optima)
+    without[:, :d] |= _are_weights_set_by_range_end(profiles, optima)
     covariance[without[:, :, None] | without[:, None, :]] = np.nan
     flat = ~_are_positive_definite(np.where(closed, np.eye(q), curvature))
     covariance[flat | ~_are_positive_definite(information)] = np.nan
     return covariance
 
 
-def _artefacts(profiles: Profiles, optima: Optima) -> BoolVector:
+def _are_weights_set_by_range_end(profiles: Profiles, optima: Optima) -> BoolVector:
     """Weights that follow a psi held where the search ended: (n, n_weights).
 
     A positive psi is held there at an end of a logarithmic range, or at the lower end of another

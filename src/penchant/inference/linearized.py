@@ -20,13 +20,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
+from penchant.argument_checks import check_number, one_of
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices, NaturalParameters
@@ -39,15 +39,16 @@ from penchant.errors import (
 )
 from penchant.inference.estimates import estimates_at
 from penchant.inference.existence import lacks_finite_maximum
-from penchant.inference.fit import fit_model, no_scored_decision
+from penchant.inference.fit import fit_model, no_scored_decision_error
+from penchant.inference.fit_each import episodes_by_subject, fit_portions
 from penchant.inference.profile.evaluations import best_weights
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.multistart import best_optima, grid_search, newton_from
 from penchant.inference.search.optima import Optima
+from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
 from penchant.models.parameters import Shape
-from penchant.models.record import as_episodes, refuse_no_model
-from penchant.output import pooled_notes, progress
+from penchant.output import pooled_notes
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import (
@@ -155,8 +156,7 @@ def _check_nominal_value(model: Model, name: str, value: float, known: list[str]
             got=repr(name),
             fix=closest_match_hint(name, known) or "Leave it out.",
         )
-    if not np.isfinite(value):
-        raise DataError(f"nominal {name}", "must be finite", got=value, fix="Correct it.")
+    check_number(value, f"nominal {name}")
     for shape in model.shape:
         if shape.name == name and not _is_in_domain(shape, float(value)):
             rule = "be > 0" if shape.scale == "log" else f"lie in {shape.low:g}..{shape.high:g}"
@@ -177,10 +177,7 @@ def _nominal_point_of_reward_prior(model: Model, nominal: RewardPrior) -> tuple[
 
 def check_coordinate(model: Model, coordinate: str) -> None:
     """Raise an error unless it is one of the two forms, and one of this model."""
-    if coordinate not in ("delta", "sigma0"):
-        raise DataError(
-            "coordinate", "must be 'delta' or 'sigma0'", got=repr(coordinate), fix="Choose one."
-        )
+    one_of(coordinate, "coordinate", ("delta", "sigma0"))
     if coordinate == "sigma0" and Declared(model).nominal_point is None:
         raise DataError(
             "coordinate",
@@ -276,29 +273,19 @@ def fit_linearized_each(
     >>> pn.paper.fit_linearized_each(people, pn.QLearning(3), nominal={"learning_rate": 0.5})
     <Estimates of 3 subjects: 3 converged; 3 inside the range of validity>
     """
-    by_subject: dict[Any, list[Episode]] = {}
-    data = as_episodes(episodes)
-    for episode in data:
-        by_subject.setdefault(episode.subject, []).append(episode)
-    with_scored = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
-    if not with_scored:
-        raise no_scored_decision()
+    by_subject, scored = episodes_by_subject(as_episodes(episodes))
+    if not scored:
+        raise no_scored_decision_error()
     workers = available_threads() if threads is None else threads
-    with progress("Fitting subjects", len(with_scored)) as advance:
 
-        def fit_one(subject: Label) -> Estimate:
-            mine = tuple(by_subject[subject])
-            found = _fit_about_nominal(mine, model, nominal, coordinate, constrained, subject)
-            advance(1)
-            return found
+    def fit_one(subjects: Sequence[Label]) -> list[Estimate]:
+        mine = tuple(by_subject[subjects[0]])
+        how = nominal, coordinate, constrained, subjects[0]
+        return [_fit_about_nominal(mine, model, *how)]
 
-        if workers == 1:
-            estimates = [fit_one(subject) for subject in with_scored]
-        else:
-            with ThreadPoolExecutor(workers) as pool:
-                estimates = list(pool.map(fit_one, with_scored))
-    left_out = tuple(s for s in by_subject if s not in set(with_scored))
-    found = Estimates.of_each(with_scored, estimates, left_out)
+    estimates = fit_portions(fit_one, scored, 1, workers)
+    left_out = tuple(s for s in by_subject if s not in estimates)
+    found = Estimates.of_each(scored, list(estimates.values()), left_out)
     if found.n_valid < len(found):
         _warn_about_linearization(
             f"{len(found) - found.n_valid} of {len(found)} linearised estimates lie outside their "
@@ -318,7 +305,7 @@ def _fit_about_nominal(
     check_coordinate(model, coordinate)
     profiles = Profiles(model, (episodes,))
     if not profiles.n_decisions[0]:
-        raise no_scored_decision()
+        raise no_scored_decision_error()
     psi, ratios = nominal_point(model, nominal)
     back = BackMap(model, psi, ratios, coordinate)
     choices = linearized_choices(profiles, psi, ratios).with_natural(
@@ -402,7 +389,7 @@ def _with_validity(
     if known and back.inside(theta):
         weights, psi = back.weights_and_shape(theta)
         own = decision_log_likelihoods(weights, profiles.choices_at(psi))
-        exact = float(own.sum() + profiles.log_copies[0])
+        exact = float(own.sum() + profiles.log_likelihood_copy_correction[0])
     model, source = profiles.model, estimate.source
     assert isinstance(source, ChoiceSource)
     # A finite estimate that maps back to no parameters is not one of the model.

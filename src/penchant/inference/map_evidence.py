@@ -25,8 +25,8 @@ from penchant.inference.profile.profiles import FINITE_VALUES, VALUES, Profiles
 from penchant.inference.search.multistart import grid_search
 from penchant.inference.search.newton import BatchNewton, WarmStart, newton_batch
 from penchant.inference.search.optima import Optima
+from penchant.models.doubts import rewards_of
 from penchant.models.model import Declared
-from penchant.models.record import rewards_of
 from penchant.models.spatial.belief_map import MapFit
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL
@@ -147,12 +147,12 @@ def _fit_widths(
         optimum = newton.optima()
         slope = float(optimum.points.theta[0, 0])
         seen = 1.0 / slope if slope > 0 else nu
-        width = middle if is_known else _update_width(model, optimum, middle, nu, spread)
+        width = middle if is_known else _next_prior_width(model, optimum, middle, nu, spread)
         if all(1 / NU_TOL <= ratio <= NU_TOL for ratio in (seen / nu, width / middle)):
             break
         nu, middle = seen, width
         profiles, newton = _maximize_at_width(episodes, model, prior, middle, nu, optimum)
-    newton.finish()
+    newton.take_final_steps()
     optimum = newton.optima()
     prior_spread = 0.0 if is_known else spread
     found = [_fit_at_width(profiles, optimum, middle, nu, prior_spread, subject)]
@@ -161,7 +161,7 @@ def _fit_widths(
 
     def fit_of_width(width: float) -> tuple[Estimate, MapFit]:
         other, newton = _maximize_at_width(episodes, model, prior, width, nu, optimum)
-        newton.finish()
+        newton.take_final_steps()
         return _fit_at_width(other, newton.optima(), width, nu, prior_spread, subject)
 
     while True:
@@ -205,7 +205,7 @@ def _fit_at_width(
     return estimate, MapFit.of(model, estimate.theta, estimate.covariance, width, evidence, nu)
 
 
-def _update_width(model: UCL, optimum: Optima, width: float, nu: float, spread: float) -> float:
+def _next_prior_width(model: UCL, optimum: Optima, width: float, nu: float, spread: float) -> float:
     """Width with more evidence: MacKay's update by the effective number of coefficients."""
     theta = optimum.points.theta[0]
     if theta[0] <= 0:

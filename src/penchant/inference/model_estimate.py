@@ -18,7 +18,7 @@ from penchant._typing import Matrix, Vector
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
 from penchant.inference import predict
-from penchant.inference.calibrated import calibrated_intervals
+from penchant.inference.calibrated_intervals import calibrated_intervals
 from penchant.inference.intervals import natural_values_at, profile_intervals, profile_positions
 from penchant.inference.predict import PosteriorSample, Predictor, draw_posterior_sample
 from penchant.inference.profile.evaluations import LinearConstraint
@@ -26,12 +26,13 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid, full_grids
 from penchant.inference.search.multistart import newton_from, separated_interval
 from penchant.inference.search.optima import Optima, parameters_undefined_at_limits, psi_at_limits
-from penchant.models import record
+from penchant.models.arguments import as_episodes
+from penchant.models.doubts import doubts_of
 from penchant.models.model import Declared, Model, model_words, natural_parameters
 from penchant.models.parameters import Parameter, bound_table
 from penchant.models.priors import OnLinks, PopulationPrior, Prior
 from penchant.models.spatial.belief_map import BeliefMap, MapFit
-from penchant.softmax.calibrated import N_DRAWN, checked_seed, level_of_further_interval
+from penchant.softmax.calibrated_intervals import N_DRAWN, checked_seed, level_of_further_interval
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_source import (
     EstimateFields,
@@ -82,7 +83,11 @@ class ModelSource(EstimateSource):
     maps: tuple[MapFit, ...] = ()
 
     space: ClassVar[Space] = "parameters"
-    lack: ClassVar[str] = "must be of choices; got an estimate of a model. Use other tests."
+    lack: ClassVar[tuple[str, str, str]] = (
+        "must be of choices",
+        "an estimate of a model",
+        "Use other tests.",
+    )
 
     @property
     def n_weights(self) -> int:
@@ -96,7 +101,7 @@ class ModelSource(EstimateSource):
 
     def doubts(self, sources: Iterable[EstimateSource]) -> tuple[str, ...]:
         """Settings of the model that the episodes of all these sources speak against."""
-        return record.doubts_of(self.model, [e for source in sources for e in source.data or ()])
+        return doubts_of(self.model, [e for source in sources for e in source.data or ()])
 
     @property
     def searched(self) -> Grid:
@@ -367,11 +372,11 @@ class ModelSource(EstimateSource):
         start = self.optimum.points.psi[0]
         profiles = self.profiles()
         held = profile_along(profiles, natural, path, start)[-1]
-        copies = float(profiles.log_copies[0])
+        copies = float(profiles.log_likelihood_copy_correction[0])
         statistic = max(2 * (found.log_likelihood - copies - held), 0.0)
         return TestResult("likelihood-ratio", statistic, 1, float(chi_square_sf(statistic, 1)))
 
-    def working_psi(self, found: EstimateFields) -> Vector:
+    def finite_psi(self, found: EstimateFields) -> Vector:
         """psi to compute with: any value will do where a weight of 0 leaves it without meaning."""
         weights, psi = self._weights_and_psi(found)
         if not np.isfinite(weights).all():
@@ -410,11 +415,11 @@ class ModelSource(EstimateSource):
         return work(self.profiles().episodes if data is None else data)
 
     def _working(self, found: EstimateFields) -> tuple[Vector, Vector]:
-        return self._weights_and_psi(found)[0], self.working_psi(found)
+        return self._weights_and_psi(found)[0], self.finite_psi(found)
 
     def attached(self, found: EstimateFields, data: Any) -> ModelSource:
         """Source with its episodes attached again."""
-        episodes = record.as_episodes(data)
+        episodes = as_episodes(data)
         n = sum(e.n_decisions for e in episodes)
         if n != found.n_decisions:
             raise DataError(
@@ -544,7 +549,7 @@ def _search_supremum_intervals(found: Sequence[Estimate], natural: Parameter) ->
         profiles,
         [_source(e).searched for e in found],
         np.array([_source(e).optimum.points.psi[0] for e in found]),
-        np.array([e.log_likelihood for e in found]) - profiles.log_copies,
+        np.array([e.log_likelihood for e in found]) - profiles.log_likelihood_copy_correction,
         natural.index,
     )
     return np.sort(natural_values_at(profiles, natural, positions), axis=1)

@@ -26,14 +26,13 @@ from scipy import special
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, weak_prior_argument
-from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import DecisionIndex
 from penchant.inference.profile.profiles import VALUES, Profiles
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.optima import Optima
+from penchant.models.arguments import as_episodes
 from penchant.models.model import Model
 from penchant.models.priors import OnLinks
-from penchant.models.record import as_episodes
 from penchant.softmax.probabilities import log_probabilities
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def random_rotations(n: int, d: int) -> Matrix:
     return np.asarray(found * np.sign(np.einsum("naa->na", triangle))[:, None])
 
 
-def whitened(away: Matrix, factor: Matrix) -> tuple[Matrix, Matrix]:
+def squared_distances_and_log_determinants(away: Matrix, factor: Matrix) -> tuple[Matrix, Matrix]:
     """Squared lengths in the units of factors (n, K, d, d), and their log-determinants."""
     inverse = np.linalg.inv(factor)
     z = np.einsum("nkab,nklb->nkla", inverse, away)
@@ -81,7 +80,7 @@ def whitened(away: Matrix, factor: Matrix) -> tuple[Matrix, Matrix]:
 def log_t(away: Matrix, factor: Matrix) -> Matrix:
     """Log-density of the Student t that `quasi_random` draws from."""
     n = away.shape[-1]
-    squared, level = whitened(away, factor)
+    squared, level = squared_distances_and_log_determinants(away, factor)
     constant = special.gammaln((PROPOSAL_DF + n) / 2) - special.gammaln(PROPOSAL_DF / 2)
     constant -= 0.5 * n * np.log(PROPOSAL_DF * np.pi)
     return np.asarray(constant - level - 0.5 * (PROPOSAL_DF + n) * np.log1p(squared / PROPOSAL_DF))
@@ -248,10 +247,10 @@ def _sample_weights(
     subject = np.zeros(n, dtype=np.int64)
     x, _ = profiles.variables(subject, psi, False)
     rows = profiles.rows(subject)
-    profiles.outside_domain(x, None, subject)
+    profiles.zero_outside_domain(x, None, subject)
     information = _value_and_information(x, rows, theta)[1]
     curvature = np.swapaxes(bend, 1, 2) @ information @ bend + known.precision[q:, q:]
-    width = _inverse_cholesky(curvature)
+    width = _inverted_cholesky_factor(curvature)
     n_draws = N_POINTS // N_SHAPE_POINTS.get(q, N_SHAPE_POINTS_MANY)
     z = np.einsum("nab,lb->nla", turned, quasi_random(d, n_draws))
     away = np.einsum("nab,nlb->nla", width, z)
@@ -267,13 +266,11 @@ def _sample_weights(
 
 
 def _value_and_information(x: Matrix, rows: DecisionIndex, theta: Matrix) -> tuple[Vector, Matrix]:
-    n, d = theta.shape
-    value, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
-    compiled.moments(x, *rows.scored, np.ascontiguousarray(theta), value, gradient, information)
+    value, _, information = rows.moments(x, theta)
     return np.where(np.isfinite(value), value, -np.inf), information
 
 
-def _inverse_cholesky(curvature: Matrix) -> Matrix:
+def _inverted_cholesky_factor(curvature: Matrix) -> Matrix:
     unit = 1.0 / np.sqrt(np.einsum("naa->na", curvature))
     inverse = np.linalg.inv(curvature * unit[:, :, None] * unit[:, None, :])
     inverse = (inverse + np.swapaxes(inverse, 1, 2)) / 2

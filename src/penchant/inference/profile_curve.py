@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.argument_checks import check_level
-from penchant.errors import DataError, closest_match_hint
+from penchant.argument_checks import check_level, one_of
+from penchant.errors import DataError
 from penchant.inference.model_estimate import model_source, profile_along
 from penchant.models.model import natural_parameters
 from penchant.models.parameters import Parameter
@@ -88,13 +88,7 @@ def profile_curve(
 
 def _natural_named(estimate: Estimate, name: str) -> Parameter:
     known = {natural.name: natural for natural in natural_parameters(estimate.model)}
-    if name not in known:
-        raise DataError(
-            "name",
-            f"must be one of {', '.join(known)}",
-            got=repr(name),
-            fix=closest_match_hint(name, known) or "Choose one.",
-        )
+    one_of(name, "name", known)
     return known[name]
 
 

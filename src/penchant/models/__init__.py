@@ -6,7 +6,7 @@ from penchant._lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
     from penchant.choices import NaturalParameters as NaturalParameters
-    from penchant.models.checking import check_model as check_model
+    from penchant.models.checks import check_model as check_model
     from penchant.models.clinic.aversive import AversiveLearning as AversiveLearning
     from penchant.models.clinic.balloons import Balloons as Balloons
     from penchant.models.clinic.beads import Beads as Beads

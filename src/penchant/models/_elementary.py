@@ -14,7 +14,7 @@ LOG_2_E = 1.4426950408889634
 # log 2 in two parts, of which the first has zeros behind: k times it is exact for every exponent k
 LOG_2_HIGH = 6.93147180369123816490e-01
 LOG_2_LOW = 1.90821492927058770002e-10
-ROUNDING = 6755399441055744.0  # 1.5 2^52: added to a number, it leaves a whole one
+ROUND_TO_INTEGER = 6755399441055744.0  # 1.5 2^52: added to a number, it leaves a whole one
 MAX_EXPONENT = 700.0  # exp(710) is infinite; so is a power for most purposes
 SMALLEST_NORMAL = 2.2250738585072014e-308
 SQRT_HALF_HIGH = 0x3FE6A09E00000000  # sqrt(1/2) as an integer, without its last digits
@@ -36,8 +36,8 @@ def exp(number):
     log(2)/2 in size, is put into a Taylor polynomial.
     """
     v = -700.0 if number < -700.0 else (710.0 if number > 710.0 else number)
-    large = v * LOG_2_E + ROUNDING
-    k = large - ROUNDING
+    large = v * LOG_2_E + ROUND_TO_INTEGER
+    k = large - ROUND_TO_INTEGER
     r = (v - k * LOG_2_HIGH) - k * LOG_2_LOW
     r2 = r * r
     r4 = r2 * r2

@@ -13,8 +13,8 @@ from inspect import getdoc
 from typing import Any, Literal, NamedTuple
 
 from penchant import models
+from penchant.argument_checks import one_of
 from penchant.bandit.landscape import grid
-from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.models.model import Declared
 
 
@@ -243,11 +243,7 @@ CATALOGUE = Catalogue()
 
 def entry_of(name: str) -> Entry:
     """The model of this name."""
-    if name not in CATALOGUE:
-        raise DataError(
-            f"model must be one of {format_list(CATALOGUE)}; got {name!r}."
-            f"{closest_match_hint(name, CATALOGUE) or ' Choose one.'}"
-        )
+    one_of(name, "model", CATALOGUE)
     return CATALOGUE[name]
 
 

@@ -1,9 +1,12 @@
-"""A model under examination: each check of it, the data it is tried on, and what is found.
+"""Tell the author of a model what is wrong with it: the checks behind `check_model`.
 
-Whether a row uses what happened at its own event, or later.
-
-The reward, the choice, and all that follows an event are changed in turn. The rows up to and
-including that event must not move.
+First the declarations and the variables are looked at by themselves. Then the reward, the choice,
+and all that follows an event are changed in turn: the rows up to that event must not move. Then the
+ways in which a model says the same thing are compared: slopes with differences, many episodes at
+once with each by itself, the objective and the agents with the variables times the weights. Last,
+whether the parameters are identifiable from the data: to first order a change of weights and psi
+changes the objective by x d_theta + (dx/dpsi theta) d_psi, and directions in which nothing changes,
+at every psi that was tried, cannot be estimated.
 """
 
 from __future__ import annotations
@@ -12,18 +15,35 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import BoolVector, Matrix, Vector
 from penchant.bandit.episode import Episode, EventContext, executed_history
 from penchant.errors import DataError, closest_match_hint
-from penchant.models.model import Declared, natural_parameters
+from penchant.models.arguments import refuse_no_model
+from penchant.models.model import Declared, natural_parameters, softmax
 from penchant.models.offers.offers import Offers
 from penchant.models.parameters import Parameter, Shape
+from penchant.models.record import Record
 from penchant.output import Columns, Result, format_count
-from penchant.tables.events import places_of
+from penchant.tables.events import Events, places_of
+
+Objective = Callable[[Any, Vector, Vector], Any]
+
+MAX_HISTORIES = 8  # tried, of those given
+N_INSIDE = 3  # places psi inside the range
+MAX_TRIES = 100  # at places where a model may not exist
+N_EVENTS = 6  # of an episode, at which something is changed
+STEP = 1e-3  # of unconstrained units; differences of fourth order are then good to 1e-9 or so
+SAME = 1e-9  # of the largest number: another order of summation
+AGREE = 1e-5  # of the largest number, where one of two is a difference
+ROUNDING = 1e-11  # of the variables over the unit of psi: differences are no better than that
+NULL_CHANGE = 1e-7  # of the size of all changes: differences are good to about 1e-9
+MIN_SHARE = 1e-3  # of a parameter in a direction that is worth a word
+TINY = 1e-300  # keeps a quotient finite where all is 0
 
 
 @dataclass(frozen=True)
@@ -71,34 +91,126 @@ class ModelCheck(Result):
 
     def summary(self) -> str:
         """What was found, as text."""
-        head = f"{self.model}: " + (
-            "nothing wrong was found."
-            if self.ok
-            else f"{format_count(len(self.problems), 'problem')}."
-        )
-        found = [_paragraph(f"{k}. {finding}") for k, finding in enumerate(self.problems, 1)]
-        right = [_paragraph(f"Right: {', '.join(self.passed)}.")] if self.passed else []
-        return "\n".join([head, *found, *right])
+        n = format_count(len(self.problems), "problem")
+        head = f"{self.model}: {'nothing wrong was found' if self.ok else n}."
+        texts = [f"{k}. {finding}" for k, finding in enumerate(self.problems, 1)]
+        texts += [f"Right: {', '.join(self.passed)}."] if self.passed else []
+        wrap = textwrap.TextWrapper(96, subsequent_indent="   ", break_long_words=False)
+        return "\n".join([head, *map(wrap.fill, texts)])
 
     def frame_columns(self) -> Columns:
         """One row per problem: its code, and what is wrong."""
-        found = {
-            word: [getattr(one, word) for one in self.problems] for word in ("code", "message")
-        }
-        return found
+        return {word: [getattr(one, word) for one in self.problems] for word in ("code", "message")}
 
     def __repr__(self) -> str:
         found = ", ".join(dict.fromkeys(finding.code for finding in self.problems)) or "ok"
         return f"<ModelCheck of {self.model}: {found}>"
 
 
-def _paragraph(text: str) -> str:
-    return textwrap.fill(text, 96, subsequent_indent="   ", break_long_words=False)
+def check_model(
+    model: Any,
+    data: Any,
+    *,
+    rng: np.random.Generator,
+    objective: Objective | None = None,
+) -> ModelCheck:
+    """Try a model on data, and say what is wrong with it in sentences.
+
+    Looked for are: declarations that do not fit together; variables of a wrong shape or type, or
+    not finite; a model that changes the episode or remembers the last call; rows that look at the
+    choice or reward that they predict, or at what comes after; slopes, `explanatory_many`, agents
+    or an objective that disagree with the variables; weights in which the objective is not linear;
+    and parameters that are not identifiable from these data.
+
+    Parameters
+    ----------
+    model
+        Any object with weights, shape and explanatory.
+    data
+        `Episode` or `Offers`, or some of them: real ones, or simulated.
+    rng
+        Source of randomness: of the places psi and the events that are tried.
+    objective
+        objective(episode, theta, psi), (n_events, n_options): what the model is meant to say, in
+        weights and shape. If not given, a method of the model of that name is taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> class Greedy:
+    ...     weights = ("inverse_temperature",)
+    ...     shape = (pn.models.Shape("learning_rate", 0.01, 1.0),)
+    ...
+    ...     def explanatory(self, episode, learning_rate):
+    ...         values, x = np.zeros(3), np.empty((episode.n_events, 3, 1))
+    ...         for t, (option, reward) in enumerate(zip(episode.chosen, episode.rewards)):
+    ...             values[option] += learning_rate * (reward - values[option])
+    ...             x[t, :, 0] = values
+    ...         return x
+    >>> rng = np.random.default_rng(0)
+    >>> episode = pn.Episode(rng.integers(0, 3, 40), rng.normal(size=40))
+    >>> found = pn.models.check_model(Greedy(), episode, rng=rng)
+    >>> found
+    <ModelCheck of Greedy: future>
+    >>> print(found.problems[0].message)  # doctest: +ELLIPSIS
+    explanatory must describe a decision by what happened before it; got another row for event 0 \
+when the reward of event 0 was changed. It looks at the reward ...
+    """
+    refuse_no_model(model)
+    histories, name = _histories(data), type(model).__name__
+    found = [Finding("declaration", message) for message in _declarations(model)]
+    if found:
+        return ModelCheck(name, tuple(found), ())
+    exam = Exam.of(model, histories, rng)
+    passed = ["declarations"]
+    found = [*_variables(exam)]
+    if found:
+        return ModelCheck(name, tuple(found), tuple(passed))
+    passed.append("shape and type of the variables, the same at every call")
+    declared = Declared(model)
+    objective = objective or declared.objective
+    for applies, what, check in (
+        (True, "no look at the future", _future),
+        (declared.explanatory_and_slopes and model.shape, "slopes", _slopes),
+        (declared.explanatory_many, "many episodes at once", _many),
+        (
+            objective,
+            "the objective, linear in the weights",
+            lambda exam: _first(_objective(exam, objective)),
+        ),
+        (declared.agents, "agents", lambda exam: _first(_agents(exam))),
+        (True, "parameters identifiable", _unidentified),
+    ):
+        if applies:
+            wrong = [*check(exam)]
+            found += wrong
+            passed += [] if wrong else [what]
+    return ModelCheck(name, tuple(found), tuple(passed))
 
 
-MOST_DATA = 8
-N_INSIDE = 3
-TRIES = 100  # at places where a model may not exist
+def _histories(data: Any) -> list[Any]:
+    several = list(data) if isinstance(data, (list, tuple)) else [data]
+    needed = ("chosen", "scored", "n_events", "n_decisions")
+    if not several or not all(hasattr(one, name) for one in several for name in needed):
+        raise DataError(
+            "data",
+            "must be Episode or Offers, or some of them",
+            got=type(several[0]).__name__ if several else "none",
+            fix="Make them with Episode(chosen, rewards) or Offers(chosen, offers).",
+        )
+    if not any(one.n_decisions for one in several):
+        raise DataError(
+            "data",
+            "must hold at least one decision that is scored",
+            got="none",
+            fix="Give some more.",
+        )
+    return [executed_history(one) for one in several if one.n_events]
+
+
+def _first(findings: Iterator[Finding]) -> list[Finding]:
+    return list(islice(findings, 1))
 
 
 @dataclass(frozen=True)
@@ -108,7 +220,7 @@ class Exam:
     Attributes
     ----------
     data
-        Episodes or offers.
+        Episodes, as players learn from them, or offers.
     inside, ends
         Places psi.
     rng
@@ -123,77 +235,82 @@ class Exam:
 
     @classmethod
     def of(cls, model: Any, data: Sequence[Any], rng: np.random.Generator) -> Exam:
-        """Draw places inside the middle of the range."""
-        ranges = np.array([s.search_range for s in model.shape]).reshape(-1, 2)
-        width = ranges[:, 1] - ranges[:, 0]
-        shares = 0.15 + 0.7 * rng.random((N_INSIDE, len(width)))
-        inside = tuple(_own_units(model, ranges[:, 0] + share * width) for share in shares)
-        ends = tuple(_own_units(model, u) for u in ranges.T) if len(width) else ()
-        some = tuple(data)[:MOST_DATA]
-        if Declared(model).outside:  # places where it does not exist are its right
-            inside = tuple(_existing(model, some, ranges, rng) for _ in inside)
-            ends = tuple(psi for psi in ends if _exists(model, some, psi))
-        return cls(model, some, inside, ends, rng)
+        """Draw places inside the middle of the range, if possible where the model exists."""
+        low, high = np.array([s.search_range for s in model.shape]).reshape(-1, 2).T
+        some, psi = tuple(data)[:MAX_HISTORIES], np.empty(0)
+
+        def in_own_units(u: Vector) -> Vector:
+            pairs = zip(model.shape, u, strict=True)
+            return np.array([float(s.from_unconstrained(v)) for s, v in pairs])
+
+        def exists(psi: Vector) -> bool:
+            x = (np.asarray(model.explanatory(one, *map(float, psi)))[one.scored] for one in some)
+            return not Declared(model).outside or all(np.isfinite(rows).all() for rows in x)
+
+        inside = []
+        for _ in range(N_INSIDE):
+            for _ in range(MAX_TRIES):
+                psi = in_own_units(low + (0.15 + 0.7 * rng.random(len(low))) * (high - low))
+                if exists(psi):
+                    break
+            inside.append(psi)
+        ends = filter(exists, map(in_own_units, (low, high))) if len(low) else ()
+        return cls(model, some, tuple(inside), tuple(ends), rng)
 
     def explanatory(self, one: Any, psi: Vector) -> Matrix:
         """The model's variables of one episode."""
-        return np.asarray(self.model.explanatory(executed_history(one), *map(float, psi)))
+        return np.asarray(self.model.explanatory(one, *map(float, psi)))
 
     def stacked(self, psi: Vector) -> Matrix:
         """Variables of all decisions scored, centred within the choice set: (rows, n_weights)."""
-        parts = [self.explanatory(one, psi)[one.scored] for one in self.data]
-        return centred(parts)
+        return _centred([self.explanatory(one, psi)[one.scored] for one in self.data])
 
-    def words(self, psi: Vector) -> str:
-        """Shape parameters with their values."""
-        named = zip(self.model.shape, psi, strict=True)
-        return ", ".join(f"{shape.name} = {value:.4g}" for shape, value in named)
+    def slope(self, one: Any, psi: Vector, q: int) -> Matrix:
+        """Derivative of the variables in shape parameter q by differences of fourth order."""
+        shape = self.model.shape[q]
+        u = float(shape.to_unconstrained(psi[q]))
+
+        def moved(steps: int) -> Matrix:
+            there = psi.copy()
+            there[q] = float(shape.from_unconstrained(u + steps * STEP))
+            return self.explanatory(one, there)
+
+        rise = 8.0 * (moved(1) - moved(-1)) - (moved(2) - moved(-2))
+        return np.asarray(rise / (12.0 * STEP * float(shape.jacobian(psi[q]))))
+
+    def weights(self) -> Vector:
+        """Weights of an ordinary size: the objective varies by about 1 within a decision."""
+        size = np.sqrt((self.stacked(self.inside[0]) ** 2).mean(axis=0))
+        order = 1.0 + 0.4 * np.cos(np.arange(len(size)) + 1.0)
+        return np.asarray(order / np.where(size > 0, size, 1.0))
 
     def at(self, psi: Vector) -> str:
         """Where, for the middle of a sentence; nothing where there is no shape."""
-        return f" at {self.words(psi)}" if len(psi) else ""
+        named = zip(self.model.shape, psi, strict=True)
+        said = ", ".join(f"{shape.name} = {value:.4g}" for shape, value in named)
+        return f" at {said}" if said else ""
 
 
-def _exists(model: Any, data: Sequence[Any], psi: Vector) -> bool:
-    """Whether all variables are finite at psi."""
-    return all(
-        np.isfinite(np.asarray(model.explanatory(one, *map(float, psi)))[one.scored]).all()
-        for one in data
-    )
-
-
-def _existing(model: Any, data: Sequence[Any], ranges: Matrix, rng: np.random.Generator) -> Vector:
-    """A place inside the range at which the model exists, if one of many does."""
-    psi = np.empty(0)
-    for _ in range(TRIES):
-        share = 0.15 + 0.7 * rng.random(len(ranges))
-        psi = _own_units(model, ranges[:, 0] + share * (ranges[:, 1] - ranges[:, 0]))
-        if _exists(model, data, psi):
-            break
-    return psi
-
-
-def centred(parts: Sequence[Matrix]) -> Matrix:
+def _centred(parts: Sequence[Matrix]) -> Matrix:
     """Variables less their mean over the options of a decision, all rows in one matrix."""
     shifted = [x - x.mean(axis=1, keepdims=True) for x in parts]
     return np.concatenate([x.reshape(-1, x.shape[2]) for x in shifted])
 
 
-def place(one: Any, t: int) -> str:
-    """Where an event is."""
+def _place(one: Any, t: int) -> str:
     return places_of(one.subject, one.block, "event")(t)
 
 
-def _own_units(model: Any, u: Vector) -> Vector:
-    return np.array([float(s.from_unconstrained(v)) for s, v in zip(model.shape, u, strict=True)])
+# -- declarations ----------------------------------------------------------------------------------
 
 
-def declarations(model: Any) -> list[Finding]:
-    """What is wrong with weights, shape, positive, natural and the signature of explanatory."""
-    found = [*_weights(model), *_shape_declared(model)]
-    if not found:
-        found = [*_signature(model), *_positive(model), *_natural(model)]
-    return [Finding("declaration", message) for message in found]
+def _declarations(model: Any) -> list[str]:
+    """What is wrong with weights, shape, signs, parameters and the signature of explanatory."""
+    return [*_weights(model), *_shape(model)] or [
+        *_signature(model),
+        *_positive(model),
+        *_parameters(model),
+    ]
 
 
 def _weights(model: Any) -> Iterator[str]:
@@ -208,7 +325,7 @@ def _weights(model: Any) -> Iterator[str]:
         yield f"weights must have different names; got {weights!r}. Rename one."
 
 
-def _shape_declared(model: Any) -> Iterator[str]:
+def _shape(model: Any) -> Iterator[str]:
     shape: Any = Declared(model).shape
     if isinstance(shape, Shape):
         yield f"shape must be a tuple; got the Shape {shape.name} itself. Write (Shape(...),)."
@@ -230,11 +347,10 @@ def _signature(model: Any) -> Iterator[str]:
     try:
         inspect.signature(explanatory).bind(None, *names)
     except TypeError:
-        wanted = ", ".join(["self", "episode", *names])
         yield (
             f"explanatory must take an episode and the {len(names)} shape parameters in the order "
             f"declared; got explanatory{inspect.signature(explanatory)}. "
-            f"Write explanatory({wanted})."
+            f"Write explanatory({', '.join(['self', 'episode', *names])})."
         )
 
 
@@ -248,12 +364,12 @@ def _positive(model: Any) -> Iterator[str]:
         yield f"positive must be a tuple of names; got the text {positive!r}. Add a comma."
 
 
-def _natural(model: Any) -> Iterator[str]:
+def _parameters(model: Any) -> Iterator[str]:
     rows = Declared(model).parameters
+    if rows is not None and not all(isinstance(row, Parameter | Shape) for row in rows):
+        yield f"parameters must be a tuple of Parameter or Shape; got {rows!r}. Correct it."
+        return
     try:
-        if rows is not None and not all(isinstance(row, Parameter | Shape) for row in rows):
-            yield f"parameters must be a tuple of Parameter or Shape; got {rows!r}. Correct it."
-            return
         natural = natural_parameters(model)
     except DataError as error:
         yield str(error)
@@ -261,53 +377,54 @@ def _natural(model: Any) -> Iterator[str]:
     names = [n.name for n in natural]
     if len(set(names)) < len(names):
         yield f"parameters must have different names; got {', '.join(names)}. Rename one."
-    yield from _undetermined(model, natural)
-
-
-def _undetermined(model: Any, natural: tuple[Parameter, ...]) -> Iterator[str]:
-    """Every weight and shape parameter follows from the natural parameters."""
+    # Every weight and shape parameter must follow from the table.
     theta = 0.5 + np.arange(len(model.weights)) / 3
     psi = np.array([float(s.from_unconstrained(np.mean(s.search_range))) for s in model.shape])
     slopes = np.array([n.gradient(theta, psi) for n in natural])
-    names = [*model.weights, *(s.name for s in model.shape)]
-    size = np.abs(slopes).max(axis=1, keepdims=True, initial=1e-300)
-    if np.linalg.matrix_rank(slopes / size) < len(names):
-        lost = [name for name, column in zip(names, slopes.T, strict=True) if not column.any()]
-        said = ", ".join(lost) if lost else "a combination of weights"
+    own = [*model.weights, *(s.name for s in model.shape)]
+    size = np.abs(slopes).max(axis=1, keepdims=True, initial=TINY)
+    if np.linalg.matrix_rank(slopes / size) < len(own):
+        lost = [name for name, column in zip(own, slopes.T, strict=True) if not column.any()]
         yield (
-            f"parameters must determine every weight and shape parameter; got none that tells "
-            f"{said}. Add a Parameter for it, or leave parameters out."
+            "parameters must determine every weight and shape parameter; got none that tells "
+            f"{', '.join(lost) or 'a combination of weights'}. Add a Parameter for it, or leave "
+            "parameters out."
         )
 
 
-def variables(exam: Exam) -> list[Finding]:
+# -- variables -------------------------------------------------------------------------------------
+
+
+def _variables(exam: Exam) -> list[Finding]:
     """What is wrong with the first thing one looks at: what explanatory returns."""
-    options: dict[int, str] = {}
-    for psi in (*exam.inside, *exam.ends):
-        for one in exam.data:
-            found = _called(exam, one, psi, options)
-            if found is not None:
-                return [found]
-    return _remembered(exam)
+    widths: dict[int, str] = {}
+    every = ((one, psi) for psi in (*exam.inside, *exam.ends) for one in exam.data)
+    wrong = (finding for one, psi in every for finding in _returned(exam, one, psi, widths))
+    return _first(wrong) or _first(_remembered(exam))
 
 
-def _called(exam: Exam, one: Any, psi: Vector, options: dict[int, str]) -> Finding | None:
+def _returned(exam: Exam, one: Any, psi: Vector, widths: dict[int, str]) -> Iterator[Finding]:
     before = _contents(one)
     try:
-        x = exam.model.explanatory(executed_history(one), *map(float, psi))
+        x = exam.model.explanatory(one, *map(float, psi))
     except Exception as error:  # whatever a model raises is for its author to read
-        return _raised(exam, one, psi, error)
+        yield _raised(exam, one, psi, error)
+        return
     if _contents(one) != before:
-        return Finding(
+        yield Finding(
             "state",
             "explanatory must leave the episode as it is; got one with other numbers in it after "
             f"a call{exam.at(psi)}. Work on a copy.",
         )
-    return (
-        _shape(exam, one, x, options)
-        or _dtype(x)
-        or _finite(exam, one, psi, np.asarray(x, dtype=np.float64))
-    )
+    yield from _of_wrong_shape(exam, one, np.shape(x), widths)
+    yield from _of_wrong_type(np.asarray(x).dtype)
+    yield from _not_finite(exam, one, psi, np.asarray(x, dtype=np.float64))
+
+
+def _contents(one: Any) -> list[bytes]:
+    arrays = [one.chosen, one.scored, *getattr(one, "offers", {}).values()]
+    arrays += [one.rewards, *one.seen.arrays] if isinstance(one, Episode) else []
+    return [array.tobytes() for array in arrays]
 
 
 def _raised(exam: Exam, one: Any, psi: Vector, error: Exception) -> Finding:
@@ -319,7 +436,7 @@ def _raised(exam: Exam, one: Any, psi: Vector, error: Exception) -> Finding:
             "which are locked. Work on a copy, e.g. episode.rewards.copy().",
         )
     if isinstance(error, DataError):
-        return Finding("explanatory", f"explanatory refused {place(one, 0)} and on: {error}")
+        return Finding("explanatory", f"explanatory refused {_place(one, 0)} and on: {error}")
     return Finding(
         "explanatory",
         f"explanatory must return variables for every psi in the range; got "
@@ -327,47 +444,40 @@ def _raised(exam: Exam, one: Any, psi: Vector, error: Exception) -> Finding:
     )
 
 
-def _contents(one: Any) -> list[bytes]:
-    arrays = [one.chosen, one.scored, *getattr(one, "offers", {}).values()]
-    arrays += [one.rewards, *one.seen.arrays] if isinstance(one, Episode) else []
-    return [array.tobytes() for array in arrays]
-
-
-def _shape(exam: Exam, one: Any, x: Any, options: dict[int, str]) -> Finding | None:
-    shape, d = np.shape(x), len(exam.model.weights)
+def _of_wrong_shape(
+    exam: Exam, one: Any, shape: tuple[int, ...], widths: dict[int, str]
+) -> Iterator[Finding]:
+    d = len(exam.model.weights)
     if len(shape) != 3 or shape[0] != one.n_events or shape[2] != d:
         advice = "Return one row per event, one column per option, one layer per weight."
         if shape == (one.n_events, *shape[1:2]) and d == 1:
             advice = "The axis of the weights is missing: return x[:, :, None]."
         elif len(shape) == 3 and shape[0] == one.n_decisions != one.n_events:
             advice = "Events that are not scored need rows too."
-        return Finding(
+        yield Finding(
             "shape",
             f"explanatory must return shape (n_events, n_options, n_weights) = ({one.n_events}, "
             f"n_options, {d}); got {shape}. {advice}",
         )
+        return
     if one.chosen.max(initial=-1) >= shape[1]:
         t = int(np.argmax(one.chosen))
-        return Finding(
+        yield Finding(
             "shape",
             f"explanatory must describe every option; got {shape[1]} options, but option "
-            f"{one.chosen[t]} was taken at {place(one, t)}. Correct the number of options.",
+            f"{one.chosen[t]} was taken at {_place(one, t)}. Correct the number of options.",
         )
-    options.setdefault(shape[1], place(one, 0))
-    if len(options) > 1:
-        said = " and ".join(map(str, options))
-        return Finding(
+    widths.setdefault(shape[1], _place(one, 0))
+    if len(widths) > 1:
+        yield Finding(
             "shape",
-            f"explanatory must return as many options for every episode; got {said}. "
-            "Do not count them from the options that happened to be chosen.",
+            "explanatory must return as many options for every episode; got "
+            f"{' and '.join(map(str, widths))}. Do not count them from the options that happened "
+            "to be chosen.",
         )
-    return None
 
 
-def _dtype(x: Any) -> Finding | None:
-    kind = np.asarray(x).dtype
-    if kind == np.float64:
-        return None
+def _of_wrong_type(kind: np.dtype[Any]) -> Iterator[Finding]:
     advice = "Convert them to float64."
     if kind.kind in "iub":
         advice = (
@@ -376,231 +486,397 @@ def _dtype(x: Any) -> Finding | None:
         )
     elif kind.kind == "f":
         advice = "Half the digits are lost, and derivatives with them: compute in float64."
-    return Finding("dtype", f"explanatory must return float64; got {kind}. {advice}")
+    if kind != np.float64:
+        yield Finding("dtype", f"explanatory must return float64; got {kind}. {advice}")
 
 
-def _finite(exam: Exam, one: Any, psi: Vector, x: Matrix) -> Finding | None:
-    wrong = ~np.isfinite(x) & one.scored[:, None, None]
-    if not wrong.any():
-        return None
-    t, i, a = (int(k) for k in np.argwhere(wrong)[0])
+def _not_finite(exam: Exam, one: Any, psi: Vector, x: Matrix) -> Iterator[Finding]:
+    wrong = np.argwhere(~np.isfinite(x) & one.scored[:, None, None])
+    if not len(wrong):
+        return
+    t, i, a = (int(k) for k in wrong[0])
     advice = "Look for a division by zero, a logarithm, or an overflow."
     rewards = getattr(one, "rewards", np.zeros(one.n_events))
     gaps = np.flatnonzero((one.chosen[:t] < 0) | np.isnan(rewards[:t]))
     if gaps.size:
         advice = (
-            f"It follows {place(one, int(gaps[-1]))}, which has no choice (chosen is -1, the "
+            f"It follows {_place(one, int(gaps[-1]))}, which has no choice (chosen is -1, the "
             "reward NaN): such an event teaches nothing, skip it."
         )
-    return Finding(
+    yield Finding(
         "not finite",
         f"explanatory must be finite in every decision that is scored; got {x[t, i, a]:g} for "
-        f"{exam.model.weights[a]} of option {i} at {place(one, t)}{exam.at(psi)}. {advice}",
+        f"{exam.model.weights[a]} of option {i} at {_place(one, t)}{exam.at(psi)}. {advice}",
     )
 
 
-def _remembered(exam: Exam) -> list[Finding]:
+def _remembered(exam: Exam) -> Iterator[Finding]:
     """The same call gives the same numbers, whatever was called in between."""
-    first, last = exam.data[0], exam.data[-1]
-    psi, other = exam.inside[0], exam.inside[-1]
+    first, psi = exam.data[0], exam.inside[0]
     result = exam.explanatory(first, psi)
     kept = result.copy()
-    exam.explanatory(last, other)
+    exam.explanatory(exam.data[-1], exam.inside[-1])
     if not np.array_equal(result, kept, equal_nan=True):
-        return [
-            Finding(
-                "state",
-                "explanatory must return a new array at every call; got one that the next call "
-                "wrote over. Make the array inside explanatory.",
-            )
-        ]
+        yield Finding(
+            "state",
+            "explanatory must return a new array at every call; got one that the next call wrote "
+            "over. Make the array inside explanatory.",
+        )
     again = exam.explanatory(first, psi)
-    if np.array_equal(again, kept, equal_nan=True):
-        return []
-    t = int(np.argwhere(again != kept)[0][0])
-    return [
-        Finding(
+    if not np.array_equal(again, kept, equal_nan=True):
+        t = int(np.argwhere(again != kept)[0][0])
+        yield Finding(
             "state",
             "explanatory must depend on the episode and psi only; got other numbers when called "
-            f"again after another episode and psi, first at {place(first, t)}. Start values afresh "
-            "inside explanatory, keep nothing in self, and draw no random numbers.",
+            f"again after another episode and psi, first at {_place(first, t)}. Start values "
+            "afresh inside explanatory, keep nothing in self, and draw no random numbers.",
         )
-    ]
 
 
-N_EVENTS = 6
-SAME = 1e-9  # of the largest variable: another order of summation
+# -- the future ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Change:
-    """A change of what happened, and the sentence for a row that moves with it."""
-
-    made: Callable[[Any, int, int], Any]
-    said: str
-    advice: str
-    needs: str = ""  # what an episode must hold for it
-
-
-def future(exam: Exam) -> list[Finding]:
+def _future(exam: Exam) -> Iterator[Finding]:
     """Rows that know the reward or the choice that they predict, or what comes after."""
-    psi, found = exam.inside[0], []
     for change in CHANGES:
-        for one in exam.data:
-            finding = _looked_at(exam, one, psi, change)
-            if finding is not None:
-                found.append(finding)
-                break
-    return found
+        yield from _first(f for one in exam.data for f in _rows_that_move(exam, one, *change))
 
 
-def _looked_at(exam: Exam, one: Any, psi: Vector, change: Change) -> Finding | None:
-    if change.needs and not getattr(one, change.needs, None):
-        return None
+def _rows_that_move(exam: Exam, one: Any, changed: Any, what: str, fix: str) -> Iterator[Finding]:
+    """Rows up to an event that move with a change of the event, or of what follows."""
+    psi = exam.inside[0]
     x = exam.explanatory(one, psi)
-    scale = np.maximum(np.abs(x).max(axis=(0, 1)), 1e-300)
-    for t in _events(exam, one):
-        other = change.made(one, int(t), x.shape[1])
+    scale = np.maximum(np.abs(x).max(axis=(0, 1)), TINY)
+    known = np.flatnonzero(one.chosen >= 0)
+    some = exam.rng.choice(known, min(N_EVENTS, len(known)), replace=False)
+    for t in np.unique(np.concatenate([known[:1], some, known[-1:]])).tolist():
+        other, said = changed(one, t, x.shape[1]), what.format(t=t)
         if other is None:
             continue
         try:
             moved = exam.explanatory(other, psi)[: t + 1]
         except Exception as error:  # whatever a model raises is for its author to read
-            return Finding(
+            yield Finding(
                 "future",
-                f"explanatory must not need what follows; got {type(error).__name__} once "
-                f"{change.said.format(t=t)} was changed: {error}. {change.advice}",
+                f"explanatory must not need what follows; got {type(error).__name__} once {said} "
+                f"was changed: {error}. {fix}",
             )
-        rows = _rows_moved(x[: t + 1], moved, scale)
+            return
+        rows = np.arange(t + 1)
+        if moved.shape == x[: t + 1].shape:
+            close = np.isclose(x[: t + 1] / scale, moved / scale, SAME, SAME, equal_nan=True)
+            rows = np.flatnonzero(~close.all(axis=(1, 2)))
         if rows.size:
-            return Finding(
+            yield Finding(
                 "future",
-                f"explanatory must describe a decision by what happened before it; got another row "
-                f"for {place(one, int(rows[-1]))} when {change.said.format(t=t)} was changed. "
-                f"{change.advice}",
+                "explanatory must describe a decision by what happened before it; got another row "
+                f"for {_place(one, int(rows[-1]))} when {said} was changed. {fix}",
             )
-    return None
 
 
-def _rows_moved(x: Matrix, moved: Matrix, scale: Vector) -> IntVector:
-    if moved.shape != x.shape:
-        return np.arange(len(x))
-    same = np.isclose(x / scale, moved / scale, rtol=SAME, atol=SAME, equal_nan=True)
-    return np.flatnonzero(~same.all(axis=(1, 2)))
+def _varied(
+    one: Any, stop: int | None = None, seen: EventContext | None = None, **arrays: Any
+) -> Any:
+    """The history up to an event, with other arrays."""
+    if isinstance(one, Offers):
+        offers = {name: values[:stop] for name, values in one.offers.items()}
+        chosen = arrays.get("chosen", one.chosen)[:stop]
+        return Offers.of_checked(chosen, offers, one.scored[:stop], one.subject, one.block)
+    events = one.events._replace(**arrays, executed=arrays.get("chosen", one.chosen))
+    events = Events(*(array[:stop] for array in events))
+    seen = (one.seen if seen is None else seen).at_events(slice(stop))
+    return Episode.of_events(events, one.subject, one.block, seen)
 
 
-def _events(exam: Exam, one: Any) -> IntVector:
-    """Some events with a choice: the first, the last, and some between."""
-    known = np.flatnonzero(one.chosen >= 0)
-    if not known.size:
-        return known
-    some = exam.rng.choice(known, min(N_EVENTS, len(known)), replace=False)
-    return np.unique(np.concatenate([known[:1], some, known[-1:]]))
+def _elsewhere(values: Vector) -> float:
+    """A step out of the range of values that were seen."""
+    return 1.0 + 3.0 * float(np.nanstd(values))
 
 
 def _other_reward(one: Any, t: int, n_options: int) -> Any:
     if not isinstance(one, Episode) or np.isnan(one.rewards[t]):
         return None
     rewards = one.rewards.copy()
-    rewards[t] += 1.0 + 3.0 * float(np.nanstd(one.rewards))
-    return _episode(one, one.chosen, rewards)
+    rewards[t] += _elsewhere(one.rewards)
+    return _varied(one, rewards=rewards)
 
 
 def _other_after(one: Any, t: int, n_options: int) -> Any:
-    """The same with something else learnt after the event."""
     if not isinstance(one, Episode) or not one.after or np.isnan(one.rewards[t]):
         return None
     after = {name: values.copy() for name, values in one.after.items()}
     for values in after.values():
-        values[t] += 1.0 + 3.0 * float(np.nanstd(values))
-    return _episode(one, one.chosen, one.rewards, seen=one.seen._replace(after=after))
+        values[t] += _elsewhere(values)
+    return _varied(one, seen=one.seen._replace(after=after))
 
 
 def _other_later_sight(one: Any, t: int, n_options: int) -> Any:
-    """The same with something else seen at the next event."""
     if not isinstance(one, Episode) or not one.before or t + 1 >= one.n_events:
         return None
     before = {name: values.copy() for name, values in one.before.items()}
     for values in before.values():
         values[t + 1] = values[t] if not np.array_equal(values[t + 1], values[t]) else values[0]
-    return _episode(one, one.chosen, one.rewards, seen=one.seen._replace(before=before))
+    return _varied(one, seen=one.seen._replace(before=before))
 
 
 def _other_choice(one: Any, t: int, n_options: int) -> Any:
-    if n_options < 2:
+    chosen, available = one.chosen.copy(), getattr(one, "available", None)
+    on_offer = np.ones(n_options, dtype=bool) if available is None else available[t]
+    others = (chosen[t] + np.arange(1, n_options)) % n_options
+    if not on_offer[others].any():
         return None
-    chosen = one.chosen.copy()
-    chosen[t] = (chosen[t] + 1) % n_options
-    available = getattr(one, "available", None)
-    while available is not None and not available[t, chosen[t]]:
-        chosen[t] = (chosen[t] + 1) % n_options
-    if isinstance(one, Episode):
-        return _episode(one, chosen, one.rewards)
-    return Offers(chosen, one.offers, scored=one.scored, subject=one.subject, block=one.block)
+    chosen[t] = others[on_offer[others].argmax()]
+    return _varied(one, chosen=chosen)
 
 
 def _ended(one: Any, t: int, n_options: int) -> Any:
-    """The same, with the event as the last."""
-    if t + 1 == one.n_events:
-        return None
-    if isinstance(one, Episode):
-        return _episode(one, one.chosen, one.rewards, t + 1)
-    return Offers(
-        one.chosen[: t + 1],
-        {name: array[: t + 1] for name, array in one.offers.items()},
-        scored=one.scored[: t + 1],
-        subject=one.subject,
-        block=one.block,
-    )
+    return None if t + 1 == one.n_events else _varied(one, t + 1)
 
 
-def _episode(
-    one: Episode,
-    chosen: IntVector,
-    rewards: Vector,
-    stop: int | None = None,
-    seen: EventContext | None = None,
-) -> Episode:
-    kept = (one.seen if seen is None else seen).at_events(slice(stop))
-    return Episode(
-        chosen[:stop],
-        rewards[:stop],
-        is_choice=one.is_choice[:stop],
-        scored=one.scored[:stop],
-        subject=one.subject,
-        block=one.block,
-        **kept._asdict(),
-    )
-
-
-CHANGES = (
-    Change(
+# How a history is changed, what that is, and what to do about rows that move with it.
+CHANGES: tuple[tuple[Callable[[Any, int, int], Any], str, str], ...] = (
+    (
         _other_reward,
         "the reward of event {t}",
         "It looks at the reward of the decision it predicts: fill the row first, learn after.",
     ),
-    Change(
+    (
         _other_after,
         "what is learnt after event {t}",
         "It looks at what is learnt after the decision it predicts: fill the row first, learn "
         "after.",
-        needs="after",
     ),
-    Change(
+    (
         _other_later_sight,
         "what is seen at the event after {t}",
         "It looks at what is seen later only: use before[...][t] for row t.",
-        needs="before",
     ),
-    Change(
+    (
         _other_choice,
         "the choice at event {t}",
         "It looks at the choice it predicts: fill the row first, learn after.",
     ),
-    Change(
+    (
         _ended,
         "everything after event {t}",
         "It looks at later events, or at how many there are: do not centre, scale or sort over the "
         "whole episode.",
     ),
 )
+
+
+# -- ways to say the same --------------------------------------------------------------------------
+
+
+def _slopes(exam: Exam) -> list[Finding]:
+    """explanatory_and_slopes against explanatory and its differences."""
+    return _first(
+        finding
+        for psi in exam.inside
+        for one in exam.data
+        for finding in _slopes_at(exam, one, psi)
+    )
+
+
+def _slopes_at(exam: Exam, one: Any, psi: Vector) -> Iterator[Finding]:
+    own: Any = Declared(exam.model).explanatory_and_slopes
+    x, given = (np.asarray(part) for part in own(one, *map(float, psi)))
+    if not _is_same(x, exam.explanatory(one, psi)):
+        yield Finding(
+            "slopes",
+            "explanatory_and_slopes must return the variables of explanatory first; got others"
+            f"{exam.at(psi)}. Compute both by the same function.",
+        )
+    if given.shape != (len(psi), *x.shape):
+        yield Finding(
+            "slopes",
+            f"explanatory_and_slopes must return slopes of shape {(len(psi), *x.shape)}, shape "
+            f"parameters first; got {given.shape}. Stack them along a first axis.",
+        )
+        return
+    for q, shape in enumerate(exam.model.shape):
+        expected = exam.slope(one, psi, q)
+        away = np.abs(np.nan_to_num(given[q] - expected))
+        rounding = ROUNDING * np.abs(x).max() / abs(float(shape.jacobian(psi[q])))
+        if away.max() > rounding and not _is_same(given[q], expected, AGREE):
+            t, i, a = (int(k) for k in np.unravel_index(int(away.argmax()), away.shape))
+            yield Finding(
+                "slopes",
+                f"the slope in {shape.name} must be the derivative of the variables; got "
+                f"{given[q][t, i, a]:.6g} where differences give {expected[t, i, a]:.6g}, for "
+                f"{exam.model.weights[a]} of option {i} at {_place(one, t)}{exam.at(psi)}. Correct "
+                "it, or leave explanatory_and_slopes out: it is not needed.",
+            )
+
+
+def _many(exam: Exam) -> Iterator[Finding]:
+    """explanatory_many, for several pairs in any order, against explanatory."""
+    own: Any = Declared(exam.model).explanatory_many
+    which = np.concatenate([np.arange(len(exam.data))[::-1], [0, 0]])
+    psi = np.array([exam.inside[k % len(exam.inside)] for k in range(len(which))])
+    x, _ = own(Record.of(exam.data), which, psi.reshape(len(which), -1), False)
+    pairs = zip(which, psi, strict=True)
+    expected = np.concatenate([exam.explanatory(exam.data[e], at) for e, at in pairs])
+    if not _is_same(np.asarray(x), expected):
+        yield Finding(
+            "many",
+            "explanatory_many must return the variables of explanatory, pair after pair; got "
+            f"others for {len(which)} pairs. Begin every pair with fresh values, and mind that "
+            "`which` may repeat an episode or skip one.",
+        )
+
+
+def _objective(exam: Exam, own: Any) -> Iterator[Finding]:
+    """An objective that the author gives, against theta times the variables."""
+    theta = exam.weights()
+    for psi in exam.inside:
+        for one in exam.data:
+
+            def centred(q: Any) -> Matrix:
+                q = np.asarray(q, dtype=np.float64)
+                return np.asarray(q - q.mean(axis=1, keepdims=True))
+
+            def given(theta: Vector, one: Any = one, psi: Vector = psi) -> Matrix:
+                return centred(own(one, theta, psi))
+
+            curved = _curved(given, theta, exam.model.weights)
+            if curved:
+                yield Finding(
+                    "objective",
+                    "the objective must be linear in the weights; got one that bends in "
+                    f"{', '.join(curved)}{exam.at(psi)}. Declare it as a shape parameter, or "
+                    "find weights in which it is linear, such as a product with the inverse "
+                    "temperature.",
+                )
+            told, expected = given(theta), centred(exam.explanatory(one, psi) @ theta)
+            if not _is_same(told[one.scored], expected[one.scored], AGREE):
+                away = np.abs(np.where(one.scored[:, None], told - expected, 0.0)).max(axis=1)
+                yield Finding(
+                    "objective",
+                    "the variables times the weights must be the objective, up to a constant in "
+                    f"each decision; got a difference of {away.max():.4g} at "
+                    f"{_place(one, int(away.argmax()))}{exam.at(psi)}. Correct explanatory.",
+                )
+
+
+def _curved(q: Callable[[Vector], Matrix], theta: Vector, names: Sequence[str]) -> list[str]:
+    """Weights of which steps to and fro do not move the objective by as much."""
+    middle, found = q(theta), []
+    for step, name in zip(np.diag(0.5 * theta), names, strict=True):
+        above, below = q(theta + step), q(theta - step)
+        size = np.abs([above, middle, below]).max() + TINY
+        if np.abs(above + below - 2 * middle).max() > AGREE * size:
+            found.append(name)
+    return found
+
+
+def _agents(exam: Exam) -> Iterator[Finding]:
+    """Simulated agents, led along the history, against the softmax of the variables."""
+    theta, psi = exam.weights(), exam.inside[0]
+    parameters = {n.name: n.value(theta, psi) for n in natural_parameters(exam.model)}
+    for one in exam.data:
+        plain = isinstance(one, Episode) and one.is_choice.all() and (one.chosen >= 0).all()
+        if not plain or np.isnan(one.rewards).any():
+            continue
+        try:
+            theirs = _agents_probabilities(exam.model, one, parameters)
+        except Exception as error:  # whatever a model raises is for its author to read
+            said = f"got {type(error).__name__}: {error}. Let them take all natural parameters."
+            yield Finding("agents", f"agents of the model must play along the data; {said}")
+            return
+        expected = softmax(exam.explanatory(one, psi) @ theta)
+        if theirs.shape != expected.shape or np.abs(theirs - expected).max() > AGREE:
+            t = int(np.abs(theirs - expected).max(axis=1).argmax())
+            yield Finding(
+                "agents",
+                "agents of the model must choose by the probabilities of a fit; got "
+                f"{_numbers(theirs[t])} instead of {_numbers(expected[t])} at {_place(one, t)}"
+                f"{exam.at(psi)}. Correct one of them.",
+            )
+
+
+def _agents_probabilities(model: Any, one: Episode, parameters: dict[str, float]) -> Matrix:
+    """Probabilities before each event."""
+    declared = Declared(model)
+    agents: Any = declared.agents
+    player, is_told, rows = agents(dict(parameters), 1), declared.before or declared.after, []
+    for t in range(one.n_events):
+        now = slice(t, t + 1)
+        seen = [{name: values[now] for name, values in one.before.items()}] if is_told else []
+        learnt = [{name: values[now] for name, values in one.after.items()}] if is_told else []
+        rows.append(np.array(player.probabilities(*seen))[0])
+        player.observe(one.chosen[now], one.rewards[now], *learnt)
+    return np.array(rows)
+
+
+def _is_same(one: Matrix, other: Matrix, tolerance: float = SAME) -> bool:
+    if one.shape != other.shape:
+        return False
+    size = float(np.abs(np.nan_to_num(other)).max(initial=0.0)) + TINY
+    return bool(np.allclose(one / size, other / size, tolerance, tolerance, equal_nan=True))
+
+
+def _numbers(p: Vector) -> str:
+    return "(" + ", ".join(f"{value:.3g}" for value in p[:6]) + (", ...)" if len(p) > 6 else ")")
+
+
+# -- parameters that are not identifiable ----------------------------------------------------------
+
+
+def _unidentified(exam: Exam) -> Iterator[Finding]:
+    """Parameters without effect, and combinations that leave every choice as it was."""
+    weights = exam.model.weights
+    names = np.array([*weights, *(s.name for s in exam.model.shape)])
+    changes = [_changes(exam, psi) for psi in exam.inside]
+    if not len(changes[0]):
+        return
+    still: BoolVector = np.all([_size(one) <= 1e-12 * _size(one).max() for one in changes], axis=0)
+    for name in names[still]:
+        why = (
+            "its variable is the same for all options of every decision"
+            if name in weights
+            else "the variables do not change with it, or by the same for all options"
+        )
+        yield Finding(
+            "not identifiable",
+            f"{name} must change the probability of some choice; got no effect on these data: "
+            f"{why}. Leave it out, or collect data in which it matters.",
+        )
+    null = [] if still.all() else [_null_directions(change[:, ~still]) for change in changes]
+    if not null or not all(map(len, null)):
+        return
+    together = names[~still][np.abs(null[0]).max(axis=0) > MIN_SHARE]
+    advice = (
+        "Their variables are a combination of each other: leave one out, or hold it fixed."
+        if set(together) <= set(weights)
+        else "A change of one is undone by the others: hold one fixed."
+    )
+    yield Finding(
+        "not identifiable",
+        f"{', '.join(together)} must each change the choices in their own way; got directions in "
+        f"which they change together and no probability moves ({len(null[0])} on these data). "
+        f"{advice}",
+    )
+
+
+def _changes(exam: Exam, psi: Vector) -> Matrix:
+    """How the objective of every option moves with every parameter: (rows, n_parameters)."""
+    theta, columns = exam.weights(), [exam.stacked(psi)]
+    for q in range(len(psi)):
+        slopes = [(exam.slope(one, psi, q)[one.scored] @ theta)[:, :, None] for one in exam.data]
+        columns.append(_centred(slopes))
+    return np.concatenate(columns, axis=1)
+
+
+def _size(change: Matrix) -> Vector:
+    return np.asarray(np.sqrt((change**2).mean(axis=0)))
+
+
+def _null_directions(change: Matrix) -> Matrix:
+    """Directions in scaled parameters that move nothing: (n, n_parameters)."""
+    size = _size(change)
+    unit = change / np.where(size > 0, size, 1.0)
+    _, singular, right = np.linalg.svd(unit, full_matrices=len(unit) < unit.shape[1])
+    full = np.zeros(right.shape[0])
+    full[: len(singular)] = singular
+    return np.asarray(right[full <= NULL_CHANGE * max(float(full.max(initial=0.0)), TINY)])

@@ -212,16 +212,20 @@ def _check_names(asked: Mapping[str, Any], known: list[str]) -> None:
     for name in asked:
         if name not in known:
             raise DataError(
-                f"links must name parameters; got {name!r}, but they are {', '.join(known)}."
-                f"{closest_match_hint(str(name), known) or ' Correct it.'}"
+                "links",
+                "must name parameters",
+                got=f"{name!r}, but they are {', '.join(known)}",
+                fix=closest_match_hint(str(name), known) or "Correct it.",
             )
 
 
 def _all_weights(asked: str) -> str:
     if asked != WEIGHTS:
         raise DataError(
-            f"links must be {WEIGHTS!r} or a link by parameter; got {asked!r}. Give "
-            "{'price': 'log'}, say."
+            "links",
+            f"must be {WEIGHTS!r} or a link by parameter",
+            got=repr(asked),
+            fix="Give {'price': 'log'}, say.",
         )
     return WEIGHT
 
@@ -232,8 +236,10 @@ def _as_weight(natural: Parameter, asked: Mapping[str, Any]) -> bool:
         return False
     if not natural.is_ratio:
         raise DataError(
-            f"links[{natural.name!r}] must be {WEIGHT!r} for a ratio of weights alone; got it for "
-            "a parameter that is none. Leave it out."
+            f"links[{natural.name!r}]",
+            f"must be {WEIGHT!r} for a ratio of weights alone",
+            got="it for a parameter that is none",
+            fix="Leave it out.",
         )
     return True
 
@@ -249,8 +255,10 @@ def _checked(natural: Parameter, link: Transform | None, default: Transform) -> 
     free = natural.is_ratio or (natural.is_weight and default.name != "log")
     if not free:
         raise DataError(
-            f"links[{natural.name!r}] must be {str(default)!r}, which keeps it inside its limits; "
-            f"got {str(link)!r}. Leave it out."
+            f"links[{natural.name!r}]",
+            f"must be {str(default)!r}, which keeps it inside its limits",
+            got=repr(str(link)),
+            fix="Leave it out.",
         )
     return link
 

@@ -20,14 +20,13 @@ Row t may use what happened before event t only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
+from penchant.argument_checks import check_number
 from penchant.bandit.episode import Episode
-from penchant.errors import DataError
 from penchant.models.parameters import Parameter, ParameterTable, Row, Shape, bound_table
 
 if TYPE_CHECKING:
@@ -99,8 +98,8 @@ class Declared:
 
     Attributes
     ----------
-    natural
-        Natural parameters; None for the weights and shape parameters themselves.
+    parameters
+        Its parameter table; None for the weights and shape parameters themselves.
     positive
         Weights that must not be negative.
     smooth
@@ -155,7 +154,6 @@ class Declared:
     weights: Member[tuple[str, ...] | None] = Member(None)
     shape: Member[tuple[Shape, ...] | None] = Member(None)
     explanatory: Member[Callable[..., Matrix] | None] = Member(None)
-    natural: Member[Sequence[Parameter] | None] = Member(None)
     parameters: Member[Any] = Member(None)
     positive: Member[Sequence[str]] = Member(())
     smooth: Member[bool] = Member(True)
@@ -191,10 +189,6 @@ class Declared:
 
 def natural_parameters(model: Model) -> tuple[Parameter, ...]:
     """What the model declares, or its weights and shape parameters themselves."""
-    declared = Declared(model).natural
-    if declared is not None:  # by the places of weights
-        shape = model.shape
-        return tuple(replace(n, shape=shape[n.index]) if n.is_shape else n for n in declared)
     if isinstance(model, ParameterTable) and Declared(model).parameters is not None:
         return model.bound_rows
     if Declared(model).parameters is None:
@@ -246,18 +240,12 @@ def softmax(q: Matrix) -> Matrix:
 
 def positive(parameters: Mapping[str, float], name: str) -> float:
     """A parameter above 0."""
-    value = float(parameters[name])
-    if not (np.isfinite(value) and value > 0):
-        raise DataError(f"{name} must be > 0; got {value}. Correct it.")
-    return value
+    return check_number(float(parameters[name]), name, above=0)
 
 
 def finite(parameters: Mapping[str, float], name: str) -> float:
     """A parameter that is any number."""
-    value = float(parameters[name])
-    if not np.isfinite(value):
-        raise DataError(f"{name} must be finite; got {value}. Correct it.")
-    return value
+    return check_number(float(parameters[name]), name)
 
 
 class RememberingAgents:

@@ -23,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.transforms import IDENTITY, LOG, RECIPROCAL, Transform
 
@@ -90,22 +91,24 @@ class Shape:
     at_high: Limit | None = None
 
     def __post_init__(self) -> None:
-        if self.scale not in ("linear", "log"):
-            raise DataError(f"scale must be 'linear' or 'log'; got {self.scale!r}. Choose one.")
+        one_of(self.scale, "scale", ("linear", "log"))
         lowest = 0.0 if self.scale == "log" else -np.inf
         if not lowest < self.low < self.high < np.inf:
             raise DataError(
-                f"low and high of {self.name} must be increasing"
-                + (" and positive" if self.scale == "log" else "")
-                + f"; got {self.low} and {self.high}. Correct the range."
+                f"low and high of {self.name}",
+                f"must be increasing{' and positive' if self.scale == 'log' else ''}",
+                got=f"{self.low} and {self.high}",
+                fix="Correct the range.",
             )
         if self.squeezed and self.scale != "log":
             raise DataError(
-                f"squeezed must come with scale='log'; got {self.scale!r}. Leave it out, or "
-                "give a positive range."
+                "squeezed",
+                "must come with scale='log'",
+                got=repr(self.scale),
+                fix="Leave it out, or give a positive range.",
             )
         if self.n_grid < 3:
-            raise DataError(f"n_grid must be at least 3; got {self.n_grid}. 25 is usual.")
+            raise DataError("n_grid", "must be at least 3", got=self.n_grid, fix="25 is usual.")
 
     def grid(self) -> Vector:
         """Points from low to high, equally spaced on the scale of the search."""
@@ -230,8 +233,13 @@ class Parameter:
         except (ValueError, IndexError):
             names = [*weights, *(one.name for one in shape)]
             raise DataError(
-                f"parameters must be made of the model's weights and shape parameters, which are "
-                f"{', '.join(names)}; got {self.name!r}, which is not. Correct its row."
+                "parameters",
+                (
+                    "must be made of the model's weights and shape parameters, which are "
+                    f"{', '.join(names)}"
+                ),
+                got=f"{self.name!r}, which is not",
+                fix="Correct its row.",
             ) from None
 
     # -- kinds -----------------------------------------------------------------------------------
@@ -278,8 +286,7 @@ class Parameter:
 
     @property
     def _is_quotient(self) -> bool:
-        # Rows by places of weights have no names, and rows that are not bound have no places.
-        return bool(self.over or self.over_indices)
+        return bool(self.over)
 
     @property
     def is_positive(self) -> bool:
@@ -524,6 +531,12 @@ def bound_weight(name: str, index: int) -> Parameter:
 
 
 Row = Parameter | Shape
+TEMPERATURE = Parameter.reciprocal("temperature", "inverse_temperature")
+
+
+def per_temperature(name: str, weight: str | None = None) -> Parameter:
+    """A parameter in units of rewards: a weight over the inverse temperature."""
+    return Parameter.ratio(name, weight or f"{name}/temperature", "inverse_temperature")
 
 
 class ParameterTable:

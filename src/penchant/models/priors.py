@@ -17,7 +17,7 @@ from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.transforms import Transform, read_link
-from penchant.output import decode, encode
+from penchant.output import from_json_value, to_json_value
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 
@@ -45,7 +45,7 @@ class DensityPrior(Protocol):
         """Whether it says anything of a natural parameter."""
 
 
-STEP = 1e-4  # of a standard deviation, or of what is left to the end of the support
+DENSITY_STEP = 1e-4  # of a standard deviation, or of what is left to the end of the support
 
 
 class NaturalPrior:
@@ -70,12 +70,16 @@ class NaturalPrior:
 
     def __init__(self, **densities: Any) -> None:
         if not densities:
-            raise DataError("densities must name at least one parameter; got none. Name one.")
+            raise DataError(
+                "densities", "must name at least one parameter", got="none", fix="Name one."
+            )
         for name, density in densities.items():
             if not all(hasattr(density, part) for part in ("logpdf", "std", "support")):
                 raise DataError(
-                    f"density of {name} must be a frozen distribution of scipy.stats, such as "
-                    f"stats.norm(50, 20); got {type(density).__name__}. Give one."
+                    f"density of {name}",
+                    "must be a frozen distribution of scipy.stats, such as stats.norm(50, 20)",
+                    got=type(density).__name__,
+                    fix="Give one.",
                 )
         self.densities: Mapping[str, Any] = dict(densities)
         self._known = {name: _Known.of(density) for name, density in densities.items()}
@@ -86,9 +90,10 @@ class NaturalPrior:
         for name in self.densities:
             if name not in known:
                 raise DataError(
-                    f"{prior_argument()} must name natural parameters of the model; got {name!r}, "
-                    "but they are "
-                    f"{', '.join(known)}.{closest_match_hint(name, known) or ' Correct it.'}"
+                    prior_argument(),
+                    "must name natural parameters of the model",
+                    got=f"{name!r}, but they are {', '.join(known)}",
+                    fix=closest_match_hint(name, known) or "Correct it.",
                 )
 
     def of_model(self, model: Model) -> Density:
@@ -138,7 +143,9 @@ class NaturalPrior:
         inside = np.isfinite(number) & (number > low) & (number < high)
         at = np.where(inside, number, median)
         room = np.minimum(at - low, high - at)
-        step = STEP * np.minimum(np.minimum(room, sd if np.isfinite(sd) else 1.0 + np.abs(at)), 1e6)
+        step = DENSITY_STEP * np.minimum(
+            np.minimum(room, sd if np.isfinite(sd) else 1.0 + np.abs(at)), 1e6
+        )
         places = at + np.array([[0.0], [1.0], [-1.0]]) * step
         middle, above, below = self.densities[name].logpdf(places)
         first, second = (above - below) / (2 * step), (above - 2 * middle + below) / step**2
@@ -241,21 +248,27 @@ class PopulationPrior:
         p = len(names)
         if mean.shape != (p,) or covariance.shape != (p, p) or len(self.links) != p:
             raise DataError(
-                f"mean, covariance and links must be of {p} parameters; got shapes {mean.shape}, "
-                f"{covariance.shape} and {len(self.links)} links. Match them to names."
+                "mean, covariance and links",
+                f"must be of {p} parameters",
+                got=f"shapes {mean.shape}, {covariance.shape} and {len(self.links)} links",
+                fix="Match them to names.",
             )
         finite = np.isfinite(mean).all() and np.isfinite(covariance).all()
         if not finite or not np.allclose(covariance, covariance.T, rtol=1e-8, atol=0):
             raise DataError(
-                "mean and covariance must be finite, and the latter symmetric; got others. "
-                "Correct them."
+                "mean and covariance",
+                "must be finite, and the latter symmetric",
+                got="others",
+                fix="Correct them.",
             )
         sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         unit = np.where(sd > 0, sd, 1.0)
         if (sd == 0).any() or np.linalg.eigvalsh(covariance / np.outer(unit, unit))[0] <= 0:
             raise DataError(
-                "covariance must be positive definite; got one that is not. Give every parameter "
-                "some variance."
+                "covariance",
+                "must be positive definite",
+                got="one that is not",
+                fix="Give every parameter some variance.",
             )
         links = tuple(read_link(n, link) for n, link in zip(names, self.links, strict=True))
         for name, value in (("names", names), ("mean", mean), ("links", links)):
@@ -275,8 +288,10 @@ class PopulationPrior:
         own = Coordinates.of_names(model, self.names, links)
         if set(own.names) != set(self.names):
             raise DataError(
-                f"{prior_argument()} must be of the model's parameters {', '.join(own.names)}; got "
-                f"{', '.join(self.names)}. Fit the population with the same model."
+                prior_argument(),
+                f"must be of the model's parameters {', '.join(own.names)}",
+                got=", ".join(self.names),
+                fix="Fit the population with the same model.",
             )
         return own
 
@@ -296,8 +311,10 @@ class PopulationPrior:
         for name, link in zip(self.names, self.links, strict=True):
             if link.name != "identity":
                 raise DataError(
-                    f"{prior_argument()} must be normal in the weights for choices; got {name} on "
-                    f"{link}. Use fit_population for such a population."
+                    prior_argument(),
+                    "must be normal in the weights for choices",
+                    got=f"{name} on {link}",
+                    fix="Use fit_population for such a population.",
                 )
         return GaussianPrior(self.mean, self.covariance)
 
@@ -320,8 +337,10 @@ class PopulationPrior:
         """Read what `to_dict` wrote."""
         if not isinstance(document, Mapping) or document.get("format") != FORMAT:
             raise DataError(
-                "prior must be a document that PopulationPrior.to_dict wrote; got another. Save "
-                "one with people.prior.save(path)."
+                "prior",
+                "must be a document that PopulationPrior.to_dict wrote",
+                got="another",
+                fix="Save one with people.prior.save(path).",
             )
         return from_json(cls, document)
 
@@ -419,7 +438,7 @@ class OnLinks(NamedTuple):
 def model_document(model: Any) -> Any:
     """A model of the library with its settings; None for another."""
     own = type(model).__module__.startswith("penchant.")
-    return encode(model) if own else None
+    return to_json_value(model) if own else None
 
 
 def model_of(document: Any, given: Any) -> Any:
@@ -428,10 +447,12 @@ def model_of(document: Any, given: Any) -> Any:
         return given
     if document is None:
         raise DataError(
-            "model must be given, as the session was kept with one that is not of the library; got "
-            "none. Pass model=."
+            "model",
+            "must be given, as the session was kept with one that is not of the library",
+            got="none",
+            fix="Pass model=.",
         )
-    return decode(document)
+    return from_json_value(document)
 
 
 def prior_document(prior: Any) -> dict[str, Any] | None:
@@ -439,7 +460,7 @@ def prior_document(prior: Any) -> dict[str, Any] | None:
     if prior is None:
         return None
     if isinstance(prior, MapPrior):
-        return {"kind": "map", "prior": encode(prior)}
+        return {"kind": "map", "prior": to_json_value(prior)}
     if isinstance(prior, PopulationPrior):
         return {"kind": "population", "prior": prior.to_dict()}
     if isinstance(prior, ScaledPrior):
@@ -458,7 +479,7 @@ def prior_of(document: Mapping[str, Any]) -> Any:
     if given is None:
         return None
     if given["kind"] == "map":
-        return decode(given["prior"])
+        return from_json_value(given["prior"])
     if given["kind"] == "population":
         return PopulationPrior.from_dict(given["prior"])
     if given["kind"] == "scaled":
@@ -473,8 +494,10 @@ def prior_of(document: Mapping[str, Any]) -> Any:
             **{n: getattr(stats, d["name"])(*d["args"], **d["kwds"]) for n, d in made}
         )
     raise DataError(
-        "prior must be given, as the session was kept with one that is not of scipy.stats; got "
-        "none. Pass prior=."
+        "prior",
+        "must be given, as the session was kept with one that is not of scipy.stats",
+        got="none",
+        fix="Pass prior=.",
     )
 
 
@@ -498,6 +521,8 @@ def check_kept(document: Any, kind: str, parts: tuple[str, ...]) -> None:
     missing = [part for part in parts if part not in document] if known else ["format"]
     if missing:
         raise DataError(
-            f"document must be what {kind}.to_dict wrote; got one without {missing[0]!r} of it. "
-            "Keep the session again."
+            "document",
+            f"must be what {kind}.to_dict wrote",
+            got=f"one without {missing[0]!r} of it",
+            fix="Keep the session again.",
         )

@@ -2,36 +2,24 @@
 
 A model in plain NumPy describes one episode at one psi. A compiled model describes any number of
 pairs of an episode and a psi at once, so that a search over psi, or a fit of many subjects, costs
-little besides the arithmetic. Here are the arrays that such models share, and controls beside
-learning: to repeat the last choice (stickiness), or to prefer an option for itself (bias). Each is
-a column, so that adding one keeps a model linear. Defaults that the rewards of a task decide, such
-as the value of an option before play, are here too.
+little besides the arithmetic. Here are the arrays that such models share.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from penchant._compiled import njit
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode, executed_history
-from penchant.choices import Choices
 from penchant.errors import Code, DataError, argument
-from penchant.models.model import Declared, Model
-from penchant.models.offers.offers import offers_of_choices
 from penchant.models.parameters import ParameterTable
 from penchant.tables.events import labelled
-from penchant.tables.reading import Reading
 
 # Columns of a choice set with copies: sets of 2 to 10 options in one study have 2,520.
 MAX_SET_WIDTH = 2_520
@@ -83,10 +71,12 @@ class Record:
             shapes = sorted({offers[name].shape[1:] for offers in every})
             if len(shapes) > 1:
                 raise DataError(
-                    f"offers[{name!r}] must have as many options and outcomes in all Offers; got "
-                    f"{' and '.join(map(str, shapes))}. Fit those that differ apart."
+                    f"offers[{name!r}]",
+                    "must have as many options and outcomes in all Offers",
+                    got=" and ".join(map(str, shapes)),
+                    fix="Fit those that differ apart.",
                 )
-        return {name: _end_to_end([offers[name] for offers in every]) for name in shared}
+        return {name: np.concatenate([offers[name] for offers in every]) for name in shared}
 
     def before(self, name: str) -> Matrix:
         """What was seen at all events under a name."""
@@ -114,12 +104,13 @@ class Record:
             if name not in found:
                 where = labelled(episode.subject, episode.block)
                 raise DataError(
-                    f"{role} must hold {name!r} for this model; got "
-                    f"{', '.join(found) or 'nothing'}{f' of {where}' if where else ''}. "
-                    + argument("Give {}.", Code(f'Episode(..., {role}={{"{name}": ...}})'))
+                    role,
+                    f"must hold {name!r} for this model",
+                    got=f"{', '.join(found) or 'nothing'}{f' of {where}' if where else ''}",
+                    fix=argument("Give {}.", Code(f'Episode(..., {role}={{"{name}": ...}})')),
                 )
             parts.append(found[name])
-        return _end_to_end(parts)
+        return np.concatenate(parts)
 
     @cached_property
     def available(self) -> BoolVector | None:
@@ -130,8 +121,10 @@ class Record:
             return None
         if len(widths) > 1:
             raise DataError(
-                "available must have a column for every option; got "
-                f"{' and '.join(map(str, widths))} columns. Give False for those not on offer."
+                "available",
+                "must have a column for every option",
+                got=f"{' and '.join(map(str, widths))} columns",
+                fix="Give False for those not on offer.",
             )
         sizes = np.diff(self.starts)
         return np.concatenate(
@@ -155,8 +148,10 @@ class Record:
         width = math.lcm(*map(int, np.unique(sizes)))
         if width > MAX_SET_WIDTH:
             raise DataError(
-                "available must leave sets whose sizes have a small common multiple; got sizes "
-                f"{', '.join(map(str, np.unique(sizes)))}. Fit episodes of such sizes apart."
+                "available",
+                "must leave sets whose sizes have a small common multiple",
+                got=f"sizes {', '.join(map(str, np.unique(sizes)))}",
+                fix="Fit episodes of such sizes apart.",
             )
         options = np.nonzero(self.available)[1]
         return np.repeat(options, np.repeat(width // sizes, sizes)).reshape(-1, width)
@@ -235,352 +230,10 @@ class CompiledModel(ParameterTable):
     ) -> tuple[Matrix, Matrix | None]:
         at = np.array([psi], dtype=np.float64).reshape(1, len(psi))
         record = _alone(episode) if isinstance(episode, Episode) else Record.of([episode])
-        x, slopes = self.explanatory_many(record, np.zeros(1, dtype=np.int64), at, with_slopes)
-        return x.copy(), None if slopes is None else slopes.copy()  # no part of more memory
+        return self.explanatory_many(record, np.zeros(1, dtype=np.int64), at, with_slopes)
 
 
 @lru_cache(1)
 def _alone(episode: Episode) -> Record:
     """One episode as a record: who asks for its variables at one psi asks at others, too."""
     return Record.of([episode])
-
-
-class _Memory(threading.local):
-    """Large arrays of a thread, for variables: they are filled again when nobody holds them.
-
-    A fit asks for some megabytes at every step. Memory that is given back and asked for anew comes
-    from the system page by page, for more time than it takes to fill it.
-    """
-
-    def __init__(self) -> None:
-        self.kept: list[Vector] = []  # the smaller before the larger
-        self.free = next(_held([np.empty(0)]))[1]  # how often one is held that is held here alone
-
-    def of(self, n: int) -> Vector:
-        """The beginning of the smallest that is free and large enough, or of a new one."""
-        for memory, times in _held(self.kept):
-            if len(memory) >= n and times == self.free:
-                return memory[:n]
-        if len(self.kept) == ROOMS:  # one that is too small, or that others keep
-            free = [k for k, (_, times) in enumerate(_held(self.kept)) if times == self.free]
-            del self.kept[free[0] if free else 0]
-        memory = np.empty(n)
-        self.kept = sorted([*self.kept, memory], key=len)
-        return memory[:]
-
-
-def _held(arrays: list[Vector]) -> Iterator[tuple[Vector, int]]:
-    """Arrays, and how many things refer to each, this loop among them."""
-    for array in arrays:
-        yield array, sys.getrefcount(array)
-
-
-_MEMORY = _Memory()
-ROOMS = 8  # arrays that are kept
-KEPT = range(8_000, 1_250_000)  # numbers of an array that is: the system has its own for fewer
-
-
-def empty(*shape: int) -> Matrix:
-    """An array to fill, of numbers not known."""
-    n = math.prod(shape)
-    return _MEMORY.of(n).reshape(shape) if n in KEPT else np.empty(shape)
-
-
-def _end_to_end(parts: Sequence[Matrix]) -> Matrix:
-    """Numbers of episodes, one episode after another."""
-    if any(part.dtype != np.float64 for part in parts):
-        return np.concatenate(parts)
-    return np.concatenate(parts, out=empty(sum(map(len, parts)), *parts[0].shape[1:]))
-
-
-def control_names(n_options: int, stickiness: bool, bias: bool) -> tuple[str, ...]:
-    """Names of the controls' weights; the last option has no bias."""
-    return (("stickiness",) if stickiness else ()) + (bias_names(n_options) if bias else ())
-
-
-def bias_names(n_options: int) -> tuple[str, ...]:
-    """bias_0, bias_1 ... of all options but the last, which the others are compared with."""
-    return tuple(f"bias_{i}" for i in range(n_options - 1))
-
-
-def fill_controls(
-    record: Record, which: IntVector, x: Matrix, stickiness: bool, bias: bool
-) -> None:
-    """Fill the last columns: 1 for the last choice made; 1 for each option but the last."""
-    if stickiness:
-        column = _stickiness_column(x, bias)
-        _mark_last_choice(record.chosen, record.is_choice, record.starts, which, column, x)
-    if bias:
-        _fill_biases(x)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _mark_last_choice(chosen, is_choice, starts, which, column, x):  # type: ignore[no-untyped-def]
-    row = 0
-    for k in range(len(which)):
-        last = -1
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            if last >= 0:
-                x[row, last, column] = 1.0
-            row += 1
-            if is_choice[t] and chosen[t] >= 0:
-                last = chosen[t]
-
-
-def fill_agents_controls(x: Matrix, last: IntVector, stickiness: bool, bias: bool) -> None:
-    """Fill the last columns of agents whose last choices are these, -1 before the first."""
-    if stickiness:
-        made = np.flatnonzero(last >= 0)
-        x[made, last[made], _stickiness_column(x, bias)] = 1.0
-    if bias:
-        _fill_biases(x)
-
-
-def _stickiness_column(x: Matrix, bias: bool) -> int:
-    _, n_options, n_weights = x.shape
-    return int(n_weights - (n_options if bias else 1))
-
-
-def _fill_biases(x: Matrix) -> None:
-    x[:, :, 1 - x.shape[1] :] = np.eye(x.shape[1])[:, :-1]
-
-
-def with_starts(weights: tuple[str, ...], x: Matrix, theta: Vector, *starts: str) -> Matrix:
-    """The first variable, with what each start that is estimated adds, in units of rewards."""
-    value = x[:, :, 0].copy()
-    for name in starts:
-        if f"{name}/temperature" in weights:
-            column = weights.index(f"{name}/temperature")
-            value += theta[column] / theta[0] * x[:, :, column]
-    return np.asarray(value)
-
-
-def known_number(value: object, name: str, advice: str) -> None:
-    """Refuse what is no finite number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        raise DataError(f"{name} must be a number; got {value!r}. {advice}")
-    if not np.isfinite(value):
-        raise DataError(f"{name} must be finite; got {value}. {advice}")
-
-
-def doubts_of(model: Any, episodes: Sequence[Any]) -> tuple[str, ...]:
-    """Sentences on settings of the model that these episodes speak against."""
-    doubts = Declared(model).doubts
-    return () if doubts is None else tuple(doubts(episodes))
-
-
-def rewards_of(episodes: Sequence[Any]) -> Vector:
-    """All rewards that were received."""
-    parts = [np.asarray(getattr(episode, "rewards", ()), dtype=np.float64) for episode in episodes]
-    rewards = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
-    there = np.isfinite(rewards)
-    return rewards if there.all() else np.asarray(rewards[there])
-
-
-def ends_of(rewards: Vector) -> str:
-    """From where to where rewards go."""
-    return f"{rewards.min():g} to {rewards.max():g}"
-
-
-def start_words(value: float | None) -> str:
-    """What is expected before play, in words."""
-    return "estimated" if value is None else f"{value:g}"
-
-
-ENOUGH = 5  # rewards beyond the first of an option that tell whether they vary
-
-
-def doubts_of_start(
-    name: str, value: float | None, episodes: Sequence[Any], *, estimable: bool = True
-) -> Iterator[str]:
-    """Say that what is expected before play lies outside the rewards, and what to do.
-
-    Parameters
-    ----------
-    name, value
-        The setting; None where it is estimated.
-    episodes
-        With their rewards.
-    estimable
-        Whether the model can estimate it.
-    """
-    rewards = rewards_of(episodes)
-    if value is None or not len(rewards) or rewards.min() <= value <= rewards.max():
-        return
-    free = argument(name, Code("None"))
-    estimate = f"estimate it ({free}), or " if estimable else ""
-    remedy = f"{estimate}give another number, such as {_middle(name, rewards)}."
-    yield (
-        f"{name} = {value:g} lies outside the rewards ({ends_of(rewards)}): other parameters "
-        "make up for it, such as a rate that leaves it quickly. "
-        f"{remedy[0].upper()}{remedy[1:]}"
-    )
-
-
-def _middle(name: str, rewards: Vector) -> str:
-    """How to set a value to the middle of the rewards."""
-    middle = Code(f"{(rewards.min() + rewards.max()) / 2:.3g}")
-    return f"the middle of the rewards ({argument(name, middle)})"
-
-
-def doubts_of_threshold(above: float, episodes: Sequence[Any]) -> Iterator[str]:
-    """Say that the threshold of a win makes every reward a win, or a loss, and what to do."""
-    rewards = rewards_of(episodes)
-    wins = float((rewards > above).mean()) if len(rewards) else 0.5
-    if wins in (0.0, 1.0):
-        kind = "win" if wins else "loss"
-        yield (
-            f"win_above = {above:g} makes every reward a {kind} ({ends_of(rewards)}). Give another "
-            f"number, such as {_middle('win_above', rewards)}."
-        )
-
-
-def doubts_of_noise(
-    noise: Sequence[float], words: str, advice: str, episodes: Sequence[Any]
-) -> Iterator[str]:
-    """That options always give the same which are taken for noisy.
-
-    Parameters
-    ----------
-    noise, words
-        Variance of each option's rewards, as the player takes it; the same in words.
-    advice
-        What it does to the model.
-    episodes
-        With their rewards.
-    """
-    if not any(np.asarray(noise) > 0) or not len(rewards_of(episodes)):
-        return
-    variance, enough = _within(episodes, len(noise))
-    noisy = np.flatnonzero(enough & (variance > 0))
-    fixed = np.flatnonzero(enough & (variance == 0) & (np.asarray(noise) > 0))
-    if not len(fixed):
-        return
-    which = " and ".join(map(str, fixed))
-    others = f", and that of others varies by {variance[noisy].mean():.3g}" if len(noisy) else ""
-    yield (
-        f"The reward of option {which} is always the same within an episode{others}: who sees this "
-        f"is sure of it at once, while noise_variance = {words} says that it stays "
-        f"uncertain. {advice}"
-    )
-
-
-def _within(episodes: Sequence[Any], n_options: int) -> tuple[Vector, Any]:
-    """Variance of rewards of each option within episodes, and whether there are enough to tell."""
-    squares, freedom = np.zeros(n_options), np.zeros(n_options)
-    for episode in episodes:
-        happened = executed_history(episode)
-        chosen, rewards = np.asarray(happened.chosen), np.asarray(happened.rewards)
-        seen = (chosen >= 0) & (chosen < n_options) & np.isfinite(rewards)
-        option, reward = (chosen, rewards) if seen.all() else (chosen[seen], rewards[seen])
-        counts = np.bincount(option, minlength=n_options)
-        first: Matrix = np.zeros(n_options)
-        first[option[::-1]] = reward[::-1]
-        away = reward - first[option]  # exactly 0 where all are the same
-        sums = np.bincount(option, away, n_options)
-        squares += np.bincount(option, away**2, n_options) - sums**2 / np.maximum(counts, 1)
-        freedom += np.maximum(counts - 1, 0)
-    return squares / np.maximum(freedom, 1), freedom >= ENOUGH
-
-
-HISTORY = ("scored_options", "n_events")
-
-
-def is_history(data: Any) -> bool:
-    """Whether a model can describe it: an episode, or static decisions."""
-    kind = type(data)  # whose properties need not be worked out
-    return all(hasattr(kind, name) or hasattr(data, name) for name in HISTORY)
-
-
-def data_of(given: Any) -> Any:
-    """The data of a reading; anything else as it is."""
-    return given.data if isinstance(given, Reading) else given
-
-
-def refuse_no_model(model: Any) -> None:
-    """Say what to write where a name or a class stands for a model."""
-    if isinstance(model, str):
-        known = import_module("penchant.models.catalogue").CATALOGUE
-        entry = known.get(model) or known.get(model.lower().replace("_", "-").replace(" ", "-"))
-        written = "pn.QLearning(n_options=2)" if entry is None else _call(entry.model)
-        raise DataError(
-            f"model must be a model, not its name; got {model!r}. Write model={written}."
-        )
-    if isinstance(model, type):
-        raise DataError(
-            f"model must be a model, not its class; got {model.__name__}. Write "
-            f"model={_call(model)}."
-        )
-    if model is not None and not isinstance(model, Model):
-        raise DataError(
-            f"model must be a model; got {type(model).__name__}. Write "
-            "model=pn.QLearning(n_options=2), or another of pn.models."
-        )
-
-
-def needs_model(given: Any) -> DataError:
-    """The error for data that a model has to explain, with what to write."""
-    advice = "Pass UCL(...) or QLearning(...)."
-    if isinstance(given, Reading):
-        advice = f"Write {given.next}, or another model of pn.models."
-    return DataError(f"model must be given with episodes; got none. {advice}")
-
-
-def _call(kind: type) -> str:
-    """How a model of this class is made, in Python."""
-    at_top = kind.__name__ in ("UCL", "QLearning", "KalmanFilter", "HyperbolicDiscounting", "GPUCB")
-    needed = {"n_options": "n_options=2", "locations": "locations=pn.grid(10, 10)"}
-    own = getattr(kind, "__dataclass_fields__", {})
-    said = ", ".join(words for name, words in needed.items() if name in own)
-    return f"pn.{'' if at_top else 'models.'}{kind.__name__}({said})"
-
-
-def refuse_word(prior: Any) -> None:
-    """Say what to write where a word, a number or a class stands for a prior."""
-    weak = "Write parameter_prior=pn.ScaledPrior() for a weak one, or None for maximum likelihood."
-    if isinstance(prior, str):
-        raise DataError(f"parameter_prior must be a prior, not a word; got {prior!r}. {weak}")
-    if isinstance(prior, type):
-        raise DataError(
-            f"parameter_prior must be a prior, not its class; got {prior.__name__}. Write "
-            f"parameter_prior=pn.{prior.__name__}(...)."
-        )
-    if isinstance(prior, (int, float, Mapping, list, tuple)):
-        raise DataError(f"parameter_prior must be a prior; got {prior!r}. {weak}")
-
-
-def as_described(data: Any, model: Model | None) -> Any:
-    """A choice experiment as offers where a model of attributes is given; other data as they are.
-
-    Choices need no model: one of their attributes says what these are worth.
-    """
-    refuse_no_model(model)
-    describes = model is not None and bool(Declared(model).attributes)
-    return as_episodes(data) if describes and isinstance(data, Choices) else data
-
-
-def as_episodes(episodes: Any) -> tuple[Any, ...]:
-    """One episode or several, or static decisions, as a tuple.
-
-    What `read` returns is taken, too, and a choice experiment, whose variables are attributes.
-    """
-    episodes = data_of(episodes)
-    if isinstance(episodes, Choices):
-        return tuple(offers_of_choices(episodes))
-    named = isinstance(episodes, (str, os.PathLike))
-    if named or not (is_history(episodes) or isinstance(episodes, Sequence)):
-        raise DataError(
-            f"episodes must be an Episode or some of them; got {type(episodes).__name__}. "
-            + (
-                "Read a table first: pn.read(table)."
-                if named or hasattr(episodes, "columns")
-                else "Make them with Episode(chosen, rewards)."
-            )
-        )
-    found = (episodes,) if is_history(episodes) else tuple(episodes)
-    if not found or not all(is_history(e) for e in found):
-        raise DataError(
-            f"episodes must be an Episode or some of them; got {type(episodes).__name__} with "
-            f"{len(found)} entries. Make them with Episode(chosen, rewards)."
-        )
-    return found

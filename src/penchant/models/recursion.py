@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
+from penchant.models.controls import fill_agents_controls, fill_controls
 from penchant.models.generated import generated_module
 from penchant.models.model import (
     Declared,
@@ -40,8 +41,8 @@ from penchant.models.model import (
     softmax,
     weights_and_shape,
 )
-from penchant.models.parameters import Parameter, Shape
-from penchant.models.record import CompiledModel, Record, fill_agents_controls, fill_controls
+from penchant.models.parameters import Shape
+from penchant.models.record import CompiledModel, Record
 from penchant.models.tangents import Constants, Names, Tangents, tangent_name
 
 Field = Vector | IntVector  # of all events, or of all agents
@@ -278,14 +279,6 @@ class Recursion(CompiledModel):
         return [state[name] for name in program.states]
 
 
-TEMPERATURE = Parameter.reciprocal("temperature", "inverse_temperature")
-
-
-def per_temperature(name: str) -> Parameter:
-    """A parameter in units of rewards: a weight over the inverse temperature."""
-    return Parameter.ratio(name, f"{name}/temperature", "inverse_temperature")
-
-
 class ValueModel(Recursion):
     """Base of models whose one attribute is the value of every option."""
 
@@ -313,8 +306,11 @@ def _checked(values: Matrix, name: str, low: int, high: int, record: Record) -> 
         k = int(wrong[0])
         e = int(np.searchsorted(record.starts, k, side="right") - 1)
         raise DataError(
-            f"before[{name!r}] must be a whole number in {low}..{high}; got {values[k]:g} at event "
-            f"{k - record.starts[e]} of episode {e}. Number them so."
+            f"before[{name!r}]",
+            f"must be a whole number in {low}..{high}",
+            got=f"{values[k]:g}",
+            where=f"at event {k - record.starts[e]} of episode {e}",
+            fix="Number them so.",
         )
     return np.where(there, values, -1.0).astype(np.int64)
 
@@ -328,12 +324,12 @@ def check_range(model: Recursion, theta: Vector, psi: Vector) -> None:
         low = min(shape.low, 0.0) if shape.low < MAX_RATE_LIKE_0 else shape.low
         if not low <= value <= shape.high:
             raise DataError(
-                f"{shape.name} must lie in {low:g}..{shape.high:g}; got {value}. Correct it."
+                shape.name, f"must lie in {low:g}..{shape.high:g}", got=value, fix="Correct it."
             )
     for name, value in zip(model.weights, theta, strict=True):
         if not np.isfinite(value) or (value < 0 and name in Declared(model).positive):
             rule = "be finite" if not np.isfinite(value) else "not be negative"
-            raise DataError(f"{name} must {rule}; got {value}. Correct it.")
+            raise DataError(name, f"must {rule}", got=value, fix="Correct it.")
 
 
 class RecursionAgents:
@@ -431,8 +427,10 @@ def compiled_program(
     unknown = [one for one in fields["s"] if one not in names.states]
     if unknown:
         raise DataError(
-            f"features and update of {name} must use the state that is declared; got "
-            f"s.{unknown[0]}, but state() has {', '.join(names.states)}. Declare it."
+            f"features and update of {name}",
+            "must use the state that is declared",
+            got=f"s.{unknown[0]}, but state() has {', '.join(names.states)}",
+            fix="Declare it.",
         )
     bound = [(one, to) for one, to in names.bound if one in fields["psi"]]
     estimated = {*names.shape, *(one for one, _ in bound)}
@@ -470,8 +468,10 @@ def plain_body(
         text = textwrap.dedent(inspect.getsource(function))
     except OSError as error:
         raise DataError(
-            f"{function.__qualname__} must stand in a file or a notebook, whose text is compiled; "
-            "got one without. Put the class into a file, and import it."
+            function.__qualname__,
+            "must stand in a file or a notebook, whose text is compiled",
+            got="one without",
+            fix="Put the class into a file, and import it.",
         ) from error
     tree = ast.parse(text).body[0]
     assert isinstance(tree, ast.FunctionDef)

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import check_rng, whole_number
+from penchant.argument_checks import check_rng, check_whole_number
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.choices import Choices
 from penchant.errors import DataError, closest_match_hint
+from penchant.models.arguments import refuse_no_model
 from penchant.models.model import (
     Agents,
     Declared,
@@ -31,7 +32,6 @@ from penchant.models.model import (
 )
 from penchant.models.offers.attributes import option_values
 from penchant.models.offers.offers import Offers, decision_places, read_offers
-from penchant.models.record import refuse_no_model
 from penchant.models.recursion import RecursionAgents
 from penchant.models.task import Task
 from penchant.models.worlds import World
@@ -185,11 +185,14 @@ def simulate(
     given = _given_task(task, n_decisions)
     if execute is not None and isinstance(given.world, Mapping):
         raise DataError(
-            "execute must be left out where nobody learns; got one with offers. Use it in play."
+            "execute",
+            "must be left out where nobody learns",
+            got="one with offers",
+            fix="Use it in play.",
         )
     several = None if isinstance(parameters, Mapping) else _rules(parameters)
     if n_subjects is not None:
-        whole_number(n_subjects, "n_subjects", 1)
+        check_whole_number(n_subjects, "n_subjects", 1)
     if several is None and n_subjects is None:
         done = blocks_of(given, model, parameters, rng, subject, block, execute)
         return done[0] if given.n_blocks == 1 else list(done)
@@ -211,8 +214,10 @@ def simulate(
     rules = [parameters] * (n_subjects or 0) if several is None else several
     if n_subjects is not None and n_subjects != len(rules):
         raise DataError(
-            f"n_subjects must be as many as there are parameters; got {n_subjects} and "
-            f"{len(rules)}. Leave it out."
+            "n_subjects",
+            "must be as many as there are parameters",
+            got=f"{n_subjects} and {len(rules)}",
+            fix="Leave it out.",
         )
     each = zip(range(len(rules)), rules, rng.spawn(len(rules)), strict=True)
     return [
@@ -226,8 +231,10 @@ def _rules(parameters: Any) -> list[Rule]:
     if isinstance(parameters, Sequence) and all(isinstance(one, Mapping) for one in parameters):
         return list(parameters)
     raise DataError(
-        "parameters must map names to numbers, or be a list of such mappings; got "
-        f"{type(parameters).__name__}. Give the natural parameters of the model."
+        "parameters",
+        "must map names to numbers, or be a list of such mappings",
+        got=type(parameters).__name__,
+        fix="Give the natural parameters of the model.",
     )
 
 
@@ -236,8 +243,10 @@ def _given_task(task: Any, n_decisions: int | None) -> Task:
         return Task(dict(task.offers) if isinstance(task, Offers) else task, n_decisions)
     if n_decisions is not None:
         raise DataError(
-            f"n_decisions must be left out for a Task, which says it; got {n_decisions}. "
-            "Use task.with_decisions."
+            "n_decisions",
+            "must be left out for a Task, which says it",
+            got=n_decisions,
+            fix="Use task.with_decisions.",
         )
     return task
 
@@ -290,8 +299,10 @@ def _follow(
         p = np.asarray(agents.probabilities(_alone(seen)))
         if p.shape[1] != world.n_options:
             raise DataError(
-                f"task must have the {p.shape[1]} options of the model; got {world.n_options}. "
-                "Match them."
+                "task",
+                f"must have the {p.shape[1]} options of the model",
+                got=world.n_options,
+                fix="Match them.",
             )
         option = picked(p if mask is None else np.where(mask, p, 0.0), rng)
         reward, learnt = course.after(int(option[0]))
@@ -482,8 +493,13 @@ def played(
     told = Declared(model)
     if told.before or told.after:
         raise DataError(
-            f"task must be a world that tells {', '.join((*told.before, *told.after))} to "
-            f"{type(model).__name__}; got rewards alone. Pass one, such as TwoStepWorld()."
+            "task",
+            (
+                f"must be a world that tells {', '.join((*told.before, *told.after))} to "
+                f"{type(model).__name__}"
+            ),
+            got="rewards alone",
+            fix="Pass one, such as TwoStepWorld().",
         )
     agents, clock = agents_of(model, parameters, n_agents), told.clock
     chosen = np.full((n_events, n_agents), NOTHING)
@@ -499,8 +515,10 @@ def played(
             p = agents.probabilities()
             if n_options not in (None, p.shape[1]):
                 raise DataError(
-                    f"task must have the {p.shape[1]} options of the model; got {n_options}. "
-                    "Match them."
+                    "task",
+                    f"must have the {p.shape[1]} options of the model",
+                    got=n_options,
+                    fix="Match them.",
                 )
             missed = like is not None and like.chosen[k] == NOTHING
             chosen[k] = executed[k] = NOTHING if missed else picked(p, rng)
@@ -521,8 +539,11 @@ def _done(execute: Execute, k: int, proposed: int, n_options: int) -> int:
     done = execute(k, proposed)
     if not isinstance(done, (int, np.integer)) or not NOTHING <= done < n_options:
         raise DataError(
-            f"execute must give an option from 0 to {n_options - 1}, or -1 for none; got {done!r} "
-            f"at decision {k}. Give what is done in place of option {proposed}."
+            "execute",
+            f"must give an option from 0 to {n_options - 1}, or -1 for none",
+            got=repr(done),
+            where=f"at decision {k}",
+            fix=f"Give what is done in place of option {proposed}.",
         )
     return int(done)
 
@@ -548,7 +569,7 @@ def _options(world: Landscape | Matrix) -> int:
 def agents_of(model: Any, parameters: Rule, n_agents: int) -> Any:
     """Agents of a model, before play."""
     told = Declared(model)
-    if told.natural is not None or told.parameters is not None or told.agents is None:
+    if told.parameters is not None or told.agents is None:
         check_parameters(model, parameters)
     if told.agents is not None:
         return told.agents(dict(parameters), n_agents)
@@ -587,14 +608,19 @@ def check_parameters(model: Model, names: Iterable[str], advice: str = ALL) -> N
     missing = [name for name in wanted if name not in (*told.usual_parameters, *given)]
     if missing:
         raise DataError(
-            f"parameters must hold {', '.join(wanted)}; got none for {', '.join(missing)}. {advice}"
+            "parameters",
+            f"must hold {', '.join(wanted)}",
+            got=f"none for {', '.join(missing)}",
+            fix=advice,
         )
     known = list(told.parameter_names or wanted)
     unknown = [name for name in given if name not in known]
     if unknown:
         raise DataError(
-            f"parameters must be among {', '.join(known)}; got {unknown[0]!r}."
-            f"{closest_match_hint(unknown[0], known) or ' Correct it.'}"
+            "parameters",
+            f"must be among {', '.join(known)}",
+            got=repr(unknown[0]),
+            fix=closest_match_hint(unknown[0], known) or "Correct it.",
         )
 
 
@@ -602,4 +628,4 @@ def _check_finite(parameters: Rule) -> None:
     for name, value in parameters.items():
         if not np.isfinite(value) or (name == TEMPERATURE and value < 0):
             rule = "not be negative" if name == TEMPERATURE and value < 0 else "be finite"
-            raise DataError(f"{name} must {rule}; got {value}. Correct it.")
+            raise DataError(name, f"must {rule}", got=value, fix="Correct it.")

@@ -277,8 +277,11 @@ def _renamed(target: ast.expr, direction: int, context: ast.expr_context) -> ast
 def _unknown(node: ast.AST) -> DataError:
     known = "assignments, if, for, arithmetic, max, min, abs, exp, log, expit and sqrt"
     return DataError(
-        f"features and update must consist of {known}; got {ast.unparse(node)!r} at line "
-        f"{getattr(node, 'lineno', '?')}. Write it with these."
+        "features and update",
+        f"must consist of {known}",
+        got=repr(ast.unparse(node)),
+        where=f"at line {getattr(node, 'lineno', '?')}",
+        fix="Write it with these.",
     )
 
 

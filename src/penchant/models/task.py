@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
 from penchant.models.offers.offers import Offers
@@ -48,15 +48,17 @@ class Task:
     n_blocks: int = 1
 
     def __post_init__(self) -> None:
-        whole_number(self.n_blocks, "n_blocks", 1)
+        check_whole_number(self.n_blocks, "n_blocks", 1)
         if self.n_decisions is not None:
-            whole_number(self.n_decisions, "n_decisions", 1)
+            check_whole_number(self.n_decisions, "n_decisions", 1)
         if not callable(self.world):
             object.__setattr__(self, "world", _checked(self.world))
         if self.n_decisions is None and _length(self.world) is None:
             raise DataError(
-                "n_decisions must be given with a landscape or a function; got none. "
-                "Say how many decisions each person makes."
+                "n_decisions",
+                "must be given with a landscape or a function",
+                got="none",
+                fix="Say how many decisions each person makes.",
             )
 
     def with_decisions(self, n_decisions: int) -> Task:
@@ -92,7 +94,9 @@ def _checked(world: Any) -> Any:
         return world
     if isinstance(world, Mapping):
         if not world:
-            raise DataError("world must hold an attribute or more; got none. Give e.g. amounts.")
+            raise DataError(
+                "world", "must hold an attribute or more", got="none", fix="Give e.g. amounts."
+            )
         return dict(world)
     if isinstance(world, tuple) and world and isinstance(world[0], Mapping):
         return world
@@ -108,9 +112,13 @@ def _checked(world: Any) -> Any:
         schedule = np.empty(0)
     if schedule.ndim != 2 or not schedule.size or not np.isfinite(schedule).all():
         raise DataError(
-            "world must be a Landscape, a schedule (n_decisions, n_options) of finite rewards, "
-            "offers by attribute, Offers, or a function of rng; "
-            f"got {type(world).__name__}. Pass one."
+            "world",
+            (
+                "must be a Landscape, a schedule (n_decisions, n_options) of finite rewards, "
+                "offers by attribute, Offers, or a function of rng"
+            ),
+            got=type(world).__name__,
+            fix="Pass one.",
         )
     schedule.flags.writeable = False
     return schedule

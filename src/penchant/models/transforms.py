@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
+from penchant.argument_checks import one_of
 from penchant.errors import DataError, closest_match_hint
 
 LOG_3 = log(3.0)
 # |u| beyond which an exponential is as good as 0 or infinite: no product of two overflows.
-MAX_EXPONENT = 300.0
+MAX_LOG_VALUE = 300.0
 
 
 class Formulas(NamedTuple):
@@ -33,7 +34,7 @@ class Formulas(NamedTuple):
 
 
 def _exp(u: Any) -> Any:
-    return np.exp(np.minimum(np.maximum(u, -MAX_EXPONENT), MAX_EXPONENT))
+    return np.exp(np.minimum(np.maximum(u, -MAX_LOG_VALUE), MAX_LOG_VALUE))
 
 
 def _logistic_slope(u: Any, low: float, high: float) -> Any:
@@ -114,10 +115,7 @@ class Transform:
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.name not in FORMULAS:
-            raise DataError(
-                f"transform must be one of {', '.join(FORMULAS)}; got {self.name!r}. Choose one."
-            )
+        one_of(self.name, "transform", FORMULAS)
 
     def value(self, u: Any) -> Any:
         """The value at u."""
@@ -187,6 +185,8 @@ def read_link(name: str, given: Any) -> Transform:
         if np.isfinite([low, high]).all() and low < high:
             return Transform("logit", low, high)
     raise DataError(
-        f"links[{name!r}] must be one of {', '.join(LINKS)} or ('logit', low, high); got "
-        f"{given!r}.{closest_match_hint(str(given), LINKS) or ' Choose one.'}"
+        f"links[{name!r}]",
+        f"must be one of {', '.join(LINKS)} or ('logit', low, high)",
+        got=repr(given),
+        fix=closest_match_hint(str(given), LINKS) or "Choose one.",
     )

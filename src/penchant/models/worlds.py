@@ -7,15 +7,14 @@ a landscape.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix
-from penchant.argument_checks import whole_number
-from penchant.errors import DataError
+from penchant.argument_checks import check_number, check_whole_number
 
 Told = Mapping[str, float]
 
@@ -49,15 +48,45 @@ class World(Protocol):
         """What one person meets."""
 
 
-class _World:
-    """Base of worlds that name the course of a person."""
+# A sight and the options that can be chosen, None for all; after an option, its outcome.
+Sight = tuple[Told, BoolVector | None]
+Outcome = tuple[float, Told]
+Events = Generator[Sight | Outcome, int, None]
 
-    _way: ClassVar[type[Any]]
+
+class _EventCourse:
+    """The course whose events a generator yields: a sight, and after each choice its outcome."""
+
+    def __init__(self, events: Events) -> None:
+        self.events: Any = events
+        self.sight: Told | None
+        self.options: BoolVector | None
+        self._see()
+
+    def _see(self) -> None:
+        self.sight, self.options = next(self.events, (None, None))
+
+    def before(self) -> Told | None:
+        return self.sight
+
+    def available(self) -> BoolVector | None:
+        return self.options
+
+    def after(self, chosen: int) -> Outcome:
+        outcome: Outcome = self.events.send(chosen)
+        self._see()
+        return outcome
+
+
+class _World:
+    """Base of worlds that say the events of a person."""
+
+    def _events(self, rng: np.random.Generator) -> Events:
+        raise NotImplementedError
 
     def course(self, rng: np.random.Generator) -> Course:
         """What one person meets."""
-        found: Course = self._way(self, rng)
-        return found
+        return _EventCourse(self._events(rng))
 
 
 class _Trials(_World):
@@ -66,55 +95,12 @@ class _Trials(_World):
     n_trials: int
 
     def __post_init__(self) -> None:
-        whole_number(self.n_trials, "n_trials", 1)
+        check_whole_number(self.n_trials, "n_trials", 1)
 
     @property
     def n_events(self) -> int:
         """As many as trials."""
         return self.n_trials
-
-
-class _Course:
-    """Base of courses, trial by trial: nothing is seen, and all options can be chosen."""
-
-    def __init__(self, world: Any, rng: np.random.Generator) -> None:
-        self.world, self.rng, self.trial = world, rng, 0
-        self.begin()
-
-    def begin(self) -> None:
-        """Draw what is settled before the first trial."""
-
-    def before(self) -> Told | None:
-        return None if self.trial == self.world.n_trials else self.seen()
-
-    def seen(self) -> Told:
-        """What is seen at a trial."""
-        return {}
-
-    def available(self) -> BoolVector | None:
-        return None
-
-
-class _TwoStepCourse(_Course):
-    def begin(self) -> None:
-        self.state = 0
-        self.p = self.rng.uniform(self.world.low, self.world.high, (2, 2))
-
-    def seen(self) -> Told:
-        return {"state": float(self.state)}
-
-    def after(self, chosen: int) -> tuple[float, Told]:
-        world = self.world
-        if self.state == 0:
-            usual = self.rng.random() < world.common
-            self.state = 1 + (chosen if usual else 1 - chosen)
-            return 0.0, {}
-        reward = float(self.rng.random() < self.p[self.state - 1, chosen])
-        moved = self.p + self.rng.normal(0.0, world.step_sd, (2, 2))
-        moved = np.where(moved > world.high, 2 * world.high - moved, moved)
-        self.p = np.where(moved < world.low, 2 * world.low - moved, moved)
-        self.state, self.trial = 0, self.trial + 1
-        return reward, {}
 
 
 @dataclass(frozen=True)
@@ -157,27 +143,25 @@ class TwoStepWorld(_Trials):
     step_sd: float = 0.025
 
     n_options = 2
-    _way = _TwoStepCourse
 
     @property
     def n_events(self) -> int:
         """Two in every trial."""
         return 2 * self.n_trials
 
-
-class _GoNoGoCourse(_Course):
-    def begin(self) -> None:
-        self.cues = self.rng.permutation(np.arange(self.world.n_trials) % 4)
-
-    def seen(self) -> Told:
-        return {"cue": float(self.cues[self.trial])}
-
-    def after(self, chosen: int) -> tuple[float, Told]:
-        cue = int(self.cues[self.trial])
-        self.trial += 1
-        right = chosen == (1 if cue < 2 else 0)
-        better = (self.rng.random() < self.world.reliability) == right
-        return float(better) - float(cue in (1, 3)), {}
+    def _events(self, rng: np.random.Generator) -> Events:
+        p = rng.uniform(self.low, self.high, (2, 2))
+        for _ in range(self.n_trials):
+            first = yield {"state": 0.0}, None
+            is_usual = rng.random() < self.common
+            state = 1 + (first if is_usual else 1 - first)
+            yield 0.0, {}
+            second = yield {"state": float(state)}, None
+            reward = float(rng.random() < p[state - 1, second])
+            moved = p + rng.normal(0.0, self.step_sd, (2, 2))
+            moved = np.where(moved > self.high, 2 * self.high - moved, moved)
+            p = np.where(moved < self.low, 2 * self.low - moved, moved)
+            yield reward, {}
 
 
 @dataclass(frozen=True)
@@ -208,18 +192,13 @@ class GoNoGoWorld(_Trials):
     reliability: float = 0.8
 
     n_options = 2
-    _way = _GoNoGoCourse
 
-
-class _GainLossCourse(_Course):
-    def begin(self) -> None:
-        self.p = self.rng.uniform(0.1, 0.9, (2, self.world.n_options))
-
-    def after(self, chosen: int) -> tuple[float, Told]:
-        gain, loss = (self.rng.random(2) < self.p[:, chosen]).astype(float)
-        self.p = np.clip(self.p + self.rng.normal(0, self.world.step_sd, self.p.shape), 0.1, 0.9)
-        self.trial += 1
-        return float(gain - loss), {"gain": float(gain), "loss": float(loss)}
+    def _events(self, rng: np.random.Generator) -> Events:
+        for cue in rng.permutation(np.arange(self.n_trials) % 4).tolist():
+            chosen = yield {"cue": float(cue)}, None
+            is_right = chosen == (1 if cue < 2 else 0)
+            is_better = (rng.random() < self.reliability) == is_right
+            yield float(is_better) - float(cue in (1, 3)), {}
 
 
 @dataclass(frozen=True)
@@ -247,26 +226,17 @@ class GainLossWorld(_Trials):
     n_trials: int = 200
     step_sd: float = 0.05
 
-    _way = _GainLossCourse
-
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
         super().__post_init__()
 
-
-class _PairsCourse(_Course):
-    def begin(self) -> None:
-        world = self.world
-        self.order = self.rng.permutation(np.arange(world.n_trials) % len(world.pairs))
-
-    def available(self) -> BoolVector | None:
-        mask = np.zeros(self.world.n_options, dtype=bool)
-        mask[list(self.world.pairs[self.order[self.trial]])] = True
-        return mask
-
-    def after(self, chosen: int) -> tuple[float, Told]:
-        self.trial += 1
-        return float(self.rng.random() < self.world.probabilities[chosen]), {}
+    def _events(self, rng: np.random.Generator) -> Events:
+        p = rng.uniform(0.1, 0.9, (2, self.n_options))
+        for _ in range(self.n_trials):
+            chosen = yield {}, None
+            gain, loss = (rng.random(2) < p[:, chosen]).astype(float).tolist()
+            p = np.clip(p + rng.normal(0, self.step_sd, p.shape), 0.1, 0.9)
+            yield gain - loss, {"gain": gain, "loss": loss}
 
 
 @dataclass(frozen=True)
@@ -294,12 +264,17 @@ class PairsWorld(_Trials):
     pairs: Sequence[tuple[int, ...]] = ((0, 1), (2, 3), (4, 5))
     n_trials: int = 180
 
-    _way = _PairsCourse
-
     @property
     def n_options(self) -> int:
         """As many as probabilities."""
         return len(self.probabilities)
+
+    def _events(self, rng: np.random.Generator) -> Events:
+        for pair in rng.permutation(np.arange(self.n_trials) % len(self.pairs)):
+            mask = np.zeros(self.n_options, dtype=bool)
+            mask[list(self.pairs[pair])] = True
+            chosen = yield {}, mask
+            yield float(rng.random() < self.probabilities[chosen]), {}
 
 
 def reversal_schedule(
@@ -330,8 +305,7 @@ def reversal_schedule(
     >>> pays.shape, bool((pays.sum(axis=1) == 0).all())
     ((50, 2), True)
     """
-    if not 0 <= reliability <= 1:
-        raise DataError(f"reliability must lie in 0..1; got {reliability}. Correct it.")
+    check_number(reliability, "reliability", least=0, most=1)
     best = np.arange(n_decisions) // every % 2
     kept = rng.random(n_decisions) < reliability
     first = np.where((best == 0) == kept, 1.0, -1.0)
@@ -369,13 +343,6 @@ def iowa_schedule(n_decisions: int = 100, *, rng: np.random.Generator) -> Matrix
     return np.column_stack(decks)[:n_decisions]
 
 
-class _FullFeedbackCourse(_Course):
-    def after(self, chosen: int) -> tuple[float, Told]:
-        row = self.world.schedule[self.trial]
-        self.trial += 1
-        return float(row[chosen]), {"forgone": float(row[1 - chosen])}
-
-
 @dataclass(frozen=True, eq=False)
 class FullFeedbackWorld(_Trials):
     """A schedule of two options whose rewards are both seen: `forgone` is that not received.
@@ -397,31 +364,16 @@ class FullFeedbackWorld(_Trials):
     schedule: Sequence[Sequence[float]] | Matrix
 
     n_options = 2
-    _way = _FullFeedbackCourse
 
     @property
     def n_trials(self) -> int:  # type: ignore[override]  # said by the schedule
         """As many as rows."""
         return len(self.schedule)
 
-
-class _AversiveCourse(_Course):
-    def begin(self) -> None:
-        n = self.world.n_trials
-        self.sizes = self.rng.integers(1, 100, (n, 2)).astype(float) / 5.0
-        mostly = np.arange(n) // self.world.every % 2 == 0
-        self.outcome = mostly == (self.rng.random(n) < self.world.reliability)
-
-    def seen(self) -> Told:
-        first, second = self.sizes[self.trial]
-        return {"magnitude_0": float(first), "magnitude_1": float(second)}
-
-    def after(self, chosen: int) -> tuple[float, Told]:
-        first = bool(self.outcome[self.trial])
-        hit = first == (chosen == 0)
-        reward = -float(self.sizes[self.trial, chosen]) if hit else 0.0
-        self.trial += 1
-        return reward, {"outcome": float(first)}
+    def _events(self, rng: np.random.Generator) -> Events:
+        for row in self.schedule:
+            chosen = yield {}, None
+            yield float(row[chosen]), {"forgone": float(row[1 - chosen])}
 
 
 @dataclass(frozen=True)
@@ -450,25 +402,15 @@ class AversiveWorld(_Trials):
     reliability: float = 0.8
 
     n_options = 2
-    _way = _AversiveCourse
 
-
-class _BalloonCourse(_Course):
-    def begin(self) -> None:
-        self.balloon, self.pump = 0, 1
-        self.bursts_at = self.rng.integers(1, self.world.most + 1, self.world.n_balloons)
-
-    def before(self) -> Told | None:
-        if self.balloon == self.world.n_balloons:
-            return None
-        return {"balloon": float(self.balloon), "pump": float(self.pump)}
-
-    def after(self, chosen: int) -> tuple[float, Told]:
-        burst = chosen == 1 and self.pump == self.bursts_at[self.balloon]
-        reward = float(self.pump - 1) if chosen == 0 else 0.0
-        over = burst or chosen == 0
-        self.balloon, self.pump = (self.balloon + 1, 1) if over else (self.balloon, self.pump + 1)
-        return reward, {"burst": float(burst)}
+    def _events(self, rng: np.random.Generator) -> Events:
+        sizes = rng.integers(1, 100, (self.n_trials, 2)).astype(float) / 5.0
+        mostly = np.arange(self.n_trials) // self.every % 2 == 0
+        outcomes = mostly == (rng.random(self.n_trials) < self.reliability)
+        for both, is_first in zip(sizes.tolist(), outcomes.tolist(), strict=True):
+            chosen = yield {"magnitude_0": both[0], "magnitude_1": both[1]}, None
+            is_hit = is_first == (chosen == 0)
+            yield -both[chosen] if is_hit else 0.0, {"outcome": float(is_first)}
 
 
 @dataclass(frozen=True)
@@ -494,28 +436,26 @@ class BalloonWorld(_World):
     most: int = 32
 
     n_options = 2
-    _way = _BalloonCourse
 
     def __post_init__(self) -> None:
-        whole_number(self.n_balloons, "n_balloons", 1)
-        whole_number(self.most, "most", 2)
+        check_whole_number(self.n_balloons, "n_balloons", 1)
+        check_whole_number(self.most, "most", 2)
 
     @property
     def n_events(self) -> int:
         """At most so many pumps and stops."""
         return self.n_balloons * (self.most + 1)
 
-
-class _InputCourse(_Course):
-    def begin(self) -> None:
-        n, every = self.world.n_trials, self.world.every
-        p = np.repeat(self.rng.choice(self.world.probabilities, -(-n // every)), every)[:n]
-        self.inputs = (self.rng.random(n) < p).astype(float)
-
-    def after(self, chosen: int) -> tuple[float, Told]:
-        u = float(self.inputs[self.trial])
-        self.trial += 1
-        return float(u == chosen), {"input": u}
+    def _events(self, rng: np.random.Generator) -> Events:
+        bursts_at = rng.integers(1, self.most + 1, self.n_balloons)
+        for balloon in range(self.n_balloons):
+            pump, is_over = 1, False
+            while not is_over:
+                chosen = yield {"balloon": float(balloon), "pump": float(pump)}, None
+                is_burst = chosen == 1 and pump == bursts_at[balloon]
+                is_over = is_burst or chosen == 0
+                yield float(pump - 1) if chosen == 0 else 0.0, {"burst": float(is_burst)}
+                pump += 1
 
 
 @dataclass(frozen=True)
@@ -545,29 +485,13 @@ class InputWorld(_Trials):
     probabilities: Sequence[float] = (0.9, 0.1, 0.7, 0.3)
 
     n_options = 2
-    _way = _InputCourse
 
-
-class _BeadsCourse(_Course):
-    def begin(self) -> None:
-        self.sequence, self.drawn, self.firsts = 0, 0, 0
-        self.first_jar = self.rng.random(self.world.n_sequences) < 0.5
-
-    def before(self) -> Told | None:
-        if self.sequence == self.world.n_sequences:
-            return None
-        return {"drawn": float(self.drawn), "firsts": float(self.firsts)}
-
-    def after(self, chosen: int) -> tuple[float, Told]:
-        world, is_first = self.world, bool(self.first_jar[self.sequence])
-        if chosen == 0:
-            colour = self.rng.random() < (world.share if is_first else 1.0 - world.share)
-            self.drawn, self.firsts = self.drawn + 1, self.firsts + int(colour)
-        if chosen != 0 or self.drawn == world.most:
-            self.sequence, self.drawn, self.firsts = self.sequence + 1, 0, 0
-        if chosen == 0:
-            return 0.0, {}
-        return world.win if (chosen == 1) == is_first else -world.loss, {}
+    def _events(self, rng: np.random.Generator) -> Events:
+        n = self.n_trials
+        p = np.repeat(rng.choice(self.probabilities, -(-n // self.every)), self.every)[:n]
+        for u in (rng.random(n) < p).astype(float).tolist():
+            chosen = yield {}, None
+            yield float(u == chosen), {"input": u}
 
 
 @dataclass(frozen=True)
@@ -603,17 +527,26 @@ class BeadsWorld(_World):
     loss: float = 1.0
 
     n_options = 3
-    _way = _BeadsCourse
 
     def __post_init__(self) -> None:
-        whole_number(self.n_sequences, "n_sequences", 1)
-        whole_number(self.most, "most", 1)
-        if not 0.5 < self.share < 1:
-            raise DataError(
-                f"share must lie between 0.5 and 1; got {self.share}. Give the larger of the two."
-            )
+        check_whole_number(self.n_sequences, "n_sequences", 1)
+        check_whole_number(self.most, "most", 1)
+        check_number(self.share, "share", above=0.5, below=1, fix="Give the larger of the two.")
 
     @property
     def n_events(self) -> int:
         """At most so many draws and names."""
         return self.n_sequences * self.most
+
+    def _events(self, rng: np.random.Generator) -> Events:
+        for is_first in (rng.random(self.n_sequences) < 0.5).tolist():
+            drawn, firsts, is_named = 0, 0, False
+            while not is_named and drawn < self.most:
+                chosen = yield {"drawn": float(drawn), "firsts": float(firsts)}, None
+                is_named = chosen != 0
+                if is_named:
+                    yield self.win if (chosen == 1) == is_first else -self.loss, {}
+                else:
+                    firsts += int(rng.random() < (self.share if is_first else 1.0 - self.share))
+                    drawn += 1
+                    yield 0.0, {}

@@ -26,8 +26,9 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
+from penchant.argument_checks import check_entries, check_length
 from penchant.choices import Choices, NaturalParameters
-from penchant.errors import DataError, format_list
+from penchant.errors import DataError
 from penchant.tables.arrays import check_finite, chosen_positions
 from penchant.tables.numbers import exact_floats
 
@@ -50,8 +51,10 @@ def value_matrix(values: Any) -> Matrix:
     matrix = exact_floats(values, "values")
     if matrix.ndim != 2:
         raise DataError(
-            f"values must have shape (n_decisions, n_options); got shape {matrix.shape}. "
-            "Give the value of every option at every decision."
+            "values",
+            "must have shape (n_decisions, n_options)",
+            got=f"shape {matrix.shape}",
+            fix="Give the value of every option at every decision.",
         )
     return matrix
 
@@ -142,14 +145,9 @@ def _times(times: Any, n: int) -> Vector:
     if times is None:
         return np.arange(1.0, n + 1.0)
     t = exact_floats(times, "times")
-    if t.shape != (n,):
-        raise DataError(
-            f"times must have shape ({n},), one per decision; got shape {t.shape}. Give one each."
-        )
-    wrong = np.flatnonzero(~(t >= 1) | np.isinf(t))
-    if wrong.size:
-        places = format_list((f"{t[k]:g} at decision {k}" for k in wrong[:11]), wrong.size)
-        raise DataError(f"times must be at least 1; got {places}. The first decision is t = 1.")
+    check_length(t, "times", n)
+    fine = (t >= 1) & np.isfinite(t)
+    check_entries(fine, t, "times", "must be at least 1", "The first decision is t = 1.")
     return t
 
 
@@ -193,10 +191,7 @@ def q_learning_choices(values: Any, chosen: Any, rewards: Any, *, subject: Any =
     n, m = v.shape
     taken = chosen_positions(chosen, np.full(n, m))
     r = exact_floats(rewards, "rewards")
-    if r.shape != (n,):
-        raise DataError(
-            f"rewards must have shape ({n},), one per decision; got shape {r.shape}. Give one each."
-        )
+    check_length(r, "rewards", n)
     follows = _follows(subject, n)
     explanatory = np.zeros((n, m, 2))
     explanatory[:, :, 0] = v

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
-from penchant.argument_checks import check_level
+from penchant.argument_checks import check_level, one_of
 from penchant.errors import DataError
 from penchant.population.group_comparison import (
     Adjustment,
@@ -31,7 +31,7 @@ from penchant.population.group_tests import (
 )
 from penchant.population.least_squares import least_squares
 from penchant.population.meta_analysis import PopulationEstimate
-from penchant.population.pool import pool
+from penchant.population.pooled_estimates import pool
 from penchant.population.score_relations import score_relations
 from penchant.population.subject_estimates import (
     ByKind,
@@ -303,13 +303,7 @@ def compare_groups(
             got=type(groups).__name__,
             fix="Say what tells subjects apart, such as by='group'.",
         )
-    if degrees_of_freedom not in ("own", "subjects"):
-        raise DataError(
-            "degrees_of_freedom",
-            "must be 'own' or 'subjects'",
-            got=repr(degrees_of_freedom),
-            fix="Choose one.",
-        )
+    one_of(degrees_of_freedom, "degrees_of_freedom", ("own", "subjects"))
     pooled = {label: _as_population_estimate(found, scale) for label, found in groups.items()}
     populations = {label: population for label, (population, _) in pooled.items()}
     logs = (*logs, *dict.fromkeys(name for _, own in pooled.values() for name in own))
@@ -355,13 +349,7 @@ def _usable_subject_indices(everyone: SubjectEstimates) -> list[int]:
 
 
 def _check_scale(scale: str) -> None:
-    if scale not in ("log", "natural", "theta"):
-        raise DataError(
-            "scale",
-            "must be 'log', 'natural' or 'theta'",
-            got=repr(scale),
-            fix="Leave it out for 'log'.",
-        )
+    one_of(scale, "scale", ("log", "natural", "theta"), "Leave it out for 'log'.")
 
 
 def _all_subject_estimates(

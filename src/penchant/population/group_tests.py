@@ -13,6 +13,7 @@ import scipy
 from scipy import special
 
 from penchant._typing import Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.population.group_comparison import Adjustment, JointTest
 from penchant.population.least_squares import TTest, t_test
@@ -39,13 +40,7 @@ def adjusted_p_values(p_values: Any, method: Adjustment = "holm") -> Vector:
     array([0.03, 0.06, 0.06])
     """
     given = np.array(p_values, dtype=np.float64)
-    if method not in ADJUSTMENTS:
-        raise DataError(
-            "adjust",
-            f"must be one of {', '.join(ADJUSTMENTS)}",
-            got=repr(method),
-            fix="Choose one.",
-        )
+    one_of(method, "adjust", ADJUSTMENTS)
     if ((given < 0) | (given > 1)).any():
         wrong = given[(given < 0) | (given > 1)][0]
         raise DataError("p_values", "must lie between 0 and 1", got=wrong, fix="Correct it.")
@@ -170,7 +165,7 @@ class EffectSize(NamedTuple):
 
 
 class SpreadWithinGroups(NamedTuple):
-    """What effect sizes are measured by.
+    """Pooled standard deviation within groups, the unit of effect sizes.
 
     Attributes
     ----------

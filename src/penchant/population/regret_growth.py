@@ -24,6 +24,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from penchant._typing import IntVector, Label, Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.json_records import attributes_json, to_json
 from penchant.output import (
@@ -352,13 +353,7 @@ class GrowthOrders(Sequence[GrowthOrder], Result):
 
     def of(self, subject: Label) -> GrowthOrder:
         """The growth order of one subject, by label."""
-        if subject not in self.subjects:
-            raise DataError(
-                "subject",
-                f"must be one of the {len(self)} given",
-                got=repr(subject),
-                fix="See `subjects`.",
-            )
+        one_of(subject, "subject", self.subjects, "See `subjects`.")
         return self.orders[self.subjects.index(subject)]
 
     @property

@@ -42,7 +42,9 @@ def build(source: SourceTable, schema: Schema) -> Reading:
         What it is; nothing in it may be left open.
     """
     if schema.kind is None:
-        raise DataError('kind must be given in the schema; got none. Say kind = "episodes".')
+        raise DataError(
+            "kind", "must be given in the schema", got="none", fix='Say kind = "episodes".'
+        )
     try:
         _check_roles(schema)
         source = kept_rows(source, schema)
@@ -70,7 +72,7 @@ def build(source: SourceTable, schema: Schema) -> Reading:
         arguments=built.arguments,
         model=built.model or _usual_model(built.data, schema),
         task=built.task,
-        doubts=built.doubts,
+        doubts=tuple(source.raw.located(doubt, source.rows.tolist()) for doubt in built.doubts),
         raw=source.raw,
         rows=used.rows.tolist(),
         schema=built.schema,

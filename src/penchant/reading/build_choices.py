@@ -24,16 +24,13 @@ from penchant.reading.built import (
     sorted_positions,
     with_labels,
 )
-from penchant.tables.cells import amount
 from penchant.tables.choice_coding import OptionCodes
 from penchant.tables.frames import joint_codes
-from penchant.tables.labels import in_natural_order, python_values
+from penchant.tables.labels import Coded, in_natural_order, python_values
 from penchant.tables.schema import ATTRIBUTE_COLUMNS, Schema
 from penchant.tables.source_table import SourceTable, code_index, code_key, column_list
 
-# Names of the columns that are handed to `Choices`; no attribute is called so.
-SUBJECT, DECISION, OPTION, CHOSEN = "subject of", "decision of", "option of", "taken of"
-WEIGHT, AVAILABLE, OFFSET = "weight of", "available of", "offset of"
+PLACE = "place among the options"  # the option of a row, where no column says it
 
 
 def build_choices(source: SourceTable, schema: Schema) -> Built:
@@ -48,7 +45,10 @@ def build_choices(source: SourceTable, schema: Schema) -> Built:
     """
     if schema.attributes is None:
         raise DataError(
-            "attributes must be given in the schema; got none. List the columns of each attribute."
+            "attributes",
+            "must be given in the schema",
+            got="none",
+            fix="List the columns of each attribute.",
         )
     by_option = ATTRIBUTE_COLUMNS in schema.attributes
     return _from_long(source, schema) if by_option else _from_wide(source, schema)
@@ -79,17 +79,18 @@ def _from_wide(source: SourceTable, schema: Schema) -> Built:
     if out is not None:
         variables[_constant(schema)] = np.tile(np.arange(width) == out, (n, 1)).astype(np.float64)
     source, subject = named_rows(source, schema.columns.subject, "subject")
-    rows = np.repeat(np.arange(n), width)
-    option = np.tile(np.arange(width), n)
-    frame = {
-        DECISION: rows,
-        OPTION: pa.array([str(x) for x in codes.option_names]).take(pa.array(option)),
-        CHOSEN: (option == np.repeat(options, width)).astype(np.int64),
-        **{name: np.ravel(values) for name, values in variables.items()},
-    }
+    labels = tuple(str(x) for x in codes.option_names)
+    shared, told = _shared(source, schema, subject)
+    frame = {**shared, choice: pa.array(labels).take(pa.array(options))}
+    explanatory = {name: _columns_of(frame, name, labels, own) for name, own in variables.items()}
     if mask is not None:
-        frame[AVAILABLE] = mask.ravel()
-    choices = _choices(source, schema, frame, list(variables), subject, rows)
+        told["available"] = _columns_of(frame, "available", labels, mask)
+    try:
+        choices = Choices.from_wide(
+            pa.table(frame), chosen=choice, explanatory=explanatory, options=labels, **told
+        )
+    except DataError as error:
+        raise source.placed(error) from None
     columns = {"chosen": choice, **_said_columns(schema)}
     columns |= {name: ", ".join(map(str, cells)) for name, cells in attributes.items()}
     arguments = _arguments(choices, list(variables), [*attributes], choices.decision_labels)
@@ -103,6 +104,15 @@ def _from_wide(source: SourceTable, schema: Schema) -> Built:
         doubts=doubts,
         n_missed=n_missed,
     )
+
+
+def _columns_of(
+    frame: dict[str, Any], name: str, options: Sequence[str], values: Any
+) -> dict[str, str]:
+    """Add a column per option, and say which each option has."""
+    made = {option: f"{name} of {option}" for option in options}
+    frame |= {made[option]: values[:, k] for k, option in enumerate(options)}
+    return made
 
 
 def _per_option(schema: Schema, name: str, codes: OptionCodes) -> tuple[Any, ...]:
@@ -138,41 +148,34 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
     decision = [source.check(x, "columns.decision") for x in column_list(columns.decision)]
     if not decision:
         raise DataError(
-            "columns.decision must name the column that says which rows belong together; got none."
+            "columns.decision",
+            "must name the column that says which rows belong together",
+            got="none",
+            fix="Name it.",
         )
     source, subject = named_rows(source, columns.subject, "subject")
     parts = [source.codes(x, "columns.decision") for x in decision]
-    for name, own in zip(decision, parts, strict=True):
-        if own.missing.size:
-            raise DataError(
-                f"{name} must not be missing; got an empty cell at row {own.missing[0]}."
-            )
     if subject is not None:
         parts = [source.codes(subject, "columns.subject"), *parts]
-    key, _ = joint_codes(parts)
-    taken = source.taken(chosen, columns.option or None)
-    flags = np.nan_to_num(taken, nan=-1.0)
-    wrong = np.flatnonzero(~np.isin(flags, (0.0, 1.0, -1.0)))
-    if wrong.size:
-        raise DataError(
-            f"{chosen} must say 1 for the option taken and 0 for the others; got "
-            f"{taken[wrong[0]]:g} at row {wrong[0]}. Name another column, or recode it."
-        )
-    none = np.bincount(key, weights=flags == 1, minlength=int(key.max()) + 1) == 0
-    n_missed = int(none[np.unique(key)].sum())
-    source = source.kept(~none[key], "nobody decided")
-    key, flags = key[~none[key]], flags[~none[key]]
+    key, n = joint_codes(parts)
+    flags = source.taken(chosen, columns.option or None)
+    nobody = np.bincount(key, weights=np.isnan(flags), minlength=n) == np.bincount(key, minlength=n)
+    n_missed = int(nobody.sum())
+    source = source.kept(~nobody[key], "nobody decided")
+    key, flags = key[~nobody[key]], flags[~nobody[key]]
+    shared, told = _shared(source, schema, subject)
+    frame = {**{name: source.plain(name) for name in decision}, **shared}
     if columns.option is not None:
-        option = source.codes(_single(columns.option, "columns.option"), "columns.option")
-        labels = pa.array([str(x) for x in python_values(option.labels)])
-        option_cells = labels.take(pa.array(option.codes))
-        order = option.codes
+        option = _single(columns.option, "columns.option")
+        frame[option] = source.plain(option)
+        order = source.codes(option, "columns.option").codes
     else:
-        order = _position(key)
-        option_cells = pa.array(order + 1).cast(pa.string())
+        option, order = PLACE, _position(key)
+        frame[option] = pa.array(order + 1).cast(pa.string())
+    frame[chosen] = (flags == 1).astype(np.int64)
     names = [source.check(x, "attributes.columns") for x in _long_attributes(schema)]
     out = opt_out(schema)
-    is_none = np.array([str(x) == str(out) for x in option_cells.to_pylist()])
+    is_none = np.array([str(x) == str(out) for x in frame[option].to_pylist()])
     if out is not None:
         if not is_none.any():
             raise DataError(
@@ -187,26 +190,51 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
     if out is not None:
         variables = {x: np.where(is_none, 0.0, np.ravel(v)) for x, v in variables.items()}
         variables[_constant(schema)] = is_none.astype(np.float64)
-    frame = {
-        DECISION: key,
-        OPTION: option_cells,
-        CHOSEN: (flags == 1).astype(np.int64),
-        **{name: np.ravel(values) for name, values in variables.items()},
-    }
-    flagged = schema.available.flags
-    if flagged:
-        frame[AVAILABLE] = (
-            source.floats(_single(flagged, "available.flags"), "available.flags") == 1
+    frame |= {name: np.ravel(values) for name, values in variables.items() if name not in frame}
+    if schema.available.flags:
+        flagged = _single(schema.available.flags, "available.flags")
+        frame[flagged] = source.floats(flagged, "available.flags") == 1
+        told["available"] = flagged
+    if columns.offset:
+        frame[columns.offset] = source.floats(columns.offset, "columns.offset")
+        told["offset"] = columns.offset
+    try:
+        choices = Choices.from_frame(
+            pa.table(frame),
+            decision=decision,
+            option=option,
+            chosen=chosen,
+            explanatory=list(variables),
+            **told,
         )
-    choices = _choices(source, schema, frame, list(variables), subject, np.arange(len(source)))
+    except DataError as error:
+        raise source.placed(error) from None
     rows = sorted_positions(key, order)
-    rows = rows[np.isin(key[rows], np.asarray(choices.decision_labels))]
+    if len(rows) > len(choices.explanatory):
+        keys = [*([] if subject is None else [subject]), *decision]
+        left = _is_left(choices, [source.codes(name, "columns.decision") for name in keys])
+        on_offer = frame[told["available"]] if "available" in told else np.ones_like(left)
+        rows = rows[(left & on_offer)[rows]]
     said = {"decision": ", ".join(decision), "chosen": chosen, **_said_columns(schema)}
     if columns.option is not None:
         said["option"] = str(columns.option)
     said["attributes"] = ", ".join(names)
     arguments = _arguments(choices, list(variables), names, None, rows)
     return Built(choices, source, schema, said, {}, arguments, n_missed=n_missed)
+
+
+def _is_left(choices: Choices, parts: Sequence[Coded]) -> BoolVector:
+    """Rows of the decisions that choices still have, by the labels of these."""
+    assert choices.decision_labels is not None
+    labels = [x if isinstance(x, tuple) else (x,) for x in choices.decision_labels.tolist()]
+    if choices.subject is not None:
+        people = choices.subject_labels or ()
+        labels = [
+            (people[k], *own) for k, own in zip(choices.subject.tolist(), labels, strict=True)
+        ]
+    known = set(labels)
+    cells = zip(*(part.labels[part.codes].tolist() for part in parts), strict=True)
+    return np.fromiter((cell in known for cell in cells), dtype=bool)
 
 
 def _position(key: IntVector) -> IntVector:
@@ -222,45 +250,23 @@ def _long_attributes(schema: Schema) -> tuple[str, ...]:
     return column_list((schema.attributes or {})[ATTRIBUTE_COLUMNS])
 
 
-def _choices(
-    source: SourceTable,
-    schema: Schema,
-    frame: dict[str, Any],
-    variables: Sequence[str],
-    subject: str | None,
-    rows: IntVector,
-) -> Choices:
-    """The choices, by the columns that a builder made; `rows` are those of the table."""
-    told: dict[str, Any] = {}
+def _shared(
+    source: SourceTable, schema: Schema, subject: str | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Columns of people and weights under their own names, and what the constructor is told."""
+    frame: dict[str, Any] = {}
+    told: dict[str, Any] = {"missing": schema.rows.missing or "error"}
     if subject is not None:
-        frame[SUBJECT] = source.table[subject].take(pa.array(rows))
-        told["subject"] = SUBJECT
+        frame[subject] = source.plain(subject)
+        told["subject"] = subject
     weight = schema.columns.weight
     if weight:
         weights = source.floats(weight, "columns.weight")
-        frame[WEIGHT] = weights[rows]
-        told["weight"] = WEIGHT
+        frame[weight] = weights
         whole = bool((weights == np.floor(weights)).all())
-        usual = "frequency" if whole else "probability"
-        told["weight_kind"] = schema.rows.weight_kind or usual
-    if schema.columns.offset:
-        frame[OFFSET] = source.floats(schema.columns.offset, "columns.offset")[rows]
-        told["offset"] = OFFSET
-    if AVAILABLE in frame:
-        told["available"] = AVAILABLE
-    if schema.rows.missing:
-        told["missing"] = schema.rows.missing
-    try:
-        return Choices.from_frame(
-            pa.table(frame),
-            decision=DECISION,
-            option=OPTION,
-            chosen=CHOSEN,
-            explanatory=list(variables),
-            **told,
-        )
-    except DataError as error:
-        raise source.placed(error, rows) from None
+        told |= {"weight": weight, "weight_kind": "frequency" if whole else "probability"}
+        told["weight_kind"] = schema.rows.weight_kind or told["weight_kind"]
+    return frame, told
 
 
 def _variables(
@@ -304,17 +310,7 @@ def _is_level(source: SourceTable, name: str, level: Any, role: str) -> Vector:
 def _holds_words(source: SourceTable, name: str, role: str) -> bool:
     if name.startswith("-") and name not in source.names:
         return False
-    if not pa.types.is_string(source.table[source.check(name, role)].type):
-        return False
-    try:
-        source.floats(name, role)
-    except DataError:
-        cells = [str(x) for x in source.labels(name, role)]
-        numbers = [x for x in cells if amount(x) is not None or amount(x, ",") is not None]
-        if len(numbers) > len(cells) / 2:  # numbers, of which some are written otherwise
-            raise
-        return True
-    return False
+    return source.holds_words(source.check(name, role), role)
 
 
 def _kept(
@@ -326,7 +322,9 @@ def _kept(
 def _single(value: Any, role: str) -> str:
     names = column_list(value)
     if len(names) != 1:
-        raise DataError(f"{role} must be one column; got {format_list(names) or 'none'}. Name it.")
+        raise DataError(
+            role, "must be one column", got=format_list(names) or "none", fix="Name it."
+        )
     return names[0]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import Vector
-from penchant.bandit.episode_table import episodes_from_frame
-from penchant.errors import DataError
+from penchant.bandit.episode_table import episode_rows, episodes_from_frame
+from penchant.errors import DataError, argument
 from penchant.reading.built import (
     Built,
     code_options,
@@ -48,6 +49,7 @@ def build_episodes(source: SourceTable, schema: Schema) -> Built:
         raise DataError("columns.choice", "must be one column", got="none", fix="Name it.")
     if len(choice) > 1:
         return _at_places(source, schema, choice)
+    source, told, whose = _whose(source, schema)
     codes = option_codes(source, schema, choice[0])
     options = codes.options_of(source, choice[0])
     paid = rewards(source, columns.reward)
@@ -65,7 +67,6 @@ def build_episodes(source: SourceTable, schema: Schema) -> Built:
         offered = tuple(f"{ON_OFFER} {name}" for name in codes.option_names)
         made |= dict(zip(offered, mask.T, strict=True))
     source = source.with_columns(made)
-    source, told, whose = _whose(source, schema)
     said = {"chosen": choice[0], "reward": _in_words(columns.reward), **whose}
     told |= {
         **_policies(schema),
@@ -86,8 +87,27 @@ def build_episodes(source: SourceTable, schema: Schema) -> Built:
         code_options(codes),
         told,
         _notes(columns.trial, n_missed),
+        _gap_doubts(source, schema, told),
         n_missed=n_missed,
     )
+
+
+def _gap_doubts(source: SourceTable, schema: Schema, told: Mapping[str, Any]) -> tuple[str, ...]:
+    """Numbers of trials that leave some out, where nobody said what that means."""
+    if schema.rows.gaps is not None or not told["decision"]:
+        return ()
+    try:
+        episode_rows(
+            source.table, **{part: told[part] for part in ("subject", "block", "decision")}
+        )
+    except DataError as error:
+        name = column_list(schema.columns.trial)[0]
+        first = re.split(r", (?![^(]*\))", str(error.got), maxsplit=1)[0]  # of all places
+        return (
+            f"{name} {error.rule}; got {first}. It is taken for the order of rows alone: "
+            f"{argument('gaps', 'timeout')} takes trials without a row for missed.",
+        )
+    return ()
 
 
 def _policies(schema: Schema) -> dict[str, Any]:
@@ -110,7 +130,8 @@ def _at_places(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> 
         there = np.column_stack([source.floats(name, "columns.choice") for name in choice])
         places = np.unique(there[np.isfinite(there).all(axis=1)], axis=0) - base
     paid = rewards(source, columns.reward)
-    source, told, whose = _whose(source.with_columns({REWARD: _nullable(paid)}), schema)
+    source, told, whose = _whose(source, schema)
+    source = source.with_columns({REWARD: _nullable(paid)})
     said = {"chosen": ", ".join(choice), "reward": _in_words(columns.reward), **whose}
     told |= {
         **_policies(schema),
@@ -122,9 +143,8 @@ def _at_places(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> 
     }
     episodes = episodes_from_frame(source.table, **told)
     n_missed = int(sum((one.chosen < 0).sum() for one in episodes))
-    return Built(
-        episodes, source, schema, said, {}, told, _notes(columns.trial, n_missed), n_missed=n_missed
-    )
+    notes, doubts = _notes(columns.trial, n_missed), _gap_doubts(source, schema, told)
+    return Built(episodes, source, schema, said, {}, told, notes, doubts, n_missed=n_missed)
 
 
 def rewards(source: SourceTable, given: Any) -> Vector:
@@ -135,8 +155,10 @@ def rewards(source: SourceTable, given: Any) -> Vector:
     names = column_list(given)
     if len(names) != 1:
         raise DataError(
-            "columns.reward must be one column, or {gain, loss}; got "
-            f"{', '.join(names) or 'none'}. Name it."
+            "columns.reward",
+            "must be one column, or {gain, loss}",
+            got=", ".join(names) or "none",
+            fix="Name it.",
         )
     return source.floats(names[0], "columns.reward")
 
@@ -191,8 +213,10 @@ def _two_step(source: SourceTable, schema: Schema) -> Built:
     choice = column_list(columns.choice)
     if len(choice) != 2:
         raise DataError(
-            "columns.choice must be the two columns of a two-step task; got "
-            f"{', '.join(choice) or 'none'}. Name both."
+            "columns.choice",
+            "must be the two columns of a two-step task",
+            got=", ".join(choice) or "none",
+            fix="Name both.",
         )
     paid = rewards(source, columns.reward)
     first = _codes(source, schema, choice[0], 2)

@@ -42,12 +42,14 @@ def build_offers(source: SourceTable, schema: Schema) -> Built:
     """
     choice = column_list(schema.columns.choice)
     if not choice:
-        raise DataError("columns.choice must name the column of choices; got none.")
+        raise DataError("columns.choice", "must name the column of choices", got="none")
     given = schema.attributes or QUESTIONNAIRES.get(schema.task or "", {})
     if not given:
         raise DataError(
-            "attributes must say what describes each option; got none. Write, for example, "
-            'amount = ["amount_now", "amount_later"].'
+            "attributes",
+            "must say what describes each option",
+            got="none",
+            fix='Write, for example, amount = ["amount_now", "amount_later"].',
         )
     if len(choice) > 1:
         for name in choice:
@@ -63,8 +65,9 @@ def build_offers(source: SourceTable, schema: Schema) -> Built:
     for name, cells in given.items():
         if len(cells) != codes.n_options:
             raise DataError(
-                f"attributes.{name} must say a column or number for each of {codes.n_options} "
-                f"options; got {len(cells)}."
+                f"attributes.{name}",
+                f"must say a column or number for each of {codes.n_options} options",
+                got=len(cells),
             )
         offers[name] = tuple(
             _made(

@@ -70,12 +70,14 @@ def option_codes(source: SourceTable, schema: Schema, name: str) -> OptionCodes:
         names = (*names, out)
     if names is not None and len(names) != len(labels):
         raise DataError(
-            f"choice.names must be as many as choice.labels, {len(labels)}; got {len(names)}."
+            "choice.names", f"must be as many as choice.labels, {len(labels)}", got=len(names)
         )
     if len(labels) < 2:
         raise DataError(
-            f"choice.labels must list at least two options; got {format_list(map(str, labels))} "
-            f"in {name}. List all of them."
+            "choice.labels",
+            "must list at least two options",
+            got=f"{format_list(map(str, labels))} in {name}",
+            fix="List all of them.",
         )
     return OptionCodes(tuple(labels), tuple(missed), None if names is None else tuple(names))
 
@@ -115,8 +117,10 @@ def on_offer(source: SourceTable, schema: Schema, codes: OptionCodes) -> BoolVec
     if flags:
         if len(flags) != codes.n_options:
             raise DataError(
-                f"available.flags must be one for each of {codes.n_options} options; got "
-                f"{len(flags)}. Write true for an option that is always on offer."
+                "available.flags",
+                f"must be one for each of {codes.n_options} options",
+                got=len(flags),
+                fix="Write true for an option that is always on offer.",
             )
         mask = np.column_stack([_flag(source, one) for one in flags])
         return None if mask.all() else mask
@@ -140,8 +144,10 @@ def _flag(source: SourceTable, given: Any) -> BoolVector:
         if wrong.size:
             cells = (f"{values[k]:g} at row {k}" for k in wrong[:11])
             raise DataError(
-                f"available.flags must be columns of 0/1; got {format_list(cells, wrong.size)} in "
-                f'{given}. Write a condition, such as "{given} != 3".'
+                "available.flags",
+                "must be columns of 0/1",
+                got=f"{format_list(cells, wrong.size)} in {given}",
+                fix=f'Write a condition, such as "{given} != 3".',
             )
         mask: BoolVector = values == 1
         return mask

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from penchant.bandit.episode import Episode
-from penchant.errors import MAX_LISTED, format_list
+from penchant.errors import MAX_LISTED, argument, format_list
 from penchant.output import format_count
+from penchant.reading.event_rows import event_rows
+from penchant.tables.columns import plain_name
 from penchant.tables.events import NOTHING
+from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.reading import Reading
 
-FEW = 10  # trials below which hardly anything can be told of a subject
+MIN_TRIALS = 10  # trials below which hardly anything can be told of a subject
 MOSTLY_REPEATED = 0.8  # share of choices that repeat the one before; a stuck key repeats them all
 
 
@@ -33,17 +36,42 @@ def reading_doubts(reading: Reading) -> tuple[str, ...]:
     if reading.kind == "offers":
         doubts += offer_notes(reading.data)
     if reading.kind == "play":
-        doubts += data_notes(reading.data)
+        doubts += [*_first_shown(reading), *data_notes(reading.data)]
         stuck = [
             str(one.subject)
             for one in reading.data
-            if one.n_decisions >= FEW
+            if one.n_decisions >= MIN_TRIALS
             and (np.diff(one.scored_options) == 0).mean() > MOSTLY_REPEATED
         ]
         if stuck:
             names = format_list(dict.fromkeys(stuck))
             doubts.append(f"More than 80 % of the choices repeat the one before: {names}.")
     return tuple(doubts)
+
+
+def _first_shown(reading: Reading) -> list[str]:
+    """Where trials are numbered from 0, the first may be an option that was shown, not chosen."""
+    told, schema = reading.arguments, reading.schema
+    trial = told.get("decision")
+    if not trial or told.get("is_choice") or schema is None or schema.shown.first is not None:
+        return []
+    frame = open_frame(reading.table)
+    numbers, rows = column_floats(frame, trial, "decision"), event_rows(reading)
+    if any(numbers[own[0]] != 0 for own in rows):
+        return []
+    why = "" if isinstance(told["chosen"], str) else "options are places"
+    for name in frame.columns:
+        if plain_name(name) == "horizon":
+            left = column_floats(frame, name, "horizon")
+            if all(left[own[0]] == len(own) - 1 for own in rows):
+                why = f"{name} is one less than the events of every block"
+    if not why:
+        return []
+    typed = argument("shown", 1)
+    return [
+        f"{trial} starts at 0, and {why}: pass {typed} if the option of number 0 was shown, not "
+        "chosen."
+    ]
 
 
 def data_notes(episodes: Sequence[Episode]) -> tuple[str, ...]:

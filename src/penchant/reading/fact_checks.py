@@ -12,6 +12,7 @@ from penchant.errors import DataError
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import joint_codes
+from penchant.tables.labels import Coded
 from penchant.tables.lexicon import has_last_word, is_named, vocabulary, words_of
 from penchant.tables.option_families import families
 from penchant.tables.schema import ATTRIBUTE_COLUMNS
@@ -203,6 +204,13 @@ def _joint(work: Inference, names: Sequence[str]) -> Any:
     return joint_codes([work.source.codes(name, "columns.subject") for name in names])[0]
 
 
+def _owners(work: Inference) -> list[Coded]:
+    """Codes of people and blocks, as far as columns for them are known."""
+    columns = work.draft.columns
+    names = [*column_list(columns.subject), *column_list(columns.block)]
+    return [work.source.codes(name, "columns.subject") for name in names]
+
+
 def _blocks_unused(work: Inference) -> None:
     """A number that counts on between runs of a person's rows: learning may begin anew there."""
     if work.said.columns.block is not None or work.draft.task:
@@ -230,16 +238,16 @@ def _blocks_unused(work: Inference) -> None:
 
 
 def _short_blocks(work: Inference) -> None:
-    """Blocks of a row or two: a number of trials under a name of blocks."""
+    """Blocks of a row each: a number of trials under a name of blocks."""
     block = column_list(work.draft.columns.block)
     if work.said.columns.block is not None or not block:
         return
     rows = np.unique(_plays(work), return_counts=True)[1]
-    if np.median(rows) < MIN_ROWS_OF_A_BLOCK:
+    if np.median(rows) < 2 <= MIN_ROWS_OF_A_TOTAL <= len(work.source):
         work.question_taken(
             "columns.block",
-            f"{' and '.join(block)} would name blocks of {int(np.median(rows))} rows. In which "
-            "columns does learning begin anew? [] for none.",
+            f"{' and '.join(block)} would name blocks of one row. In which columns does "
+            "learning begin anew? [] for none.",
             ([], list(block)),
         )
 
@@ -472,14 +480,21 @@ def _repeated_trials(work: Inference) -> None:
     if len(np.unique(pairs)) == len(pairs):
         return
     candidates = [n for n in work.free if 1 < len(work.source.labels(n, "columns.block")) < 200]
+    apart = [
+        name
+        for name in candidates
+        if joint_codes([number, work.source.codes(name, "columns.block"), *_owners(work)])[1]
+        == len(work.source)
+    ]
     named_ones = [*column_list(work.draft.columns.block)]
-    answers = [[*named_ones, name] for name in candidates]
-    if work.said.columns.block is None:
+    answers = [[*named_ones, name] for name in apart]
+    # Where no column tells them apart, rows are there twice: said where data are built.
+    if answers and work.said.columns.block is None:
         work.question_taken(
             "columns.block",
             f"{trial} has the same number twice in a block. Which columns together say in which "
             "block learning begins anew?",
-            answers or [[trial]],
+            answers,
         )
 
 
@@ -581,13 +596,15 @@ def _people_unknown(work: Inference) -> None:
     """Without a column of people: numbers of trials that begin anew are several people's."""
     if work.draft.columns.subject is not None or work.draft.columns.trial is not None:
         return
-    work.ask(
-        "columns.subject",
-        'No column is called as one of people is. Which says whose rows these are? "" if all are '
-        "one person's.",
-        (*[n for n in work.free if len(work.source.labels(n, "columns.subject")) > 1][:3], ""),
-        needed=False,
-    )
+    found = [n for n in work.free if len(work.source.labels(n, "columns.subject")) > 1]
+    if found:
+        work.ask(
+            "columns.subject",
+            'No column is called as one of people is. Which says whose rows these are? "" if all '
+            "are one person's.",
+            (*found[:3], ""),
+            needed=False,
+        )
 
 
 def _grid_rows(work: Inference) -> None:

@@ -108,11 +108,13 @@ def _check_known(reading: Reading, variables: Variables) -> None:
         wrong = np.flatnonzero(np.isnan(values))
         if wrong.size:
             row = int(reading.arguments["rows"][wrong[0]])
-            message = (
-                f"{name} must not be missing; got an empty cell at row {row}. Leave such rows out "
-                "with keep."
-            )
-            raise DataError(reading.located(message))
+            with reading.in_lines():
+                raise DataError(
+                    name,
+                    "must not be missing",
+                    got=f"an empty cell at row {row}",
+                    fix="Leave such rows out with keep.",
+                )
 
 
 def names_in(formula: str) -> list[str]:
@@ -159,7 +161,9 @@ def _names(model: Attributed, known: Sequence[str]) -> tuple[str, ...]:
     unknown = [name for name in names if name not in known]
     if unknown:
         raise DataError(
-            f"models must be names of the variables of these choices; got {unknown[0]!r}, but they "
-            f"are {', '.join(known)}. Formulas are for what `read` returns."
+            "models",
+            "must be names of the variables of these choices",
+            got=f"{unknown[0]!r}, but they are {', '.join(known)}",
+            fix="Formulas are for what `read` returns.",
         )
     return names

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penchant.errors import DataError
+from penchant.errors import Code, DataError, argument, format_list
 from penchant.files.folder import FILE, FOLDER
 from penchant.reading.build import kept_rows
 from penchant.reading.fact_checks import check_facts, varies_within
@@ -48,6 +48,8 @@ from penchant.tables.two_step_columns import two_step_columns
 
 MAX_ANSWERS = 6  # candidates that a question lists
 MAX_FAMILY = 12  # options of a family of columns that are guessed to describe them
+# Columns that differ between the options of a decision, as no time that is measured there does.
+TIMES_OF_OPTIONS = frozenset(("time", "duration"))
 MAX_LABELS = 100  # distinct labels of a column that may hold choices
 
 
@@ -478,7 +480,15 @@ def _is_long(work: Inference) -> bool:
     option, chosen = named("option", work.names), named("chosen", work.names)
     if option.single is None or chosen.single is None or option.single == chosen.single:
         return False
+    if option.sure and chosen.sure and _sure_decision(work, option.single, chosen.single):
+        return not named("reward", work.names).columns
     return _decision_columns(work, option.single, chosen.single) is not None
+
+
+def _sure_decision(work: Inference, option: str, chosen: str) -> str | None:
+    """The one column whose name says decisions, whatever it holds: faults of it are told later."""
+    found = named("decision", [name for name in work.names if name not in (option, chosen)])
+    return found.single if found.sure else None
 
 
 def _decision_columns(work: Inference, option: str, chosen: str) -> tuple[str, ...] | None:
@@ -539,6 +549,9 @@ def _complete_long(work: Inference) -> None:
     columns = work.draft.columns
     if columns.decision is None and columns.option and columns.chosen:
         found = _decision_columns(work, columns.option, columns.chosen)
+        sure = _sure_decision(work, str(columns.option), str(columns.chosen))
+        if found is None and sure is not None:
+            found = (sure,)
         if found is None:
             candidates = named("decision", work.free).candidates
             work.ask(
@@ -558,30 +571,47 @@ def _settle_long_attributes(work: Inference) -> None:
     who = [x for x in column_list(columns.subject) if x in work.source.names]
     named_so = (*who, *column_list(columns.decision))
     key, n = joint_codes([work.source.codes(x, "columns.decision") for x in named_so])
-    found, doubtful = [], []
+    if n == len(key):
+        raise DataError(
+            "a decision",
+            "must have two rows or more, one per option",
+            got=f"{n} decisions of one option",
+            fix="Add the rows of the options that were not chosen.",
+        )
+    found, doubtful, same = [], [], []
     used = {*work.draft.column_names(), *work.plain.own}
     for name in [name for name in work.source.names if name not in used]:
+        if has_last_word("available", name):
+            continue  # asked about
         coded = work.source.codes(name, "attributes.columns")
         there = work.source.present(name, "attributes.columns")
         first = np.zeros(n, dtype=np.int64)
         first[key[there][::-1]] = coded.codes[there][::-1]
         if (coded.codes == first[key])[there].all():
-            continue  # says the same of all options: of the person, or of the decision
-        rarely = is_named("ignored", name)  # an attribute, such as a duration
+            same.append(name)  # of the person, or of the decision
+            continue
+        rarely = is_named("ignored", name) and plain_name(name) not in TIMES_OF_OPTIONS
         if rarely and len(coded) == len(work.source):
             continue  # numbers rows
         if rarely or not _is_attribute(work.source, name) or (n > 1 and _codes_option(work, coded)):
             doubtful.append(name)
         found.append(name)
     if doubtful or not found:
+        doubt = f"{', '.join(doubtful[:3])} may be codes or labels."
+        said = doubt if doubtful else "No other column differs between the options of a decision."
         work.ask(
             "attributes.columns",
-            f"Which columns are attributes of the options? {', '.join(doubtful[:3])} may be codes "
-            "or labels.",
-            ([name for name in found if name not in doubtful], found),
+            f"Which columns are attributes of the options? {said}",
+            [one for one in ([x for x in found if x not in doubtful], found) if one],
         )
     else:
         work.settle("attributes", {ATTRIBUTE_COLUMNS: tuple(found)})
+    numbers = [name for name in same if name in work.free and _are_numbers(work.source, [name])]
+    if numbers:
+        work.doubts.append(
+            f"{format_list(numbers)}: the same for all options of a decision, and not used. To use "
+            f"one, {argument('interact {} with the options', Code(numbers[0]))}."
+        )
 
 
 def _is_attribute(source: SourceTable, name: str) -> bool:
@@ -763,11 +793,12 @@ def _complete_episodes(work: Inference) -> None:
                 found.columns,
                 needed=False,
             )
-    if work.draft.columns.subject is None:
+    people = (*named("subject", work.names).candidates, *_labels_of_people(work))
+    if work.draft.columns.subject is None and people:
         work.ask(
             "columns.subject",
             'Which column says whose rows these are? Answer "" if all are one person\'s.',
-            (*named("subject", work.names).candidates, *_labels_of_people(work), ""),
+            (*people, ""),
             needed=False,
         )
     for role in ("is_choice", "scored", "executed"):

@@ -14,6 +14,7 @@ from penchant.tables.columns import plain_name
 from penchant.tables.lexicon import vocabulary, words_of
 from penchant.tables.offer_columns import FIRST_WORDS, SECOND_WORDS
 from penchant.tables.option_families import families
+from penchant.tables.play import FILLERS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS
 from penchant.tables.source_table import code_key, column_list
 
@@ -40,6 +41,13 @@ def infer_codes(work: Inference) -> None:
         return
     labels = work.source.labels(draft.columns.choice, "columns.choice")
     name = draft.columns.choice
+    if not labels:
+        raise DataError(
+            f"column {name}",
+            "must hold choices",
+            got="empty cells alone",
+            fix="Name another column.",
+        )
     if draft.choice.labels is not None:
         _ask_about_rest(work, name, labels)
         return
@@ -116,7 +124,8 @@ def _settle_counted(work: Inference, labels: Sequence[Any]) -> bool:
         return False
     numbers = [_number(label) for label in labels]
     known = [x for x in numbers if x is not None and x >= 0]
-    if not known or None in numbers or any(x % 1 for x in known):
+    # Of options whose number is said, other cells are faults: told where data are built.
+    if not known or (count is None and (None in numbers or any(x % 1 for x in known))):
         return False
     base = codes.base
     if base is None:
@@ -137,8 +146,8 @@ def _settle_counted(work: Inference, labels: Sequence[Any]) -> bool:
             got=base,
         )
     work.settle("choice.labels", tuple(range(base, base + n)))
-    below = [x for x in labels if (_number(x) or 0) < 0]
-    if below and codes.missed is None:
+    odd = [x for x in labels if (_number(x) or 0) < 0 or _number(x) is None]
+    if odd and codes.missed is None:
         _ask_about_rest(work, str(work.draft.columns.choice), labels)
     return True
 
@@ -152,7 +161,8 @@ def _ask_about_rest(work: Inference, name: str, labels: Sequence[Any]) -> None:
         known |= {code_key(code) for code in (own if isinstance(own, tuple) else (own,))}
     numbers = {float(key[1]) if isinstance(key, tuple) else key for key in known}
     rest = [x for x in labels if code_key(x) not in known and _number(x) not in numbers]
-    if rest and draft.choice.missed is None:
+    # Labels of which none is known are no marks among choices, but another coding.
+    if rest and len(rest) < len(labels) and draft.choice.missed is None:
         work.ask(
             "choice.missed",
             f"{name} also holds {listed([str(x) for x in rest])}. Are these decisions that nobody "
@@ -241,8 +251,12 @@ def _zero_is_nothing(work: Inference, name: str) -> bool:
     reward = work.draft.columns.reward
     if not isinstance(reward, str):
         return False
-    taken = work.source.floats(name, "columns.choice")
+    coded = work.source.codes(name, "columns.choice")
+    keys = [_number(label) for label in coded.labels.tolist()]
+    chosen = work.source.present(name, "columns.choice")
     paid = work.source.floats(reward, "columns.reward")
-    own = np.unique(paid[(taken == 0) & ~np.isnan(paid)])
-    rest = np.unique(paid[(taken > 0) & ~np.isnan(paid)])
-    return len(own) <= 1 < len(rest)
+    known = chosen & ~np.isnan(paid)
+    own = np.unique(paid[known & np.array([key == 0 for key in keys])[coded.codes]])
+    rest = np.unique(paid[known & np.array([(key or 0) > 0 for key in keys])[coded.codes]])
+    filled = len(own) == 0 or (len(own) == 1 and own[0] in FILLERS)
+    return filled and len(rest) > 1

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from penchant._typing import FilePath
 from penchant.errors import DataError
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import TextSource
@@ -19,7 +20,7 @@ from penchant.tables.reading import Reading, ReadingKind
 from penchant.tables.schema import Schema, schema_questions
 from penchant.tables.source_table import column_list, frame_table, plain_text
 
-SchemaLike = Schema | Mapping[str, Any] | str | os.PathLike[str] | None
+SchemaLike = Schema | Mapping[str, Any] | FilePath | None
 
 
 def read_by_schema(source: Any, schema: SchemaLike = None) -> Reading:

@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import IntVector, Vector
-from penchant.errors import DataError, argument, closest_match_hint
+from penchant.argument_checks import one_of
+from penchant.errors import DataError, argument
 from penchant.tables.columns import named_column, plain_name
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.reading import ReadingKind
 
 HBAYESDM = "subjid"  # a plain name that its tables have: choices are counted from 1 there
-MANY = 100_000  # more than options, pumps or cues of any task
+CODE_LIMIT = 100_000  # more than options, pumps or cues of any task
 # Other names of columns.
 ALSO = {
     "red_chosen": ("left_colour_chosen", "left_color_chosen"),
@@ -153,10 +154,13 @@ def _ask_of_signs(c: Columns) -> None:
     both = len(sums) == 2 and min(sums) < 0 < max(sums) and sums != {-1.0, 1.0}
     if both and np.nanmax(c["choice"]) == 2:
         raise DataError(
-            "task must be named, as choice and outcome are columns of two tasks: bandit, where "
-            "outcomes count as they are, and reversal, where their signs count; got two options "
-            f"and outcomes {min(sums):g} and {max(sums):g}. "
-            f"Pass {argument('task', 'bandit')} or {argument('task', 'reversal')}."
+            "task",
+            (
+                "must be named, as choice and outcome are columns of two tasks: bandit, "
+                "where outcomes count as they are, and reversal, where their signs count"
+            ),
+            got=f"two options and outcomes {min(sums):g} and {max(sums):g}",
+            fix=f"Pass {argument('task', 'bandit')} or {argument('task', 'reversal')}.",
         )
 
 
@@ -235,7 +239,7 @@ TASKS = {
             "go-no-go",
             "models.GoNoGo()",
             before=("cue_seen",),
-            values={"cue": range(1, MANY), "keyPressed": range(2)},
+            values={"cue": range(1, CODE_LIMIT), "keyPressed": range(2)},
             roles={"choice": "keyPressed", "reward": "outcome", "state": "cue"},
         ),
         NamedTask(
@@ -248,7 +252,7 @@ TASKS = {
             "models.Balloons()",
             before=("balloon", "pump"),
             after=("burst",),
-            values={"pumps": range(MANY), "explosion": range(2)},
+            values={"pumps": range(CODE_LIMIT), "explosion": range(2)},
         ),
         NamedTask(
             "selection",
@@ -417,7 +421,7 @@ TASKS = {
             "models.GainLoss({n})",
             told=_counted,
             after=("gained", "lost"),
-            values={"choice": range(1, MANY)},
+            values={"choice": range(1, CODE_LIMIT)},
         ),
         NamedTask(
             "bandit",
@@ -428,7 +432,7 @@ TASKS = {
             "q-learning",
             "QLearning({n})",
             told=_counted,
-            values={"choice": range(1, MANY)},
+            values={"choice": range(1, CODE_LIMIT)},
         ),
         NamedTask(
             "reversal",
@@ -449,11 +453,7 @@ CALLED = {"cue_seen": "cue", "gained": "gain", "lost": "loss", "punished": "outc
 
 def task_named(name: str) -> NamedTask:
     """The task of this name."""
-    if name not in TASKS:
-        raise DataError(
-            f"task must be one of {', '.join(TASKS)}; got {name!r}."
-            f"{closest_match_hint(name, TASKS) or ' Choose one.'}"
-        )
+    one_of(name, "task", TASKS)
     return TASKS[name]
 
 

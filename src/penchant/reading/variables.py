@@ -71,13 +71,14 @@ def formula_of(given: str | Sequence[str], names: Sequence[str]) -> Formula:
     for factor in (factor for term in found.terms for factor in term):
         if factor.name not in names:
             raise DataError(
-                f"{argument('attributes')} must name columns or attributes; got "
-                f"{factor.name!r}, but they are "
-                f"{format_names(names)}.{closest_match_hint(factor.name, names) or ' Correct it.'}"
+                "attributes",
+                "must name columns or attributes",
+                got=f"{factor.name!r}, but they are {format_names(names)}",
+                fix=closest_match_hint(factor.name, names) or "Correct it.",
             )
     if not found.terms and not found.constants:
         raise DataError(
-            f'{argument("attributes")} must name at least one; got none. Write "{EXAMPLE}".'
+            "attributes", "must name at least one", got="none", fix=f'Write "{EXAMPLE}".'
         )
     return found
 
@@ -136,8 +137,11 @@ def _parts(text: str) -> list[list[str]]:
 
 def _wrong(text: str, got: str) -> DataError:
     return DataError(
-        f"{argument('attributes')} must be names joined by + , : or *; got {got!r} in {text!r}. "
-        f'Write "{EXAMPLE}", names with spaces in backticks.'
+        "attributes",
+        "must be names joined by + , : or *",
+        got=repr(got),
+        where=f"in {text!r}",
+        fix=f'Write "{EXAMPLE}", names with spaces in backticks.',
     )
 
 
@@ -206,8 +210,11 @@ class Columns:
         if self.decimal == "." and all(amount(cell, ",") is not None for cell in given):
             row = next(k for k, c in enumerate(self.cells[name]) if amount(c) is None and c)
             raise DataError(
-                f"{name} must hold numbers; got {self.cells[name][row]!r} at {row_place(row)}. "
-                f"It looks like decimal comma; pass {argument('decimal', ',')}."
+                name,
+                "must hold numbers",
+                got=repr(self.cells[name][row]),
+                where=f"at {row_place(row)}",
+                fix=f"It looks like decimal comma; pass {argument('decimal', ',')}.",
             )
         if not all(is_word(cell) for cell in given):
             cells = np.array([None if is_nothing(c) else _as_number(c) for c in self.cells[name]])
@@ -231,9 +238,10 @@ class Columns:
         levels = self.levels(name)
         if len(levels) < 2:
             raise DataError(
-                f"{argument('attributes')} must vary; got {name}, which holds "
-                f"{format_list(map(repr, levels))} only. "
-                "Leave it out."
+                "attributes",
+                "must vary",
+                got=f"{name}, which holds {format_list(map(repr, levels))} only",
+                fix="Leave it out.",
             )
         reference = _word(self.reference.get(name, levels[0]))
         if reference not in levels:

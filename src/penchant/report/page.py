@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
-from penchant.errors import in_python
+from penchant.errors import format_for_python
 
 TEMPLATE = "page.html"
 FEW, SENTENCE = 5, 48  # columns of a table of sentences, and letters of one
@@ -109,7 +109,7 @@ def page(
     title: str,
     subtitle: str,
     sections: Sequence[Section],
-    words: Callable[[str], str] = in_python,
+    words: Callable[[str], str] = format_for_python,
 ) -> str:
     """An HTML document that needs nothing else: no script, no style sheet, no network.
 

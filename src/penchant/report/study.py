@@ -12,19 +12,20 @@ from typing import Any, Literal
 
 import numpy as np
 
+from penchant._typing import FilePath
 from penchant.argument_checks import check_threads
-from penchant.errors import DataError, format_list, in_python
+from penchant.errors import DataError, format_for_python, format_list
 from penchant.figures.labels import display_name
 from penchant.inference.linearized import Nominal
 from penchant.json_records import attributes_json, read_floats
+from penchant.models.arguments import refuse_no_model, refuse_word
 from penchant.models.model import Declared, Model
-from penchant.models.record import refuse_no_model, refuse_word
 from penchant.output import (
     JsonDocument,
     Table,
 )
 from penchant.population.meta_analysis import PopulationEstimate
-from penchant.population.pool import pool
+from penchant.population.pooled_estimates import pool
 from penchant.population.regret_growth import GrowthOrders, growth_orders
 from penchant.report.study_files import Figures, StudyFolder, write_study
 from penchant.report.study_words import in_short, shown
@@ -280,13 +281,13 @@ class Study(Findings, JsonDocument):
 
     def write(
         self,
-        folder: str | os.PathLike[str],
+        folder: FilePath,
         *,
         title: str = "A study of choices",
         command: str | None = None,
         figures: Figures = "both",
         overwrite: bool = False,
-        words: Callable[[str], str] = in_python,
+        words: Callable[[str], str] = format_for_python,
     ) -> Path:
         """Write the tables, the figures and the report, which is returned.
 
@@ -336,7 +337,7 @@ def study(
     population: bool | None = None,
     seed: int = 0,
     threads: int | None = None,
-    keep: str | os.PathLike[str] | StudyFolder | None = None,
+    keep: FilePath | StudyFolder | None = None,
     resume: bool = False,
 ) -> Study:
     """Fit every subject of a table of choices, and compare the groups that its conditions name.

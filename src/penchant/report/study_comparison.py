@@ -11,7 +11,7 @@ from penchant.errors import Code, argument, weak_prior_argument
 from penchant.output import format_p_value
 from penchant.report.page import Block, DataTable, Paragraph
 from penchant.report.study_answers import plain_name, population_decides
-from penchant.report.study_groups import MANY, some_columns
+from penchant.report.study_groups import MIN_FOLDED_ROWS, some_columns
 from penchant.report.study_words import shown
 from penchant.studies.findings import Findings
 from penchant.studies.groups import LOG
@@ -143,7 +143,9 @@ def _difference_table(
     words = {header.index(name) for name in ("parameter", "first", "second", "compared as")}
     words |= {1} if strata else set()
     caption = f"{column}: every pair of groups, parameter by parameter"
-    return DataTable(caption, header, rows, folded=len(rows) > MANY, words=frozenset(words))
+    return DataTable(
+        caption, header, rows, folded=len(rows) > MIN_FOLDED_ROWS, words=frozenset(words)
+    )
 
 
 def _tests_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
@@ -160,7 +162,7 @@ def _tests_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
         rows.append(row)
     words = frozenset(range(3 + strata))
     caption = f"{column}: effect sizes and tests"
-    return DataTable(caption, header, rows, folded=len(rows) > MANY, words=words)
+    return DataTable(caption, header, rows, folded=len(rows) > MIN_FOLDED_ROWS, words=words)
 
 
 def _t(d: Any) -> str:

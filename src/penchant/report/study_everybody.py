@@ -25,7 +25,7 @@ from penchant.population.hierarchy.result_builder import CODING
 from penchant.report.page import Block, DataTable, Drawing, Listing
 from penchant.report.study_answers import p_words
 from penchant.report.study_figures import Drawn, edges_said, panelled
-from penchant.report.study_groups import MANY, some_columns, some_drawn
+from penchant.report.study_groups import MIN_FOLDED_ROWS, some_columns, some_drawn
 from penchant.report.study_words import capital, for_reader, shown
 from penchant.studies.comparisons import StudyPopulation
 from penchant.studies.findings import Findings
@@ -35,7 +35,7 @@ WIDE = 3.2  # standard deviations of a population that are drawn
 POINTS = 121
 BANDED = 3  # groups at most whose bands can be told apart
 BEYOND = 4.0  # units of the link that are drawn beyond people, where the spread is absurd
-FLAT = 12.0  # |logit| at which a share is 0 or 1 on any axis
+MAX_ABS_LOGIT = 12.0  # |logit| at which a share is 0 or 1 on any axis
 
 
 def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
@@ -127,7 +127,7 @@ def _contrasts(study: Findings) -> DataTable:
         note="Differences of means, first minus second, on the scale of each parameter's link "
         "function: on the log scale the logarithm of a ratio. p-values are adjusted by Holm's "
         "method over all of them.",
-        folded=len(table["parameter"]) > MANY,
+        folded=len(table["parameter"]) > MIN_FOLDED_ROWS,
         names={"t": "t"},
     )
 
@@ -155,7 +155,7 @@ def _typical(study: Findings, found: StudyPopulation) -> DataTable:
         "of that mean."
     )
     words = frozenset((0, 1))
-    return DataTable("The typical person", header, rows, note, len(rows) > MANY, words)
+    return DataTable("The typical person", header, rows, note, len(rows) > MIN_FOLDED_ROWS, words)
 
 
 def _kinds(found: StudyPopulation) -> list[tuple[str, dict[str, str]]]:
@@ -310,7 +310,7 @@ def _drawn(link: Transform, means: Vector, sds: Vector, people: Vector) -> tuple
     """Ends of what is drawn of a density: most of it, and no more than some way beyond people."""
     low, high = (means - WIDE * sds).min(), (means + WIDE * sds).max()
     low, high = max(low, people.min() - BEYOND), min(high, people.max() + BEYOND)
-    steep = FLAT if link.name == "logit" else np.inf
+    steep = MAX_ABS_LOGIT if link.name == "logit" else np.inf
     low, high = min(max(low, -steep), steep - 1.0), max(min(high, steep), 1.0 - steep)
     return float(low), float(high)  # the last unit, where everybody is beyond
 

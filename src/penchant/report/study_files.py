@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -11,7 +10,9 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from penchant.errors import DataError, Text, argument, in_python, marked
+from penchant._typing import FilePath
+from penchant.argument_checks import one_of
+from penchant.errors import DataError, Text, argument, format_for_python, marked
 from penchant.figures import inline_svg, save
 from penchant.figures.style import panel_view_boxes
 from penchant.files.atomic import locked
@@ -47,7 +48,7 @@ class StudyFolder:
         Go on with what is there. Without, the folder must be new or empty.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, resume: bool = False) -> None:
+    def __init__(self, path: FilePath, *, resume: bool = False) -> None:
         self.path = Path(path).expanduser()
         self.resume = resume
         self._locks = ExitStack()
@@ -170,20 +171,17 @@ XML = '<?xml version="1.0" encoding="UTF-8"?>'
 
 def write_study(
     study: Findings,
-    folder: str | os.PathLike[str],
+    folder: FilePath,
     *,
     title: str = "A study of choices",
     command: str | None = None,
     figures: Figures = "both",
     overwrite: bool = False,
-    words: Callable[[str], str] = in_python,
+    words: Callable[[str], str] = format_for_python,
 ) -> Path:
     """Write the tables, the figures and the report of a study; see `Study.write`."""
     place = Path(folder).expanduser()
-    if figures not in ("both", "svg", "none"):
-        raise DataError(
-            "figures", "must be 'both', 'svg' or 'none'", got=repr(figures), fix="Choose one."
-        )
+    one_of(figures, "figures", ("both", "svg", "none"))
     if not overwrite and (place / REPORT).exists():
         raise DataError(
             "folder",

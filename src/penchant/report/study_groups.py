@@ -27,7 +27,7 @@ from penchant.tables.labels import in_natural_order
 
 P_VALUES = ("p_value", "adjusted_p_value")
 SHOWN_AS_P = (*P_VALUES, "wilcoxon_p_value")
-MANY = 12  # rows from which on a table of groups is shown only when asked for
+MIN_FOLDED_ROWS = 12  # rows from which on a table of groups is shown only when asked for
 OF_T_TESTS = {"statistic": "t"}
 
 
@@ -167,7 +167,7 @@ def groups_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]
             exact,
             keep,
             note=_weighted(study),
-            folded=len(exact["parameter"]) > MANY,
+            folded=len(exact["parameter"]) > MIN_FOLDED_ROWS,
         ),
         study_table(
             study,

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from penchant._version import __version__
-from penchant.errors import format_list, in_python
+from penchant.errors import format_for_python, format_list
 from penchant.figures.labels import attribute_label, display_name
 from penchant.models.model import Declared
 from penchant.output import format_count
@@ -65,7 +65,7 @@ def study_page(
     *,
     title: str,
     command: str | None,
-    words: Callable[[str], str] = in_python,
+    words: Callable[[str], str] = format_for_python,
 ) -> str:
     """The report as one HTML document.
 

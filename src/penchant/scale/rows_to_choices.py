@@ -7,7 +7,7 @@ passes are told that rows are `validated`, and only convert them.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.choices.scan_protocols import ChoiceColumns
 from penchant.errors import DataError, closest_match_hint, format_names, quoted_argument
-from penchant.scale.stored_files import SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN
+from penchant.scale.data_files import SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN
 from penchant.tables.arrays import decision_weights
 from penchant.tables.labels import python_values
 from penchant.tables.layouts import LongColumns
@@ -84,11 +83,6 @@ class ChoiceLayout:
         return frozenset(n for role in needed for n in self.columns.roles()[role])
 
     @property
-    def without_labels(self) -> ChoiceLayout:
-        """Layout without the columns that name decisions and subjects."""
-        return replace(self, columns=replace(self.columns, decision=(), subject=None))
-
-    @property
     def names(self) -> tuple[str, ...]:
         """Columns that are read, each once."""
         return tuple(dict.fromkeys(name for part in self.columns.roles().values() for name in part))
@@ -123,7 +117,7 @@ def check_column_names(file: str, schema: pa.Schema, columns: LongColumns) -> No
                 )
 
 
-def type_name(kind: pa.DataType) -> str:
+def describe_column_type(kind: pa.DataType) -> str:
     """Name of a type in messages, the same for types that are read alike."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
@@ -146,7 +140,7 @@ def check_types_agree(
     """Raise if a column has another type than in the files before, which `seen` remembers."""
     # Integers and floats may mix, except in labels, where 1 and 1.0 would be two.
     for name in names:
-        word = type_name(schema.field(name).type)
+        word = describe_column_type(schema.field(name).type)
         if name not in labels and word == "whole numbers":
             word = "numbers"
         first, where = seen.setdefault(name, (word, file))
@@ -231,9 +225,9 @@ def exact_float_column(rows: Rows, name: str, role: str) -> Vector:
     """Column as float64, NaN where empty; integers beyond 2^53, which it rounds, are errors."""
     column = decoded_array(rows.table[name])
     label = f"{role} {name!r}"
-    if type_name(column.type) == "text":
+    if describe_column_type(column.type) == "text":
         return exact_floats(column.to_numpy(zero_copy_only=False), label, rows.locate)
-    if type_name(column.type) not in ("numbers", "whole numbers", "True/False"):
+    if describe_column_type(column.type) not in ("numbers", "whole numbers", "True/False"):
         raise DataError(
             label,
             "must hold numbers",
@@ -295,12 +289,15 @@ def chosen_flags(rows: Rows, layout: ChoiceLayout) -> BoolVector:
         decoded_array(rows.table[columns.chosen]),
         decoded_array(rows.table[columns.option]),
     )
-    if type_name(picked.type) != type_name(option.type):
+    if describe_column_type(picked.type) != describe_column_type(option.type):
         raise DataError(
             "chosen",
             "must hold 0/1, True/False or the label of the chosen option",
-            got=type_name(picked.type),
-            where=f"in {columns.chosen}, but {columns.option} holds {type_name(option.type)}",
+            got=describe_column_type(picked.type),
+            where=(
+                f"in {columns.chosen}, but {columns.option} holds "
+                f"{describe_column_type(option.type)}"
+            ),
             fix="Convert it.",
         )
     same = pc.equal(picked.cast(option.type), option)
@@ -349,13 +346,10 @@ class ChoicePart:
         return int(self.sizes.sum())
 
 
-def choice_part(
-    rows: Rows, layout: ChoiceLayout, validated: bool = False, starts: IntVector | None = None
-) -> ChoicePart:
+def choice_part(rows: Rows, layout: ChoiceLayout, validated: bool = False) -> ChoicePart:
     """Convert rows to arrays of whole decisions, without the rows not on offer.
 
-    `validated` skips the checks, which an earlier pass has done; `starts` are the first rows of
-    decisions, where they are known.
+    `validated` skips the checks, which an earlier pass has done.
     """
     columns = layout.columns
     for name in () if validated else layout.key:
@@ -364,7 +358,7 @@ def choice_part(
     if columns.available is not None:
         on_offer = flag_column(rows, columns.available, "available")
         on_offer = None if on_offer.all() else on_offer  # the common case copies nothing
-    starts = decision_starts(rows.table, layout.key) if starts is None else starts
+    starts = decision_starts(rows.table, layout.key)
     first_row = np.append(starts, len(rows.table))
     picked = chosen_flags(rows, layout)
     variables = [
@@ -463,29 +457,9 @@ def _decision_weights(
     return weights
 
 
-def _first_rows(parts: Sequence[ChoicePart]) -> IntVector:
-    sizes = _concat([part.sizes for part in parts])
-    first_row = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=first_row[1:])
-    return first_row
-
-
-def merge_columns(parts: Sequence[ChoicePart], layout: ChoiceLayout) -> ChoiceColumns:
-    """Concatenate parts, column by column; a single part is not copied."""
-    return ChoiceColumns(
-        variables=tuple(
-            _concat(columns) for columns in zip(*(p.variables for p in parts), strict=True)
-        ),
-        first_row=_first_rows(parts),
-        chosen=_concat([part.chosen for part in parts]),
-        weights=None if layout.columns.weight is None else _concat([p.weights for p in parts]),
-        offset=None if layout.columns.offset is None else _concat([p.offset for p in parts]),
-    )
-
-
 def merge_choices(parts: Sequence[ChoicePart], layout: ChoiceLayout) -> Choices:
     """Concatenate parts to `Choices`."""
-    first_row = _first_rows(parts)
+    first_row = np.append(0, np.cumsum(_concat([part.sizes for part in parts])))
     subject, labels = None, None
     if layout.columns.subject is not None:
         coded = pa.chunked_array([p.subject for p in parts]).combine_chunks().dictionary_encode()

@@ -25,6 +25,12 @@ import pyarrow.fs as fs
 
 from penchant.errors import DataError, PenchantWarning
 from penchant.output import format_count, progress
+from penchant.scale.data_files import (
+    SOURCE_FILE_COLUMN,
+    SOURCE_ROW_COLUMN,
+    StoredFile,
+    file_stamp,
+)
 from penchant.scale.rows_to_choices import (
     Rows,
     check_no_empty_cells,
@@ -32,31 +38,18 @@ from penchant.scale.rows_to_choices import (
     decoded_array,
     exact_float_column,
 )
-from penchant.scale.stored_files import (
-    SOURCE_FILE_COLUMN,
-    SOURCE_ROW_COLUMN,
-    StoredFile,
-    file_stamp,
-)
 
 _ROW_IN_MESSAGE = re.compile(r"\brow (\d+)\b")
 
 
 @dataclass(frozen=True)
-class Span:
-    """Rows begin..end of a file, whose groups of rows begin at `edges`.
-
-    Attributes
-    ----------
-    rows_per_decision
-        Rows of each decision, where all here have as many and it is known; else 0.
-    """
+class FileRowRange:
+    """Rows begin..end of a file, whose groups of rows begin at `edges`."""
 
     file: StoredFile
     begin: int
     end: int
     edges: tuple[int, ...]
-    rows_per_decision: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -68,9 +61,9 @@ class Span:
         """Identifies these rows, in another process, too, to tell whether they have changed."""
         return (*self.file.fingerprint, self.begin, self.end)
 
-    def read(self, names: Sequence[str], places: bool = True) -> Rows:
-        """Read these columns; from a sorted copy also each row's origin, if `places` is true."""
-        source_names = self.file.source_names if places else ()
+    def read(self, names: Sequence[str]) -> Rows:
+        """Read these columns; from a sorted copy also each row's origin."""
+        source_names = self.file.source_names
         more = [
             name
             for name in (SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN)
@@ -332,7 +325,7 @@ def _without_dictionary(field: pa.Field) -> pa.Field:
 class SubjectBatch:
     """Spans that hold all rows of some subjects, and no others."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[FileRowRange, ...]
     n_subjects: int
 
     @property
@@ -389,7 +382,7 @@ class _BatchBuilder:
     last: Any = None
     keys: list[Any] = field(default_factory=list)
     closed: list[SubjectBatch] = field(default_factory=list)
-    spans: list[Span] = field(default_factory=list)
+    spans: list[FileRowRange] = field(default_factory=list)
     n_subjects: int = 0
     n_rows: int = 0
 
@@ -424,7 +417,7 @@ class _BatchBuilder:
 
     def _add(self, file: StoredFile, begin: int, end: int, edges: tuple[int, ...]) -> None:
         if end > begin:
-            self.spans.append(Span(file, begin, end, edges))
+            self.spans.append(FileRowRange(file, begin, end, edges))
             self.n_rows += end - begin
 
     def _close_batch(self) -> None:

@@ -31,12 +31,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penchant._version import __version__
-from penchant.argument_checks import check_threads
+from penchant.argument_checks import check_threads, one_of
 from penchant.errors import DataError
 from penchant.files.atomic import check_writable, locked, written
 from penchant.output import Backend, FrameExport, Table, format_count, format_number, progress
-from penchant.scale.stored_files import StoredFile
-from penchant.scale.subject_batches import BatchLimits, Span, SubjectBatch, subject_batches
+from penchant.scale.data_files import StoredFile
+from penchant.scale.subject_batches import BatchLimits, FileRowRange, SubjectBatch, subject_batches
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.likelihood import available_threads
 
@@ -334,13 +334,7 @@ class StoredEstimates(FrameExport):
 
     def __getitem__(self, column: str) -> Any:
         """A column of all subjects: an array of numbers, or of labels."""
-        if column not in self.columns:
-            raise DataError(
-                "column",
-                f"must be one of {', '.join(self.columns)}",
-                got=repr(column),
-                fix="Correct it.",
-            )
+        one_of(column, "column", self.columns)
         table = pq.read_table(self.path, columns=[column], partitioning=None)
         return table[column].to_numpy()
 
@@ -515,7 +509,7 @@ class SubjectFiles:
         batches, n_done = self.write(work, target, engine, threads, "Fitting subjects")
 
         def refit(group: int, subject: Any) -> Any:
-            return work.one(self.reader(batches[group]), subject)
+            return work.fit_subject(self.reader(batches[group]), subject)
 
         return StoredEstimates(target.file, f"{work} {self.description}", n_done, refit, temporary)
 
@@ -525,7 +519,7 @@ class SubjectFiles:
         for file in self.files:
             edges = tuple(file.group_edges())
             if edges[-1]:
-                spans.append(Span(file, 0, edges[-1], edges))
+                spans.append(FileRowRange(file, 0, edges[-1], edges))
         n_rows = sum(span.n_rows for span in spans)
         if n_rows > MAX_HISTORY_ROWS:
             raise DataError(

@@ -19,7 +19,7 @@ SQUARED_DECREMENT_TOL = 1e-5
 
 
 @compiled_no_alloc
-def log_sums(x, offset, theta, work, gradient, information):
+def sum_log_sum_exp(x, offset, theta, work, gradient, information):
     """Compute A(theta), the sum of log sum exp Q over decisions, and its derivatives.
 
     x : (n_decisions, n_options, d), offset : (n_decisions, n_options), -inf where not on offer
@@ -82,7 +82,7 @@ def maximise_draw(x, offset, known, s, positive, theta, state, workspace):
     for a in range(d):
         trial[a] = theta[a]
     for _ in range(MAX_DRAW_STEPS):
-        value = known - log_sums(x, offset, trial, work, gradient, information)
+        value = known - sum_log_sum_exp(x, offset, trial, work, gradient, information)
         for a in range(d):
             value += trial[a] * s[a]
         if not value >= best - 1e-12 * (1.0 + abs(best)):
@@ -143,7 +143,9 @@ def solve_pairs(x, offset, chosen, draw, point, positive, sums, values, thetas):
                 s[a] += x[g, t, options[t], a]
         if d == 0:  # A is the same for all draws: computed once per point
             if math.isnan(sums[g]):
-                sums[g] = log_sums(x[g], offset[g], thetas[k], workspace[0], state[2], state[3])
+                sums[g] = sum_log_sum_exp(
+                    x[g], offset[g], thetas[k], workspace[0], state[2], state[3]
+                )
             values[k] = known - sums[g]
             continue
         values[k] = maximise_draw(x[g], offset[g], known, s, positive, thetas[k], state, workspace)

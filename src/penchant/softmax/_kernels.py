@@ -5,21 +5,18 @@ eight numbers: x of that row's option relative to the option chosen, one per dec
 option itself needs no row (its utility is 0), so a block has one row fewer than its largest choice
 set; smaller sets are padded with rows of zeros, and `side` counts these.
 
-A `kernel` (see `_simd.moment_kernel`) holds the vector code for a number of variables; the loops
-here are compiled once for any number. No loop makes an array, and none assigns to a slice, takes a
-minimum or is inlined: each of these costs more to compile than the loop itself.
+A `kernel` (see `_moment_codegen.moment_kernel`) holds the vector code for a number of variables;
+the loops here are compiled once for any number. No loop makes an array, and none assigns to a
+slice, takes a minimum or is inlined: each of these costs more to compile than the loop itself.
 """
 
 import math
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
 from penchant._compiled import njit
-from penchant.softmax._simd import LANES, MAX_CACHED_VECTORS, block_moments, relative_rows
+from penchant.softmax._moment_codegen import LANES, MAX_CACHED_VECTORS, block_moments
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
@@ -54,20 +51,32 @@ MAX_SLOW_STEPS = 3  # in a row: one or two can be slow by rounding alone, withou
 SUFFICIENT_GAIN = 0.25
 
 
+@compiled_inner
+def _write_relative_row(table, sources, references, d, values, position, size):
+    """Write a row of a block relative to the chosen rows; update the largest |x|, |x - own|."""
+    for lane in range(LANES):
+        i, c = sources[lane], references[lane]
+        for a in range(d):
+            x, own, to = table[i, a], table[c, a], position + a * LANES + lane
+            values[to] = x - own
+            size[0, a, lane] = max(size[0, a, lane], max(abs(x), abs(own)))
+            size[1, a, lane] = max(size[1, a, lane], abs(values[to]))
+
+
 @compiled_no_alloc
 def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
     """Write blocks blocks[0] to blocks[1] of the decisions order[bounds[0]:bounds[1]].
 
     Written are rows relative to the chosen one to `values`, weights and numbers of padding rows to
     `side`. A padding row is the chosen one relative to itself; lanes beyond the last decision
-    repeat the first with weight 0. `buffers` are those of `likelihood.pack_buffers`; the last,
-    (2, d, 8), is left with the largest |x| and |x_i - x_chosen|. Returns whether all sets have one
-    size.
+    repeat the first with weight 0. `buffers` are those of `likelihood.allocate_packing_buffers`;
+    the last, (2, d, 8), is left with the largest |x| and |x_i - x_chosen|. Returns whether all
+    sets have one size.
     """
     first, last = bounds
     values, side = packed
     rows, offset, available, first_row, chosen, weights = table
-    _, _, d, n_columns = kernel
+    _, d, n_columns = kernel
     sources, references, size = buffers
     uniform, most = True, starts[blocks[0] + 1] - starts[blocks[0]]
     for a in range(d):
@@ -82,25 +91,26 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
             inside = j < last
             k = order[j] if inside else order[first + b * LANES]
             c = first_row[k] + chosen[k]
-            references[lane] = c * d
+            references[lane] = c
             side[b, lane] = 0.0
             used = 0
             if inside:
                 side[b, lane] = weights[k] if weights.size else 1.0
                 for r in range(first_row[k], first_row[k + 1]):
                     # before the test, and overwritten if that fails: no branch
-                    sources[used, lane] = r * d
+                    sources[used, lane] = r
                     used += r != c and (not available.size or available[r])
                 uniform = uniform and used == most
             side[b, LANES + lane] = n_rows - used
             for row in range(used, n_rows):
-                sources[row, lane] = c * d
-        relative_rows(kernel, rows, sources, n_rows, references, values, position, size)
-        if n_columns > d:
-            for row in range(n_rows):
+                sources[row, lane] = c
+        for row in range(n_rows):
+            _write_relative_row(rows, sources[row], references, d, values, position, size)
+            position += d * LANES
+            if n_columns > d:
                 for lane in range(LANES):
-                    i, c = sources[row, lane] // d, references[lane] // d
-                    values[position + (row * n_columns + d) * LANES + lane] = offset[i] - offset[c]
+                    values[position + lane] = offset[sources[row, lane]] - offset[references[lane]]
+                position += LANES
     return uniform
 
 
@@ -137,7 +147,7 @@ def sum_blocks(packed, kernel, theta, begin, end, workspace, moments):
     """
     values, starts, side = packed
     scratch, total, parts = workspace
-    n_columns = kernel[3]
+    n_columns = kernel[2]
     for j in range(len(moments)):
         moments[j] = 0.0
     for i in range((end - begin + CHUNK_BLOCKS - 1) // CHUNK_BLOCKS):
@@ -270,7 +280,7 @@ def maximise(problem, prior, theta, state, progress, max_steps, moments, moments
     of_sums, full, work = workspace
     while True:
         if not moments_known:
-            for a in range(kernel[2]):
+            for a in range(kernel[1]):
                 full[a] = theta[a]
             sum_blocks(packed, kernel, full, INDEX_ZERO, n_blocks, of_sums, moments)
         moments_known = False
@@ -291,7 +301,7 @@ def scatter(problem, same, moments, workspace, weighted, spread):
     """
     (values, starts, side), n_blocks, kernel = problem
     of_sums, full, _ = workspace
-    d = kernel[2]
+    d = kernel[1]
     count = 0.0
     for b in range(n_blocks):
         of_block = 0.0
@@ -316,6 +326,47 @@ def scatter(problem, same, moments, workspace, weighted, spread):
             spread[c, a] = spread[a, c]
 
 
+@compiled_inner
+def _pack_subject(table, kernel, order, bounds, s, blocks, packed, buffers):
+    """Pack subject s alone; returns its number of blocks, and whether all its sets have one size.
+
+    bounds, blocks : as in `fit_subjects`
+    """
+    n_rows, first_block = blocks
+    values, starts, side = packed
+    n_blocks = first_block[s + 1] - first_block[s]
+    starts[0] = 0
+    for b in range(n_blocks):
+        starts[b + 1] = starts[b] + n_rows[first_block[s] + b]
+    mine, all_blocks, into = (bounds[s], bounds[s + 1]), (INDEX_ZERO, n_blocks), (values, side)
+    if n_blocks == 0:
+        return n_blocks, True
+    return n_blocks, pack_blocks(table, kernel, order, mine, starts, all_blocks, into, buffers)
+
+
+@compiled_no_alloc
+def sum_subjects(table, kernel, order, bounds, blocks, theta, results, packed, workspace):
+    """Moments of every subject at several theta each: values, gradients, informations.
+
+    theta : (n, n_theta, d); results : (n, n_theta), (n, n_theta, d), (n, n_theta, d, d), filled
+    """
+    values, gradient, information = results
+    buffers, (of_sums, full, _), _, moments = workspace[:4]
+    d = kernel[1]
+    for s in range(len(theta)):
+        n_blocks, _ = _pack_subject(table, kernel, order, bounds, s, blocks, packed, buffers)
+        for t in range(theta.shape[1]):
+            for a in range(d):
+                full[a] = theta[s, t, a]
+            sum_blocks(packed, kernel, full, INDEX_ZERO, n_blocks, of_sums, moments)
+            values[s, t] = moments[0]
+            for a in range(d):
+                gradient[s, t, a] = -moments[1 + a]
+                for c in range(a + 1):
+                    both = moments[1 + d + a * (a + 1) // 2 + c]
+                    information[s, t, a, c] = information[s, t, c, a] = both
+
+
 @compiled_no_alloc
 def fit_subjects(
     table, kernel, order, bounds, blocks, prior, results, begin, end, packed, workspace
@@ -329,21 +380,13 @@ def fit_subjects(
     """
     base_precision, linear, ridge, max_steps = prior
     theta, information, gradient, progress, codes, spread, largest = results
-    n_rows, first_block = blocks
-    values, starts, side = packed
     buffers, of_steps, weighted, moments, best, step, precision = workspace
-    d, n_columns = kernel[2], kernel[3]
+    _, d, n_columns = kernel
     for s in range(begin, end):
-        n_blocks = first_block[s + 1] - first_block[s]
+        n_blocks, uniform = _pack_subject(table, kernel, order, bounds, s, blocks, packed, buffers)
         codes[s] = SINGULAR
         if n_blocks == 0:
             continue
-        starts[0] = 0
-        for b in range(n_blocks):
-            starts[b + 1] = starts[b] + n_rows[first_block[s] + b]
-        mine, all_blocks = (bounds[s], bounds[s + 1]), (INDEX_ZERO, n_blocks)
-        into = (values, side)
-        uniform = pack_blocks(table, kernel, order, mine, starts, all_blocks, into, buffers)
         problem = (packed, n_blocks, kernel)
         moments_known = uniform and d == n_columns
         scatter(problem, moments_known, moments, of_steps, weighted, spread[s])
@@ -376,65 +419,6 @@ def fit_subjects(
         if codes[s] != CONVERGED:
             for a in range(d):
                 theta[s, a] = best[a]
-
-
-@intrinsic
-def _load_float64(typingctx, address, row):
-    """Load the number in this row of the column of doubles that begins at this address."""
-
-    def build(context, builder, signature, arguments):
-        column = builder.inttoptr(arguments[0], ir.DoubleType().as_pointer())
-        return builder.load(builder.gep(column, [arguments[1]]))
-
-    return types.float64(types.int64, types.int64), build
-
-
-@compiled_no_alloc
-def sum_columns(columns, table, order, rows, kernel, theta, buffers, workspace, moments):
-    """Compute the moments of `sum_blocks` of decisions `order`, stored column by column.
-
-    columns : addresses of the variables' columns, and of that of the offset if there is one
-    table : first row of decisions, their chosen options, their weights (empty: 1 each)
-    rows : rows of each block of eight decisions, see `likelihood.block_rows`
-    buffers : of one block: source rows, chosen rows, weights with numbers of padding rows, values
-    workspace : as in `sum_blocks`
-    """
-    first_row, chosen, weights = table
-    sources, references, side, values = buffers
-    scratch, total, parts = workspace
-    n_columns = kernel[3]
-    for j in range(len(moments)):
-        moments[j] = 0.0
-    n_blocks = len(rows)
-    for i in range((n_blocks + CHUNK_BLOCKS - 1) // CHUNK_BLOCKS):
-        last = (i + 1) * CHUNK_BLOCKS if (i + 1) * CHUNK_BLOCKS < n_blocks else n_blocks
-        for j in range(len(total)):
-            total[j] = 0.0
-        for b in range(i * CHUNK_BLOCKS, last):
-            n_rows = rows[b]
-            for lane in range(LANES):
-                j = b * LANES + lane
-                inside = j < len(order)
-                k = order[j] if inside else order[b * LANES]
-                c = first_row[k] + chosen[k]
-                used = first_row[k + 1] - first_row[k] - 1 if inside else 0
-                references[lane] = c
-                side[0, lane] = 0.0
-                if inside:
-                    side[0, lane] = weights[k] if weights.size else 1.0
-                side[0, LANES + lane] = n_rows - used
-                for row in range(n_rows):
-                    r = first_row[k] + row
-                    sources[row, lane] = (r + (r >= c)) if row < used else c
-            for a in range(n_columns):
-                column = columns[a]
-                for row in range(n_rows):
-                    position = (row * n_columns + a) * LANES
-                    for lane in range(LANES):
-                        x = _load_float64(column, sources[row, lane])
-                        values[position + lane] = x - _load_float64(column, references[lane])
-            block_moments(kernel, values, 0, (n_rows, 1), theta, side, 0, scratch, total)
-        _add_sums_over_lanes(total, parts, i, moments)
 
 
 @compiled_no_alloc
@@ -486,42 +470,3 @@ def bound_small_differences(table, groups, theta, limits, work, found):
                 for a in range(d):
                     less = work[0, a] if work[0, a] < work[1, a] else work[1, a]
                     found[i, a] += weight * less
-
-
-@compiled_no_alloc
-def sizes_of_differences(table, sizes):
-    """Write |x_ja - x_chosen,a| of available options that differ from the chosen; count them.
-
-    sizes : (d, n) with n at least the number of rows less that of decisions
-    """
-    rows, _, available, first_row, chosen, weights = table
-    d, n = len(sizes), 0
-    for k in range(len(chosen)):
-        if weights.size and not weights[k] > 0.0:
-            continue
-        c = first_row[k] + chosen[k]
-        for r in range(first_row[k], first_row[k + 1]):
-            if r == c or (available.size and not available[r]):
-                continue
-            differs = False
-            for a in range(d):
-                sizes[a, n] = math.fabs(rows[c, a] - rows[r, a])
-                differs |= sizes[a, n] != 0.0
-            n += differs
-    return n
-
-
-@compiled_no_alloc
-def zero_small_differences(table, limits, levelled):
-    """Write variables with differences from the chosen option within `limits` set to 0; count."""
-    rows, _, _, first_row, chosen, _ = table
-    d, n = len(limits), 0
-    for k in range(len(chosen)):
-        c = first_row[k] + chosen[k]
-        for r in range(first_row[k], first_row[k + 1]):
-            for a in range(d):
-                away = math.fabs(rows[r, a] - rows[c, a])
-                small = (away > 0.0) & (away <= limits[a])
-                levelled[r, a] = rows[c, a] if small else rows[r, a]
-                n += small
-    return n

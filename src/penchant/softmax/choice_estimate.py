@@ -17,7 +17,7 @@ from penchant.argument_checks import check_level
 from penchant.choices import Choices, NaturalParameters
 from penchant.choices.scan_protocols import Chunks
 from penchant.errors import DataError, argument, interval_kind_argument, weak_prior_argument
-from penchant.softmax.calibrated import (
+from penchant.softmax.calibrated_intervals import (
     N_DRAWN,
     LinearCalibration,
     checked_seed,
@@ -153,7 +153,11 @@ class ChoiceSource(EstimateSource):
     chunked: ChunkedChoices | None = None
 
     space: ClassVar[Space] = "theta"
-    lack: ClassVar[str] = "must be of a model; got an estimate of choices. Fit a model."
+    lack: ClassVar[tuple[str, str, str]] = (
+        "must be of a model",
+        "an estimate of choices",
+        "Fit a model.",
+    )
 
     @property
     def default_interval(self) -> tuple[float, IntervalKind]:
@@ -265,7 +269,9 @@ class ChoiceSource(EstimateSource):
         """Intervals that invert the likelihood-ratio test."""
         check_level(level)
         choices = self._require_choices(f"interval({interval_kind_argument('profile')})")
-        if self._nearly_dependent(estimate):  # in theta itself Newton's steps would be rounding
+        if self._needs_whitened_profile(
+            estimate
+        ):  # in theta itself Newton's steps would be rounding
             return self._whitened_profile_intervals(estimate, choices, indices, level)
         profile = Profile(
             choices,
@@ -291,7 +297,7 @@ class ChoiceSource(EstimateSource):
         top = estimate.log_likelihood if estimate.log_posterior is None else estimate.log_posterior
         return profile_interval(profile, parameter, top, estimate.theta, unit, level)
 
-    def _nearly_dependent(self, estimate: EstimateFields) -> bool:
+    def _needs_whitened_profile(self, estimate: EstimateFields) -> bool:
         """Whether profiles lose digits in the coordinates of theta that whitened ones keep."""
         plain = self.quadratic is None and self.constraints is None and estimate.method != "Firth"
         known = bool(np.isfinite(estimate.inverse_information).all())

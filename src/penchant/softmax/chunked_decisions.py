@@ -40,13 +40,13 @@ RADIX_SHIFTS = (44, 22, 0)
 
 
 @dataclass(frozen=True)
-class ResolvedOptions:
+class VanishingOptions:
     """Options whose probabilities fall to 0 along directions, each taken off after the last."""
 
     removals: tuple[Transform, ...]
 
-    def __or__(self, other: ResolvedOptions) -> ResolvedOptions:
-        return ResolvedOptions((*self.removals, *other.removals))
+    def __or__(self, other: VanishingOptions) -> VanishingOptions:
+        return VanishingOptions((*self.removals, *other.removals))
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class ChunkedDecisions:
 
     @property
     def stable_likelihood(self) -> ChunkedStableLikelihood:
-        """The same without cancellation, for choices that are nearly certain."""
+        """Likelihood without cancellation, for choices that are nearly certain."""
         return ChunkedStableLikelihood(
             self.reducer, self.summary.largest[1], self.summary.largest_offset
         )
@@ -112,7 +112,7 @@ class ChunkedDecisions:
     def _reducer_with(self, *transforms: Transform) -> ChunkReducer:
         return reduce(ChunkReducer.with_transform, transforms, self.reducer)
 
-    def whole_numbers(self) -> BoolVector:
+    def integer_variables(self) -> BoolVector:
         """Variables that hold nothing but whole numbers."""
         return self.summary.whole
 
@@ -135,16 +135,16 @@ class ChunkedDecisions:
         assert allowed is None  # scans are fitted without constraints
         unit = typical_difference(self.reducer, scale)
         differences = partial(
-            separation.differences_in, unit=unit, whole=self.summary.whole, basis=basis
+            separation.differences_from_chosen, unit=unit, whole=self.summary.whole, basis=basis
         )
         inner = unit if basis is None else np.ones(basis.shape[1])
         return ChunkedCone.of(self.reducer, differences, inner)
 
-    def without(self, resolved: ResolvedOptions) -> ChunkedDecisions:
+    def without(self, resolved: VanishingOptions) -> ChunkedDecisions:
         """Decisions without the options that a recession direction resolves."""
         return ChunkedDecisions.of(self._reducer_with(*resolved.removals))
 
-    def count_resolved(self, resolved: ResolvedOptions) -> tuple[int, int, int]:
+    def count_vanishing_options(self, resolved: VanishingOptions) -> tuple[int, int, int]:
         """Count options resolved, options that might be, and decisions that lose some."""
         parts = self.reducer.map_chunks(partial(_count_resolved, resolved=resolved), "separation")
         n_resolved, n_possible, n_touched = np.array(list(parts)).sum(axis=0).tolist()
@@ -155,14 +155,14 @@ class ChunkedDecisions:
         return typical_difference(self.reducer, scale)
 
     def small_difference_bound(self, theta: Vector) -> Vector:
-        """Argument `negligible` of `separation.may_depend_on_small`, summed over chunks: (1,)."""
+        """`negligible` of `may_depend_on_small_differences`, summed over chunks: (1,)."""
         # the sum over chunks of their largest variables bounds that of all choices
         work = partial(
             separation.small_difference_bound, theta=theta, largest=self.summary.largest[1]
         )
         return reduce(np.add, self.reducer.map_chunks(work, "small differences"))
 
-    def with_zeros_within(self, limit: Vector) -> ChunkedDecisions | None:
+    def with_small_differences_zeroed(self, limit: Vector) -> ChunkedDecisions | None:
         """Decisions with differences up to the limit set to 0; None if there are none."""
         work = partial(_has_negligible_differences, limit=limit)
         # a list: every chunk must be visited, or the pass would be left unfinished
@@ -186,7 +186,7 @@ def _with_negligible_differences_zeroed(choices: Choices, limit: Vector) -> Choi
     return separation.zero_differences(choices, limit) or choices
 
 
-def _count_resolved(choices: Choices, resolved: ResolvedOptions) -> tuple[int, int, int]:
+def _count_resolved(choices: Choices, resolved: VanishingOptions) -> tuple[int, int, int]:
     left = reduce(lambda some, removal: removal(some), resolved.removals, choices)
     lost = choices.n_options - left.n_options
     return int(lost.sum()), int((choices.n_options - 1).sum()), int((lost > 0).sum())
@@ -277,10 +277,10 @@ class ChunkedCone:
         return cls(reducer, differences, unit, values, rounding, total, n, seen)
 
     def nnls_bounds(self, goals: Sequence[Vector]) -> list[NnlsBound]:
-        """No bounds: they need all rows."""
+        """Infinite bounds: finite ones would need all rows at once."""
         return [NnlsBound(np.inf, np.nan)] * len(goals)
 
-    def furthest(self, goal: Vector) -> tuple[Vector, float, bool]:
+    def furthest_feasible_direction(self, goal: Vector) -> tuple[Vector, float, bool]:
         """Direction furthest along the goal, or 0; largest rise of a row; whether it is proven."""
         free = np.empty((0, len(goal)))
         while True:
@@ -305,15 +305,17 @@ class ChunkedCone:
         self.values, self.rounding = np.vstack(values), np.concatenate(rounding)
         return len(self.values) > before
 
-    def feasible_parts(self, first: Vector, second: Vector) -> BoolVector:
+    def are_parts_feasible(self, first: Vector, second: Vector) -> BoolVector:
         """Whether first + part * second lowers no difference, for each part of `PARTS`."""
         work = partial(_feasible_parts, differences=self.differences, first=first, second=second)
         return reduce(np.logical_and, self.reducer.map_chunks(work, "separation"))
 
-    def resolved(self, direction: Vector) -> ResolvedOptions:
+    def resolved(self, direction: Vector) -> VanishingOptions:
         """Options whose probability falls to 0 along a direction."""
-        removal = partial(_without_resolved, differences=self.differences, direction=direction)
-        return ResolvedOptions((removal,))
+        removal = partial(
+            _without_vanishing_options, differences=self.differences, direction=direction
+        )
+        return VanishingOptions((removal,))
 
 
 def _sampled_rows(
@@ -352,10 +354,10 @@ def _feasible_parts(
     first: Vector,
     second: Vector,
 ) -> BoolVector:
-    return differences(choices).feasible_parts(first, second)
+    return differences(choices).are_parts_feasible(first, second)
 
 
-def _without_resolved(
+def _without_vanishing_options(
     choices: Choices, differences: Callable[[Choices], Differences], direction: Vector
 ) -> Choices:
     found = differences(choices)

@@ -16,22 +16,12 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.choices.scan_protocols import ChoiceColumns, Chunks
+from penchant.choices.scan_protocols import Chunks
 from penchant.output import format_count
-from penchant.softmax import _kernels as kernels
-from penchant.softmax._simd import LANES, moment_kernel
-from penchant.softmax.identification import total_rows, whole_numbers
+from penchant.softmax.identification import integer_variables, total_rows
 from penchant.softmax.likelihood import (
-    MAX_PACKED_VARIABLES,
     Moments,
-    aligned_vectors,
-    block_rows,
     likelihood_of,
-    moments_from_sums,
-    n_moments,
-    order_by_size,
-    read_only_views,
-    workspace_for,
 )
 from penchant.softmax.newton import maximise
 from penchant.softmax.solution import scaled_inverse
@@ -58,11 +48,6 @@ class TransformedWork:
         for transform in self.transforms:
             choices = transform(choices)
         return self.work(choices)
-
-    @property
-    def added(self) -> Callable[[Any, Any], Any] | None:
-        """Function that adds results of slices of a chunk, if slicing is allowed."""
-        return getattr(self.work, "added", None)
 
 
 @dataclass(frozen=True)
@@ -231,7 +216,7 @@ def summarize_choices(choices: Choices, with_start: bool = True) -> ChunkSummary
         relative_weight=relative,
         sizes=np.bincount(sizes, weights).astype(np.float64),
         largest=likelihood.largest_values_and_differences,
-        whole=whole_numbers(choices),
+        whole=integer_variables(choices),
         spread=likelihood.spread(),
         total_rows=total_rows(choices),
         at_zero=likelihood.moments(np.zeros(d)),
@@ -249,28 +234,9 @@ def summarize_chunks(reducer: ChunkReducer, with_start: bool = True) -> ChunkSum
     return reduce(ChunkSummary.__add__, reducer.map_chunks(work, "first look"))
 
 
-@dataclass(frozen=True)
-class MomentsAt:
-    """Moments of choices at a theta."""
-
-    theta: Vector
-
-    def __call__(self, choices: Choices) -> Moments:
-        """Moments of these choices."""
-        return likelihood_of(choices, 1).moments(self.theta)
-
-    @property
-    def of_columns(self) -> Callable[[ChoiceColumns], Moments] | None:
-        """Work on choices stored in columns; None with too many variables for the kernels."""
-        return None if len(self.theta) > MAX_PACKED_VARIABLES else self._of_columns
-
-    def _of_columns(self, columns: ChoiceColumns) -> Moments:
-        return column_moments(columns, self.theta)
-
-    @staticmethod
-    def added(one: Moments, other: Moments) -> Moments:
-        """Add the moments of slices: a chunk may be sliced so that slices stay in the cache."""
-        return merge_moments(one, other)
+def moments_at(choices: Choices, theta: Vector) -> Moments:
+    """Moments of choices at theta, by one thread."""
+    return likelihood_of(choices, 1).moments(theta)
 
 
 @dataclass(frozen=True)
@@ -294,7 +260,7 @@ class ChunkedLikelihood:
         """Log-likelihood, gradient and information."""
         if not theta.any():  # Newton's method starts there: saves a pass
             return self.summary.at_zero
-        parts = self.reducer.map_chunks(MomentsAt(theta.copy()), "likelihood")
+        parts = self.reducer.map_chunks(partial(moments_at, theta=theta.copy()), "likelihood")
         return reduce(merge_moments, parts)
 
     def spread(self) -> Matrix:
@@ -306,7 +272,7 @@ def _stable_moments(
     choices: Choices, theta: Vector, largest_differences: Vector, share: float
 ) -> StableMoments:
     likelihood = StableChoiceLikelihood.of(choices, largest_differences)
-    return likelihood.with_share(share).moments(theta)
+    return likelihood.with_offset_share(share).moments(theta)
 
 
 @dataclass(frozen=True)
@@ -318,7 +284,7 @@ class ChunkedStableLikelihood:
     largest_offset: float | None
     share: float = 1.0
 
-    def with_share(self, share: float) -> ChunkedStableLikelihood:
+    def with_offset_share(self, share: float) -> ChunkedStableLikelihood:
         """Likelihood with another share of the offsets."""
         return replace(self, share=share)
 
@@ -348,41 +314,3 @@ def null_log_likelihood(summary: ChunkSummary) -> float:
     if summary.largest_offset is None:  # exact: sets of m options contribute -log m
         return -float(summary.sizes[1:] @ np.log(np.arange(1, len(summary.sizes))))
     return summary.at_zero.log_likelihood
-
-
-def column_moments(choices: ChoiceColumns, theta: Vector) -> Moments:
-    """Log-likelihood, gradient and information, Eq. (5), as `PackedLikelihood` has them."""
-    n_rows = np.diff(choices.first_row) - 1
-    order = order_by_size(n_rows)
-    if choices.weights is not None and not choices.weights.all():
-        order = order[choices.weights[order] > 0]
-    rows = block_rows(n_rows, order, np.arange(0, len(order), LANES))
-    d, has_offset = len(choices.variables), choices.offset is not None
-    columns = [*choices.variables, *([] if choices.offset is None else [choices.offset])]
-    columns = [np.ascontiguousarray(column, dtype=np.float64) for column in columns]
-    # addresses instead of a matrix: copying columns would cost more than the sums. `columns`
-    # keeps the arrays alive during the call.
-    addresses = np.array([column.ctypes.data for column in columns], dtype=np.int64)
-    most = max(int(rows[-1]), 1) if len(rows) else 1  # decisions are in order of size
-    places = (
-        np.empty((most, LANES), dtype=np.int64),
-        np.empty(LANES, dtype=np.int64),
-        aligned_vectors(2).reshape(1, 2 * LANES),
-        aligned_vectors(most * len(columns)),
-    )
-    full = np.append(theta, 1.0) if has_offset else np.array(theta)
-    workspace = workspace_for(most, max(len(rows), 1), d)
-    sums = np.empty(n_moments(d))
-    weights = np.empty(0) if choices.weights is None else choices.weights
-    kernels.sum_columns(
-        addresses,
-        read_only_views((choices.first_row, choices.chosen, weights)),
-        order,
-        rows,
-        moment_kernel(d, has_offset),
-        full,
-        places,
-        workspace,
-        sums,
-    )
-    return moments_from_sums(sums, d)

@@ -21,7 +21,7 @@ import scipy
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.softmax.decisions import Decisions
-from penchant.softmax.diagnostics import unknown_name
+from penchant.softmax.diagnostics import unknown_name_error
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import UNDECIDED, Maximum, Quadratic, RestrictedLikelihood, maximise
@@ -31,7 +31,7 @@ from penchant.softmax.separation import (
     clean_direction,
     recession,
 )
-from penchant.softmax.solution import Solution, blank, penalised_solution, scaled_inverse
+from penchant.softmax.solution import Solution, nan_unless_kept, penalised_solution, scaled_inverse
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Constraints:
         known = list(names)
         for name in bounds:
             if name not in known:
-                raise unknown_name("constraints", name, known)
+                raise unknown_name_error("constraints", name, known)
         matrix = np.zeros((len(bounds), len(known)))
         for i, name in enumerate(bounds):
             matrix[i, known.index(name)] = sign
@@ -405,14 +405,14 @@ def constrained(
         if found is not None:
             point = _snap_to_bounds(basis @ maximum.theta, inside, active, basis)
             return _separated_solution(known, found, maximum, point)
-    solution = constrained_maximum(known, maximum, inside, active, basis)
+    solution = solution_from_constrained_maximum(known, maximum, inside, active, basis)
     if len(active) == len(constraints.bound):
         return solution
     reached = np.array(inside.labels)[active]
     return replace(solution, active=np.isin(constraints.labels, reached))
 
 
-def constrained_maximum(
+def solution_from_constrained_maximum(
     known: Identification,
     maximum: Maximum,
     inside: Constraints,
@@ -433,7 +433,7 @@ def constrained_maximum(
     certainty = basis @ on_face.certainty @ basis.T
     unit = 1.0 / np.where(known.scale > 0, known.scale, 1.0)
     free = np.diag(certainty) > (1e-9 * unit) ** 2  # less is rounding of a fixed parameter
-    shown, covariance = blank(theta, certainty, known.identified)
+    shown, covariance = nan_unless_kept(theta, certainty, known.identified)
     covariance = np.where(np.outer(free, free), covariance, np.nan)
     return replace(
         on_face,

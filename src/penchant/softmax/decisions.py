@@ -14,9 +14,8 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.softmax.identification import total_rows, triangle_of_centred_rows, whole_numbers
+from penchant.softmax.identification import integer_variables, total_rows, triangle_of_centred_rows
 from penchant.softmax.likelihood import (
-    DenseLikelihood,
     Likelihood,
     PackedLikelihood,
     likelihood_of,
@@ -30,7 +29,11 @@ from penchant.softmax.separation import (
     typical_difference,
     zero_differences,
 )
-from penchant.softmax.solution import choices_in_coordinates, unit_weights, without_underflow
+from penchant.softmax.solution import (
+    choices_in_coordinates,
+    rescale_case_weights,
+    without_underflow,
+)
 from penchant.softmax.stable_newton import StableChoiceLikelihood, StableLikelihood
 
 MIN_BLOCKS_FOR_PART = 4096  # 8 decisions each; below, starting from a part's fit saves nothing
@@ -57,7 +60,7 @@ class Decisions(Protocol):
 
     @property
     def stable_likelihood(self) -> StableLikelihood:
-        """The same without cancellation, for choices that are nearly certain."""
+        """Likelihood without cancellation, for choices that are nearly certain."""
 
     def start(self) -> Vector | None:
         """A theta near the maximum that saves passes over much data; None for 0."""
@@ -69,7 +72,7 @@ class Decisions(Protocol):
     def in_coordinates(self, basis: Matrix, rank: int | None = None) -> Decisions:
         """Decisions for phi, where theta = basis phi; see `solution.choices_in_coordinates`."""
 
-    def whole_numbers(self) -> BoolVector:
+    def integer_variables(self) -> BoolVector:
         """Variables that hold nothing but whole numbers."""
 
     def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
@@ -86,16 +89,16 @@ class Decisions(Protocol):
     def without(self, resolved: Any) -> Decisions:
         """Decisions without the options that a recession direction resolves."""
 
-    def count_resolved(self, resolved: Any) -> tuple[int, int, int]:
+    def count_vanishing_options(self, resolved: Any) -> tuple[int, int, int]:
         """Count options resolved, options that might be, and decisions that lose some."""
 
     def typical_difference(self, scale: Vector) -> Vector:
         """Size of each variable's differences; see `separation.typical_difference`."""
 
     def small_difference_bound(self, theta: Vector) -> Vector:
-        """Argument `negligible` of `separation.may_depend_on_small` at theta: (1,)."""
+        """Argument `negligible` of `separation.may_depend_on_small_differences` at theta: (1,)."""
 
-    def with_zeros_within(self, limit: Vector) -> Decisions | None:
+    def with_small_differences_zeroed(self, limit: Vector) -> Decisions | None:
         """Decisions with differences up to the limit set to 0; None if there are none."""
 
 
@@ -122,23 +125,20 @@ class ChoiceDecisions:
         return self.choices.offset is not None
 
     @cached_property
-    def likelihood(self) -> PackedLikelihood | DenseLikelihood:
+    def likelihood(self) -> PackedLikelihood:
         """Log-likelihood as a function of theta."""
         return likelihood_of(self.choices, self.threads)
 
     @cached_property
     def stable_likelihood(self) -> StableChoiceLikelihood:
-        """The same without cancellation, for choices that are nearly certain."""
+        """Likelihood without cancellation, for choices that are nearly certain."""
         largest = self.likelihood.largest_values_and_differences[1]
         return StableChoiceLikelihood.of(self.choices, largest)
 
     def start(self) -> Vector | None:
         """Estimate from the first decisions of much data; None for 0."""
         likelihood = self.likelihood
-        if (
-            not isinstance(likelihood, PackedLikelihood)
-            or likelihood.n_blocks < MIN_BLOCKS_FOR_PART
-        ):
+        if likelihood.n_blocks < MIN_BLOCKS_FOR_PART:
             return None
         # 1/32 of the data costs little; 12 steps are enough unless that part is separated
         found = maximise(likelihood.part(likelihood.n_blocks // 32), max_steps=12)
@@ -148,16 +148,16 @@ class ChoiceDecisions:
     def in_unit_weights(self) -> tuple[ChoiceDecisions, float]:
         """Decisions with weights of mean about 1, and the unit of these."""
         # not cached: a reference to itself would keep the packed choices until garbage is collected
-        choices, unit = unit_weights(self.choices)
+        choices, unit = rescale_case_weights(self.choices)
         return (self if unit == 1.0 else replace(self, choices=choices)), unit
 
     def in_coordinates(self, basis: Matrix, rank: int | None = None) -> ChoiceDecisions:
         """Decisions for phi, where theta = basis phi."""
         return replace(self, choices=choices_in_coordinates(self.choices, basis, rank))
 
-    def whole_numbers(self) -> BoolVector:
+    def integer_variables(self) -> BoolVector:
         """Variables that hold nothing but whole numbers."""
-        return whole_numbers(self.choices)
+        return integer_variables(self.choices)
 
     def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
         """R of the QR factorisation of all rows, centred in their sets and scaled."""
@@ -181,7 +181,7 @@ class ChoiceDecisions:
         left = replace(self.choices, available=on_offer)
         return replace(self, choices=without_underflow(left))
 
-    def count_resolved(self, resolved: BoolVector) -> tuple[int, int, int]:
+    def count_vanishing_options(self, resolved: BoolVector) -> tuple[int, int, int]:
         """Count options resolved, options that might be, and decisions that lose some."""
         touched = np.logical_or.reduceat(resolved, self.choices.first_row[:-1])
         n_others = int((self.choices.n_options - 1).sum())
@@ -192,11 +192,11 @@ class ChoiceDecisions:
         return typical_difference(self.choices, scale)
 
     def small_difference_bound(self, theta: Vector) -> Vector:
-        """Argument `negligible` of `separation.may_depend_on_small` at theta: (1,)."""
+        """Argument `negligible` of `separation.may_depend_on_small_differences` at theta: (1,)."""
         largest = self.likelihood.largest_values_and_differences[1]
         return small_difference_bound(self.choices, theta, largest)
 
-    def with_zeros_within(self, limit: Vector) -> ChoiceDecisions | None:
+    def with_small_differences_zeroed(self, limit: Vector) -> ChoiceDecisions | None:
         """Decisions with differences up to the limit set to 0; None if there are none."""
         plain = zero_differences(self.choices, limit)
         return None if plain is None else replace(self, choices=plain)

@@ -23,16 +23,16 @@ from penchant.errors import (
     profile_interval_advice,
     weak_prior_argument,
 )
-from penchant.json_records import AtLeast
+from penchant.json_records import MinimumValue
 
 Direction: TypeAlias = Mapping[str, float]  # entries of a direction of theta, by parameter
-Count: TypeAlias = Annotated[int, AtLeast(0)]
+Count: TypeAlias = Annotated[int, MinimumValue(0)]
 Certificate = Literal["newton", "linear program", "prior", "penalty"]
 LARGEST_RATIO = 1.0  # beyond, a deviation exceeds the nominal value and linearising is no guide
 OUTSIDE: Literal["outside the model"] = "outside the model"
 
 
-def unknown_name(argument: str, name: object, known: Iterable[str]) -> DataError:
+def unknown_name_error(argument: str, name: object, known: Iterable[str]) -> DataError:
     """Error for a name that is none of those known."""
     names = dict.fromkeys(known)
     rule = f"must be among {', '.join(names)}"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_level
+from penchant.argument_checks import check_level, one_of
 from penchant.choices import Choices
 from penchant.errors import DataError, interval_kind_argument
 from penchant.output import (
@@ -23,8 +23,8 @@ from penchant.output import (
     make_frame,
 )
 from penchant.softmax import serialization
-from penchant.softmax.calibrated import N_DRAWN
-from penchant.softmax.diagnostics import describe_nominal_point, unknown_name
+from penchant.softmax.calibrated_intervals import N_DRAWN
+from penchant.softmax.diagnostics import describe_nominal_point, unknown_name_error
 from penchant.softmax.estimate_source import (
     DetachedSource,
     EstimateFields,
@@ -228,13 +228,7 @@ class Estimate(EstimateFields, FrameExport):
             Sets of choices drawn at every value that is tried, for "calibrated".
         """
         check_level(level)
-        if kind not in KINDS:
-            raise DataError(
-                "kind",
-                "must be 'wald', 'profile' or 'calibrated'",
-                got=repr(kind),
-                fix="Choose one.",
-            )
+        one_of(kind, "kind", KINDS)
         space, names = self._requested_parameters(of)
         found: Matrix = self.source.intervals([self], names, space, level, kind, rng, n_drawn)[0]
         return found
@@ -256,7 +250,7 @@ class Estimate(EstimateFields, FrameExport):
             return space, asked
         every = tuple(dict.fromkeys((*known[self.source.space], *self.natural_names, *self.names)))
         wrong = next((name for name in asked if name not in every), asked[0])
-        raise unknown_name("parameters", wrong, every)
+        raise unknown_name_error("parameters", wrong, every)
 
     def _space_of(self, names: Iterable[Any]) -> Space | None:
         """Space that has all these names: that in which the estimate is read, or the other one."""
@@ -331,7 +325,7 @@ class Estimate(EstimateFields, FrameExport):
         ):
             if p.name == name:
                 return p
-        raise unknown_name("name", name, (*self.natural_names, *self.names))
+        raise unknown_name_error("name", name, (*self.natural_names, *self.names))
 
     def transform(
         self, function: Callable[[Vector], Any], names: Sequence[str] = (), level: float = 0.95
@@ -357,7 +351,7 @@ class Estimate(EstimateFields, FrameExport):
 
     def _index(self, name: str) -> int:
         if name not in self.names:
-            raise unknown_name("parameters", name, self.names)
+            raise unknown_name_error("parameters", name, self.names)
         return self.names.index(name)
 
     def robust(self) -> Estimate:
@@ -538,7 +532,7 @@ class Estimate(EstimateFields, FrameExport):
         return (*facts, ("AIC, BIC", f"{self.aic:.2f}, {self.bic:.2f}"))
 
     def _notes_on_theta(self, level: float) -> list[str]:
-        """What else follows from theta: combinations that are identified, natural parameters."""
+        """Notes on identified combinations of weights and on natural parameters."""
         notes = []
         if self.diagnostics.combinations:
             known = "; ".join(str(c) for c in self.diagnostics.combinations)

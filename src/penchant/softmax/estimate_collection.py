@@ -23,7 +23,7 @@ from penchant.output import (
     format_number,
     make_frame,
 )
-from penchant.softmax.calibrated import N_DRAWN
+from penchant.softmax.calibrated_intervals import N_DRAWN
 from penchant.softmax.diagnostics import describe_nominal_point
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
 from penchant.softmax.estimate_source import IntervalKind, Rng
@@ -328,10 +328,10 @@ class Estimates(Sequence[Estimate], FrameExport):
         bounds = f"bounds {every[0].bounds[0]:.4g} and {min(v.bounds[1] for v in every):.4g}"
         if not far:
             return f"Delta / nominal is small for every subject ({bounds})."
-        return (
+        return Text(
             f"Delta / nominal is not small, or the parameters lie outside the model, for {far} of "
             f"{len(self)} subjects ({bounds}): their shape parameters mean nothing. "
-            "Linearise about another prior, or use the exact fit."
+            f"{argument('Linearise about another prior, or use the exact fit')}."
         )
 
     def summary(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> str:

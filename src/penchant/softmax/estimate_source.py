@@ -42,9 +42,11 @@ class EstimateSource:
     """
 
     space: ClassVar[Space]
-    lack: ClassVar[str] = (
-        "must have the model and its data, which are not kept with an estimate; got neither. "
-        "Fit again with fit(data, model)."
+    # Rule, what was got and remedy of the error where it is asked for what it has not.
+    lack: ClassVar[tuple[str, str, str]] = (
+        "must have the model and its data, which are not kept with an estimate",
+        "neither",
+        "Fit again with fit(data, model).",
     )
     model: Any
     data: Any
@@ -145,7 +147,8 @@ class EstimateSource:
         return self
 
     def _lacks(self, what: str) -> NoReturn:
-        raise DataError(f"{what} {self.lack}")
+        rule, got, fix = self.lack
+        raise DataError(what, rule, got=got, fix=fix)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

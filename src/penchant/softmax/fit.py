@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.choices import Choices
 from penchant.errors import (
     DataError,
@@ -31,7 +32,7 @@ from penchant.softmax.identification import Identification, reduced_echelon
 from penchant.softmax.newton import SLOW_DECREMENT_TOL, UNDECIDED
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import log_probabilities
-from penchant.softmax.solution import Solution, unit_weights
+from penchant.softmax.solution import Solution, rescale_case_weights
 from penchant.softmax.solve import Penalty, solve
 
 # Condition number of the scaled information. Beyond, half the digits of the standard errors are
@@ -77,19 +78,13 @@ def fit_choices(
     solution = solve(ChoiceDecisions(choices, threads), penalty, constraints, begin, max_steps)
     estimate = estimate_from(solution, choices, parameter_prior, method, constraints)
     if strict:
-        raise_if_wrong(estimate)
+        raise_unless_usable(estimate)
     return with_covariance(estimate, covariance)
 
 
 def check_covariance(kind: str) -> None:
     """Whether there is such a covariance."""
-    if kind not in ("model", "robust", "clustered"):
-        raise DataError(
-            "covariance",
-            "must be 'model', 'robust' or 'clustered'",
-            got=repr(kind),
-            fix="Choose one.",
-        )
+    one_of(kind, "covariance", ("model", "robust", "clustered"))
 
 
 def with_covariance(estimate: Estimate, kind: str) -> Estimate:
@@ -121,8 +116,7 @@ def _check_arguments(
             got="sets without",
             fix=f"Pass {quoted_argument('chosen')}.",
         )
-    if method not in ("ml", "firth"):
-        raise DataError("method", "must be 'ml' or 'firth'", got=repr(method), fix="Choose one.")
+    one_of(method, "method", ("ml", "firth"))
     if method == "firth" and (prior is not None or constraints is not None):
         raise DataError(
             argument("method", "firth"),
@@ -244,7 +238,7 @@ def build_estimate(
 
 def null_log_likelihood(choices: Choices) -> float:
     """Log-likelihood at theta = 0."""
-    choices, unit = unit_weights(choices)
+    choices, unit = rescale_case_weights(choices)
     if choices.offset is None:  # exact: sets of m options contribute -log m
         counts = np.bincount(choices.n_options, choices.weights)
         return -float(counts[1:] @ np.log(np.arange(1, len(counts)))) * unit
@@ -325,10 +319,10 @@ def _combinations_unchanged_by_null(known: Identification) -> Matrix:
 
 
 def separation_of(solution: Solution, decisions: Decisions) -> Separation | None:
-    """How the decisions are separated, if they are."""
+    """Separating direction and the decisions that it resolves; None without separation."""
     if solution.recession is None or solution.resolved is None:
         return None
-    n_resolved, n_possible, n_touched = decisions.count_resolved(solution.resolved)
+    n_resolved, n_possible, n_touched = decisions.count_vanishing_options(solution.resolved)
     return Separation(
         kind="complete" if n_resolved == n_possible else "quasi-complete",
         direction=named(solution.recession, decisions.names),
@@ -374,7 +368,7 @@ def _weakest_variables(solution: Solution, names: tuple[str, ...]) -> list[str]:
     return [name for name, s in zip(names, size, strict=True) if s > 0.1 * size.max()]
 
 
-def raise_if_wrong(estimate: Any) -> None:
+def raise_unless_usable(estimate: Any) -> None:
     """Raise what `strict=True` promises."""
     if estimate.status == "not identified":
         raise NotIdentifiedError(estimate.message)

@@ -22,7 +22,7 @@ from penchant.softmax.fit import (
     build_estimate,
     check_covariance,
     checked_start,
-    raise_if_wrong,
+    raise_unless_usable,
     separation_of,
     with_covariance,
 )
@@ -66,7 +66,7 @@ def fit_chunks(
     solution = solve(decisions, parameter_prior, None, begin, max_steps)
     estimate = _build_estimate(decisions, solution, parameter_prior)
     if strict:
-        raise_if_wrong(estimate)
+        raise_unless_usable(estimate)
     estimate = with_covariance(estimate, covariance)
     words = (
         f"{format_count(reducer.n_passes, 'pass')[:-1]}es" if reducer.n_passes != 1 else "1 pass"

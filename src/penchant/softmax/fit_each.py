@@ -8,7 +8,6 @@ numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Unpack
@@ -21,7 +20,7 @@ from penchant.errors import DataError, quoted_argument
 from penchant.output import progress
 from penchant.softmax import _kernels as kernels
 from penchant.softmax import separation
-from penchant.softmax._simd import LANES, MomentKernel, moment_kernel
+from penchant.softmax._moment_codegen import LANES, MomentKernel, moment_kernel
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.fit import (
@@ -30,28 +29,29 @@ from penchant.softmax.fit import (
     estimate_from,
     fit_choices,
 )
-from penchant.softmax.identification import Identification, surely_identified, varying
+from penchant.softmax.identification import Identification, surely_identified, varies_within_sets
 from penchant.softmax.likelihood import (
-    MAX_PACKED_VARIABLES,
     aligned_vectors,
+    allocate_packing_buffers,
     available_threads,
     block_rows,
     kernel_table,
     locked_table,
+    map_threads,
     n_moments,
-    pack_buffers,
     positive_weight_decisions,
     workspace_for,
 )
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
-    may_depend_on_small,
+    may_depend_on_small_differences,
     small_difference_bounds,
 )
 from penchant.softmax.solution import Solution, check_units, scaled_inverses, weight_unit
 from penchant.softmax.solve import MAX_NEWTON_STEPS
 
+MAX_THETA = 1e150  # squares of larger numbers overflow
 SUBJECTS_PER_TASK = 64  # more work than a thread's overhead, and few enough for even loads
 
 
@@ -104,7 +104,7 @@ class Batch:
     @property
     def surely_identified(self) -> BoolVector:
         """Whether all variables vary inside sets, and no combination of them is near constant."""
-        return surely_identified(self.spread, varying(self.largest))
+        return surely_identified(self.spread, varies_within_sets(self.largest))
 
     def covariances(self) -> tuple[Matrix, Vector]:
         """Inverse informations and their condition numbers; NaN and infinity where singular."""
@@ -167,7 +167,16 @@ def fit_table(
     `offset` (n_rows, n_options) is added to the objective.
     """
     n, m, d = x.shape
-    table = locked_table(
+    table = uniform_table(x, chosen, offset)
+    return _fit_in_tasks(
+        table, np.full(n, m - 1), d, groups, prior, 100, 1, lambda done: None, start
+    )
+
+
+def uniform_table(x: Matrix, chosen: IntVector, offset: Matrix | None = None) -> tuple[Any, ...]:
+    """Table of compiled loops for decisions x (n_rows, n_options, n_parameters)."""
+    n, m, d = x.shape
+    return locked_table(
         np.ascontiguousarray(x).reshape(n * m, d),
         None if offset is None else np.ascontiguousarray(offset).reshape(n * m),
         None,
@@ -175,9 +184,24 @@ def fit_table(
         chosen,
         None,
     )
-    return _fit_in_tasks(
-        table, np.full(n, m - 1), d, groups, prior, 100, 1, lambda done: None, start
-    )
+
+
+def group_moments(
+    table: tuple[Any, ...], groups: Grouping, theta: Matrix
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Log-likelihoods, gradients and informations of groups at theta (n, n_theta, d) of each.
+
+    Log-likelihoods are NaN where theta is not finite, or nearly so.
+    """
+    n, n_theta, d = theta.shape
+    found = np.empty((n, n_theta)), np.empty((n, n_theta, d)), np.empty((n, n_theta, d, d))
+    blocks = _block_bounds(groups, np.diff(table[3]) - 1)
+    kernel = moment_kernel(d, len(table[1]) > 0)
+    given = table, kernel, groups.order, groups.bounds, blocks, np.ascontiguousarray(theta)
+    kernels.sum_subjects(*given, found, *_ScratchSizes.of(*blocks).workspace(kernel))
+    # Comparisons of vector code pass over NaN, which large numbers would end in, too.
+    found[0][~(np.abs(theta) < MAX_THETA).all(axis=2)] = np.nan
+    return found
 
 
 def _fit_in_tasks(
@@ -228,8 +252,7 @@ def _fit_in_tasks(
         for begin in starts:
             work(begin, workspace)
     else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(work, starts))
+        map_threads(work, starts, threads)
     return batch
 
 
@@ -258,14 +281,19 @@ class _ScratchSizes:
 
     def workspace(self, kernel: MomentKernel) -> Any:
         """Packed arrays for one subject, and the workspace of `_kernels.fit_subjects`."""
-        _, _, d, n_columns = kernel
+        _, d, n_columns = kernel
         side = aligned_vectors(2 * self.n_blocks).reshape(self.n_blocks, 2 * LANES)
         starts = np.empty(self.n_blocks + 1, dtype=np.int64)
         of_sums = workspace_for(self.most_rows, self.n_blocks, d)
         of_steps = of_sums, np.ones(n_columns), np.empty((d + 2, d))
         state = np.empty(n_moments(d)), np.empty(d), np.empty(d), np.empty((d, d))
         packed = aligned_vectors(self.n_rows * n_columns), starts, side
-        return packed, (pack_buffers(self.most_rows, d), of_steps, np.empty_like(side), *state)
+        return packed, (
+            allocate_packing_buffers(self.most_rows, d),
+            of_steps,
+            np.empty_like(side),
+            *state,
+        )
 
 
 def _compiled_prior(
@@ -279,7 +307,7 @@ def _compiled_prior(
     return np.zeros((d, d)), np.zeros(d), float(c), max_steps
 
 
-def proven_maxima(
+def are_maxima_proven_and_identified(
     batch: Batch,
     covariances: Matrix,
     conditions: Vector,
@@ -290,7 +318,8 @@ def proven_maxima(
     """Whether the maximum of each subject is proven to exist and to be well identified.
 
     `totals` are the weights of all decisions of each subject, or their number; `negligible` gives
-    the argument of `may_depend_on_small` for some subjects, a sharper bound than the totals.
+    the argument of `may_depend_on_small_differences` for some subjects, a sharper bound than the
+    totals.
     """
     good = batch.converged & batch.surely_identified
     if has_prior:  # a proper prior guarantees a maximum
@@ -300,10 +329,10 @@ def proven_maxima(
     doubtful = np.flatnonzero(good)
     for bound in filter(None, ((NEGLIGIBLE_DIFFERENCE * totals).__getitem__, negligible)):
         bounds = batch.largest[doubtful, 1], batch.information[doubtful]
-        doubtful = doubtful[may_depend_on_small(bound(doubtful), *bounds)]
+        doubtful = doubtful[may_depend_on_small_differences(bound(doubtful), *bounds)]
     good[doubtful] = False
     known = batch.largest[good, 1], covariances[good], batch.decrement[good]
-    good[good] = separation.exact_maxima(*known, totals[good])
+    good[good] = separation.are_exact_maxima_proven(*known, totals[good])
     return np.asarray(good)
 
 
@@ -322,13 +351,12 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
     workers = available_threads() if threads is None else threads
     options: EachOptions = {**given, "threads": 1}  # for subjects that are fitted one by one
     n = len(choices.subject_labels)
-    work, units = _unit_weights(choices, n)
+    work, units = _rescale_case_weights(choices, n)
     compiled = (  # rarer options are not in the compiled batch: they go subject by subject
         given.get("method", "ml") == "ml"
         and (prior is None or (units == 1.0).all())
         and given.get("constraints") is None
         and given.get("covariance", "model") == "model"
-        and choices.n_parameters <= MAX_PACKED_VARIABLES
         and choices.observed
     )
     with progress("Fitting subjects", n) as advance:
@@ -339,7 +367,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
             check_units(batch.largest.max(axis=0), choices.names)  # before anything is inverted
             covariances, conditions = batch.covariances()
             totals = _total_weights(work, groups)
-            good = proven_maxima(
+            good = are_maxima_proven_and_identified(
                 batch,
                 covariances,
                 conditions,
@@ -363,7 +391,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
 def _small_difference_bounds(
     choices: Choices, groups: Grouping, batch: Batch
 ) -> Callable[[IntVector], Vector]:
-    """Argument `negligible` of `may_depend_on_small` at the estimates, by subjects."""
+    """Argument `negligible` of `may_depend_on_small_differences` at the estimates, by subjects."""
 
     def of_some(some: IntVector) -> Vector:
         if not len(some):
@@ -381,7 +409,7 @@ def _total_weights(choices: Choices, groups: Grouping) -> Vector:
     return np.asarray(cumulated[groups.bounds[1:]] - cumulated[groups.bounds[:-1]])
 
 
-def _unit_weights(choices: Choices, n_subjects: int) -> tuple[Choices, Vector]:
+def _rescale_case_weights(choices: Choices, n_subjects: int) -> tuple[Choices, Vector]:
     """Choices with weights of mean about 1 for each subject, and the units of these."""
     units = np.ones(n_subjects)
     if choices.weights is None or choices.subject is None:

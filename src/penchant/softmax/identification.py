@@ -61,10 +61,10 @@ class Identification:
         return np.asarray(~(self.null_directions != 0).any(axis=0))
 
 
-class Scatter(Protocol):
+class IdentificationData(Protocol):
     """Rows of the choices, asked where their mean square does not settle the rank."""
 
-    def whole_numbers(self) -> BoolVector:
+    def integer_variables(self) -> BoolVector:
         """Variables that hold nothing but whole numbers."""
 
     def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
@@ -74,14 +74,14 @@ class Scatter(Protocol):
         """Number of rows on offer, each counted as often as its decision."""
 
 
-def identification(rows: Scatter, spread: Matrix, largest: Matrix) -> Identification:
+def identification(rows: IdentificationData, spread: Matrix, largest: Matrix) -> Identification:
     """Identification from the within-set mean square and the largest values of each variable."""
     d = len(spread)
     scale = np.sqrt(np.diag(spread))
-    varies, exact = varying(largest), np.zeros(d, dtype=bool)
+    varies, exact = varies_within_sets(largest), np.zeros(d, dtype=bool)
     certain = surely_identified(spread[None], varies[None])[0]
     if not certain:
-        exact = rows.whole_numbers()  # whose differences carry no rounding, however small
+        exact = rows.integer_variables()  # whose differences carry no rounding, however small
         more = exact & (largest[1] > 0) & ~varies
         varies |= more
         certain = more.any() and surely_identified(spread[None], varies[None])[0]
@@ -91,7 +91,7 @@ def identification(rows: Scatter, spread: Matrix, largest: Matrix) -> Identifica
     return _identification_by_singular_values(rows, np.where(varies, scale, 0.0), rounded)
 
 
-def varying(largest: Matrix) -> BoolVector:
+def varies_within_sets(largest: Matrix) -> BoolVector:
     """Whether each variable varies inside sets; `largest` is (2, d), of one subject or of many."""
     # else differences are rounding errors
     return np.asarray(largest[..., 1, :] > 64 * EPSILON * largest[..., 0, :])
@@ -110,7 +110,7 @@ def surely_identified(spread: Matrix, varies: BoolVector) -> BoolVector:
     return fine & (smallest > MIN_SAFE_EIGENVALUE)
 
 
-def whole_numbers(choices: Choices) -> BoolVector:
+def integer_variables(choices: Choices) -> BoolVector:
     """Variables that hold nothing but whole numbers, whose differences are exact."""
     x = choices.explanatory
     if choices.available is not None:
@@ -124,7 +124,7 @@ def whole_numbers(choices: Choices) -> BoolVector:
 
 
 def _identification_by_singular_values(
-    rows: Scatter, scale: Vector, size: Vector
+    rows: IdentificationData, scale: Vector, size: Vector
 ) -> Identification:
     """Rank from the singular values of the centred variables: squaring would lose half the digits.
 

@@ -23,12 +23,12 @@ from penchant.softmax.constraints import (
     maximise_constrained,
     null_basis,
 )
-from penchant.softmax.diagnostics import unknown_name
+from penchant.softmax.diagnostics import unknown_name_error
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Quadratic, RestrictedLikelihood, maximise
 from penchant.softmax.prior import maximise_firth
 from penchant.softmax.probabilities import scores
-from penchant.softmax.solution import unit_weights
+from penchant.softmax.solution import rescale_case_weights
 from penchant.tail_probabilities import chi_square_isf, chi_square_sf, normal_isf
 
 
@@ -256,7 +256,7 @@ def robust_covariance(theta: Vector, bread: Matrix, choices: Choices) -> Matrix:
     A frequency weight w stands for w decisions and multiplies the outer product of the score once;
     a probability weight multiplies the score itself, and so enters twice.
     """
-    choices, unit = unit_weights(choices)
+    choices, unit = rescale_case_weights(choices)
     whole = sandwich(bread * unit, meat(theta, choices))
     return whole / unit if choices.weight_kind == "frequency" else whole
 
@@ -272,7 +272,7 @@ def meat(theta: Vector, choices: Choices) -> Matrix:
 
 def clustered_covariance(theta: Vector, bread: Matrix, choices: Choices, cluster: Any) -> Matrix:
     """Sandwich covariance with scores sum_by_cluster within clusters, such as subjects."""
-    choices, unit = unit_weights(choices)
+    choices, unit = rescale_case_weights(choices)
     s = scores(theta, choices)
     if choices.weights is not None:
         s = s * choices.weights[:, None]
@@ -484,7 +484,7 @@ class Hypothesis:
         matrix = np.zeros((len(values), len(names)))
         for i, name in enumerate(values):
             if name not in names:
-                raise unknown_name("hypothesis", name, names)
+                raise unknown_name_error("hypothesis", name, names)
             matrix[i, list(names).index(name)] = 1.0
         return cls(matrix, np.array(list(values.values()), dtype=np.float64))
 
@@ -572,7 +572,7 @@ def likelihood_ratio_test(
     scale: Vector,
 ) -> TestResult:
     """Twice the log-likelihood that the hypothesis costs."""
-    work, unit = unit_weights(choices)
+    work, unit = rescale_case_weights(choices)
     _, inner, df = restricted_maximum(likelihood_of(work), hypothesis, unidentified, scale)
     return _chi_square_result(
         "likelihood ratio", 2 * (log_likelihood / unit - inner.value) * unit, df
@@ -583,7 +583,7 @@ def score_test(
     choices: Choices, hypothesis: Hypothesis, unidentified: Matrix, scale: Vector
 ) -> TestResult:
     """Length of the gradient at the restricted estimate: needs no unrestricted one."""
-    work, unit = unit_weights(choices)
+    work, unit = rescale_case_weights(choices)
     likelihood = likelihood_of(work)
     theta, _, df = restricted_maximum(likelihood, hypothesis, unidentified, scale)
     moments = likelihood.moments(theta)

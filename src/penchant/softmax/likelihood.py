@@ -1,19 +1,17 @@
 """Log-likelihood of softmax choices (conditional logit, McFadden 1974) and derivatives, Eq. (5).
 
-Two implementations of one protocol: `PackedLikelihood` rearranges decisions once for the vector
-kernels of `_kernels` and `_simd`, and `DenseLikelihood` uses matrix products where there are many
-variables. Sums are added in a fixed order, so that results have the same bits for any number of
-threads.
+`PackedLikelihood` rearranges decisions once for the vector kernels of `_kernels` and
+`_moment_codegen`. Sums are added in a fixed order, so that results have the same bits for any
+number of threads.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
-from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -22,12 +20,11 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.argument_checks import check_threads
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
-from penchant.softmax._simd import LANES, MAX_CACHED_VECTORS, MomentKernel, moment_kernel
+from penchant.softmax._moment_codegen import LANES, MAX_CACHED_VECTORS, MomentKernel, moment_kernel
 
 _T = TypeVar("_T")
+_Item = TypeVar("_Item")
 
-MAX_PACKED_VARIABLES = 24  # with more, NumPy's matrix products are faster than the vector kernels
-MAX_TEMPORARY_ROWS = 100_000  # rows of temporary arrays: some tens of megabytes at most
 # A multiple of a chunk, so that tasks add up whole chunks; less work is not worth a thread.
 BLOCKS_PER_TASK = 4 * kernels.CHUNK_BLOCKS
 
@@ -66,15 +63,18 @@ def available_threads() -> int:
     return os.cpu_count() or 1
 
 
-def likelihood_of(
-    choices: Choices, threads: int | None = None
-) -> PackedLikelihood | DenseLikelihood:
+def map_threads(work: Callable[[_Item], _T], items: Sequence[_Item], threads: int) -> list[_T]:
+    """Results of work on items, in their order; compiled code runs side by side in threads."""
+    if threads == 1 or len(items) < 2:
+        return list(map(work, items))
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, items))
+
+
+def likelihood_of(choices: Choices, threads: int | None = None) -> PackedLikelihood:
     """Pack the choices for evaluation."""
     check_threads(threads)
-    workers = available_threads() if threads is None else threads
-    if choices.n_parameters > MAX_PACKED_VARIABLES:
-        return DenseLikelihood(choices)
-    return PackedLikelihood.of(choices, workers)
+    return PackedLikelihood.of(choices, available_threads() if threads is None else threads)
 
 
 def kernel_table(choices: Choices) -> tuple[Any, ...]:
@@ -149,7 +149,7 @@ def aligned_vectors(n: int) -> Vector:
     return memory[skip : skip + n * LANES]
 
 
-def pack_buffers(n_rows: int, d: int) -> tuple[Matrix, IntVector, Matrix]:
+def allocate_packing_buffers(n_rows: int, d: int) -> tuple[Matrix, IntVector, Matrix]:
     """Buffers of `pack_blocks` for blocks of at most n_rows rows: sources, references, sizes."""
     return (
         # one row more: an index is written before it is known whether the row counts
@@ -205,7 +205,7 @@ class PackedLikelihood:
         given = table, kernel, order, (0, len(order)), starts
 
         def pack(begin: int, end: int) -> tuple[bool, Matrix]:
-            places = pack_buffers(most_rows, d)
+            places = allocate_packing_buffers(most_rows, d)
             even = kernels.pack_blocks(*given, (begin, end), (values, side), places)
             return even, places[2]
 
@@ -343,108 +343,6 @@ def _map_parts(work: Callable[[int, int], _T], n_blocks: int, threads: int) -> l
     if threads == 1 or n_blocks <= BLOCKS_PER_TASK:
         return [work(0, n_blocks)] if n_blocks else []
     starts = range(0, n_blocks, BLOCKS_PER_TASK)
-    ends = [min(begin + BLOCKS_PER_TASK, n_blocks) for begin in starts]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, starts, ends))
-
-
-@dataclass(frozen=True)
-class DenseLikelihood:
-    """Log-likelihood by matrix products, for many variables."""
-
-    choices: Choices
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of weights theta."""
-        return self.choices.n_parameters
-
-    def in_units(self, unit: Vector) -> DenseLikelihood:
-        """Likelihood of the variables times `unit`."""
-        return DenseLikelihood(replace(self.choices, explanatory=self.choices.explanatory * unit))
-
-    @property
-    def largest_values_and_differences(self) -> Matrix:
-        """Largest |x| and largest |x_i - x_chosen| of each variable: (2, n_parameters)."""
-        size = np.zeros((2, self.n_parameters))
-        for decisions in self._decision_slices():
-            z, rows, starts, on_offer = self._relative_rows(decisions)
-            x = np.where(on_offer[:, None], self.choices.explanatory[rows], 0.0)
-            counts = np.repeat(
-                _decision_weights(self.choices)[decisions] > 0, np.diff(np.append(starts, len(z)))
-            )[:, None]
-            size[0] = np.maximum(size[0], np.where(counts, np.abs(x), 0.0).max(axis=0))
-            size[1] = np.maximum(size[1], np.where(counts, np.abs(z), 0.0).max(axis=0))
-        return size
-
-    def _decision_slices(self) -> list[slice]:
-        """Slices of decisions with a bounded number of rows."""
-        first_row = self.choices.first_row
-        marks = np.searchsorted(first_row, np.arange(0, first_row[-1], MAX_TEMPORARY_ROWS))
-        edges = np.unique(np.append(marks, self.choices.n_decisions))
-        edges = np.union1d(edges, [0])
-        return [slice(a, b) for a, b in pairwise(edges.tolist())]
-
-    def _relative_rows(self, decisions: slice) -> tuple[Matrix, slice, IntVector, Any]:
-        """Variables relative to the chosen option, 0 for options not on offer."""
-        c = self.choices
-        starts = c.first_row[decisions.start : decisions.stop + 1]
-        rows = slice(int(starts[0]), int(starts[-1]))
-        sizes = np.diff(starts)
-        reference = np.repeat(c.chosen_row[decisions], sizes)
-        on_offer = np.ones(len(reference), bool) if c.available is None else c.available[rows]
-        z = np.where(on_offer[:, None], c.explanatory[rows], c.explanatory[reference])
-        z -= c.explanatory[reference]
-        return z, rows, starts[:-1] - starts[0], on_offer
-
-    def moments(self, theta: Vector) -> Moments:
-        """Log-likelihood, gradient and information."""
-        c = self.choices
-        value = 0.0
-        gradient = np.zeros(self.n_parameters)
-        information = np.zeros((self.n_parameters, self.n_parameters))
-        for decisions in self._decision_slices():
-            z, rows, starts, on_offer = self._relative_rows(decisions)
-            q = z @ theta
-            if c.offset is not None:
-                sizes = np.diff(np.append(starts, len(q)))
-                q = q + np.where(on_offer, c.offset[rows], 0.0)
-                q -= np.repeat(c.offset[c.chosen_row[decisions]], sizes)
-            part = _weighted_moments(z, q, starts, on_offer, _decision_weights(c)[decisions])
-            value += part.log_likelihood
-            gradient += part.gradient
-            information += part.information
-        return Moments(value, gradient, information)
-
-    def spread(self) -> Matrix:
-        """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
-        weights = _decision_weights(self.choices) * self.choices.n_options
-        information = np.zeros((self.n_parameters, self.n_parameters))
-        for decisions in self._decision_slices():
-            z, _, starts, on_offer = self._relative_rows(decisions)
-            part = _weighted_moments(z, np.zeros(len(z)), starts, on_offer, weights[decisions])
-            information += part.information
-        return np.asarray(information / max(float(weights.sum()), 1e-300))
-
-
-def _decision_weights(choices: Choices) -> Vector:
-    return np.ones(choices.n_decisions) if choices.weights is None else choices.weights
-
-
-def _weighted_moments(
-    z: Matrix, q: Vector, starts: IntVector, on_offer: Any, weights: Vector
-) -> Moments:
-    """Moments of some decisions from utilities q relative to the chosen option."""
-    sizes = np.diff(np.append(starts, len(q)))
-    q = np.where(on_offer, q, -np.inf)
-    top = np.maximum.reduceat(q, starts)  # log-sum-exp: the largest exponential is 1
-    e = np.exp(q - np.repeat(top, sizes))
-    mass = np.add.reduceat(e, starts)
-    p = e / np.repeat(mass, sizes)
-    mean = np.add.reduceat(p[:, None] * z, starts)
-    information = (z.T * (p * np.repeat(weights, sizes))) @ z - (mean.T * weights) @ mean
-    return Moments(
-        -float(weights @ (np.log(mass) + top)),
-        -(weights @ mean),
-        (information + information.T) / 2,
+    return map_threads(
+        lambda begin: work(begin, min(begin + BLOCKS_PER_TASK, n_blocks)), starts, threads
     )

@@ -62,7 +62,7 @@ class GaussianPrior:
         """Log-density as a quadratic in theta; `scale` is not needed."""
         mean = _broadcast_to_parameters(self.mean, n_parameters, "mean")
         precision = self.precision(n_parameters)
-        return with_density(Quadratic.from_precision(mean, precision))
+        return with_normalizing_constant(Quadratic.from_precision(mean, precision))
 
     def precision(self, n_parameters: int) -> Matrix:
         """Inverse of the covariance."""
@@ -134,13 +134,15 @@ class ScaledPrior:
             raise ValueError(f"scale must hold {n_parameters} numbers; got {scale!r}.")
         # A variable that never varies in a set has no scale; any precision leaves it at 0.
         squared = np.where(scale > 0, scale, 1.0) ** 2
-        return with_density(Quadratic(np.diag(self.c * squared), np.zeros(n_parameters)))
+        return with_normalizing_constant(
+            Quadratic(np.diag(self.c * squared), np.zeros(n_parameters))
+        )
 
     def __str__(self) -> str:
         return f"weak (scaled, c = {self.c:g})"
 
 
-def with_density(quadratic: Quadratic) -> Quadratic:
+def with_normalizing_constant(quadratic: Quadratic) -> Quadratic:
     """Quadratic with the normalising constant of a density, whose exponential integrates to 1."""
     scale = np.sqrt(np.diag(quadratic.precision))
     _, log_determinant = np.linalg.slogdet(quadratic.precision / np.outer(scale, scale))
@@ -214,7 +216,7 @@ class FirthOptions:
 FIRTH = FirthOptions()
 
 
-def information_slope(theta: Vector, choices: Choices, covariance: Matrix) -> Vector:
+def jeffreys_gradient(theta: Vector, choices: Choices, covariance: Matrix) -> Vector:
     """Half the derivative of log det I: (1/2) tr(I^-1 dI/dtheta_a), one per parameter."""
     p = np.exp(log_probabilities(theta, choices))
     centred = expected_rows(p, choices)
@@ -227,7 +229,7 @@ def information_slope(theta: Vector, choices: Choices, covariance: Matrix) -> Ve
 
 def first_order_bias(theta: Vector, choices: Choices, covariance: Matrix) -> Vector:
     """First-order bias of the maximum-likelihood estimate at theta: -I^-1 (1/2) tr(I^-1 dI)."""
-    return -covariance @ information_slope(theta, choices, covariance)
+    return -covariance @ jeffreys_gradient(theta, choices, covariance)
 
 
 def maximise_firth(
@@ -320,5 +322,5 @@ def _penalised_moments(
     half = 0.5 * float(log_determinant) + float(np.log(scale).sum())
     covariance = np.linalg.inv(moments.information / np.outer(scale, scale))
     covariance /= np.outer(scale, scale)
-    slope = information_slope(theta, choices, covariance)
+    slope = jeffreys_gradient(theta, choices, covariance)
     return moments.log_likelihood + half, moments.gradient + slope, moments.information

@@ -21,10 +21,10 @@ import scipy
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
-from penchant.softmax.identification import EPSILON, Identification, whole_numbers
+from penchant.softmax.identification import EPSILON, Identification, integer_variables
 from penchant.softmax.likelihood import Likelihood, kernel_table
 from penchant.softmax.newton import Maximum
-from penchant.softmax.solution import Solution, blank
+from penchant.softmax.solution import Solution, nan_unless_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class UnsolvedProgramError(RuntimeError):
     """A linear program was given up: whether there is a recession direction is not known."""
 
 
-def certified_maxima(
+def are_maxima_proven_to_exist(
     largest: Matrix, covariance: Matrix, decrement: Vector, n: Vector
 ) -> BoolVector:
     """Whether Newton iterates of many subjects prove that their maxima exist; one row for each.
@@ -73,11 +73,13 @@ def certified_maxima(
     return np.asarray(distance * (decrement + noise) < 0.5)
 
 
-def exact_maxima(largest: Matrix, covariance: Matrix, decrement: Vector, n: Vector) -> BoolVector:
+def are_exact_maxima_proven(
+    largest: Matrix, covariance: Matrix, decrement: Vector, n: Vector
+) -> BoolVector:
     """Whether the iterates prove that maxima exist, and are these to the last digit."""
     known = largest, covariance, decrement
     exact = max_utility_change(*known) <= SEPARATION.max_utility_change
-    return np.asarray(exact & certified_maxima(*known, n))
+    return np.asarray(exact & are_maxima_proven_to_exist(*known, n))
 
 
 def max_utility_change(largest: Matrix, covariance: Matrix, decrement: Vector | float) -> Vector:
@@ -111,14 +113,14 @@ class Cone(Protocol):
     def nnls_bounds(self, goals: Sequence[Vector]) -> list[NnlsBound]:
         """Bounds by non-negative least squares, where these cost less than a linear program."""
 
-    def furthest(self, goal: Vector) -> tuple[Vector, float, bool]:
+    def furthest_feasible_direction(self, goal: Vector) -> tuple[Vector, float, bool]:
         """Direction furthest along the goal, or 0; largest rise of a row; whether it is proven.
 
         Proven means that no difference falls, to the last digits; else to the tolerance of the
         linear program. Raises `UnsolvedProgramError` where that is given up.
         """
 
-    def feasible_parts(self, first: Vector, second: Vector) -> BoolVector:
+    def are_parts_feasible(self, first: Vector, second: Vector) -> BoolVector:
         """Whether first + part * second lowers no difference, for each part of `PARTS`."""
 
     def resolved(self, direction: Vector) -> Any:
@@ -153,9 +155,9 @@ def recession(cone: Cone | None) -> Recession | None:
     `cone` is None where no option differs from the one chosen. Raises `UnsolvedProgramError` where
     the linear program is given up.
     """
-    if cone is None or cone.nnls_bounds([cone.total])[0].rules_out(cone.n_differences):
+    if cone is None or cone.nnls_bounds([cone.total])[0].proves_no_rise(cone.n_differences):
         return None
-    direction, rise, proven = cone.furthest(cone.total / cone.n_differences)
+    direction, rise, proven = cone.furthest_feasible_direction(cone.total / cone.n_differences)
     if not rise > SEPARATION.min_rise:
         return None
     return Recession(direction / cone.unit, cone.resolved(direction), proven, cone)
@@ -175,7 +177,7 @@ def combine_directions(cone: Cone, first: Vector, second: Vector) -> Vector:
     The second lowers no difference that the first leaves undecided, so a small part of it is safe.
     """
     one, two = (v * cone.unit / np.abs(v * cone.unit).max() for v in (first, second))
-    feasible = cone.feasible_parts(one, two)
+    feasible = cone.are_parts_feasible(one, two)
     both = one + (PARTS[np.argmax(feasible)] if feasible.any() else PARTS[-1] / 2) * two
     return np.where(np.abs(both) > SEPARATION.rounding * np.abs(both).max(), both, 0.0) / cone.unit
 
@@ -196,17 +198,18 @@ def typical_difference(choices: Choices, scale: Vector) -> Vector:
 
 def sizes_of_differences(choices: Choices) -> Matrix:
     """|x_chosen - x_j| of rows that differ from the option chosen: (n_parameters, n)."""
-    sizes = np.empty((choices.n_parameters, choices.n_rows - choices.n_decisions))
-    n = kernels.sizes_of_differences(kernel_table(choices), sizes)
-    return sizes[:, :n]
+    _, taken, others = _rejected_rows(choices)
+    sizes = np.abs(taken - others)
+    return np.ascontiguousarray(sizes[sizes.any(axis=1)].T)
 
 
 def zero_differences(choices: Choices, limit: Vector) -> Choices | None:
     """Choices with differences from the chosen option up to `limit` set to 0; None if none is."""
-    levelled = np.empty_like(choices.explanatory, order="C")
-    if not kernels.zero_small_differences(kernel_table(choices), limit, levelled):
-        return None
-    return replace(choices, explanatory=levelled)
+    x = choices.explanatory
+    chosen = np.repeat(x[choices.chosen_row], np.diff(choices.first_row), axis=0)
+    away = np.abs(x - chosen)
+    small = (away > 0) & (away <= limit)
+    return replace(choices, explanatory=np.where(small, chosen, x)) if small.any() else None
 
 
 @dataclass(frozen=True)
@@ -227,7 +230,7 @@ class Differences:
     values: Matrix
     rounding: Vector
 
-    def feasible_parts(self, first: Vector, second: Vector) -> BoolVector:
+    def are_parts_feasible(self, first: Vector, second: Vector) -> BoolVector:
         """Whether first + part * second lowers none of them, for each part of `PARTS`."""
         one, two = self.values @ first, self.values @ second
         least = -self.rounding - SEPARATION.lp_tol
@@ -257,16 +260,16 @@ class ChoiceCone:
         """Bounds by non-negative least squares."""
         return nnls_bounds(goals, self.found.values, self.allowed)
 
-    def furthest(self, goal: Vector) -> tuple[Vector, float, bool]:
+    def furthest_feasible_direction(self, goal: Vector) -> tuple[Vector, float, bool]:
         """Direction furthest along the goal, or 0; largest rise of a row; whether it is proven."""
         found = self.found
         direction = furthest_direction(goal, found.values, self.allowed, found.rounding)
         along = found.values @ direction
         return direction, float(along.max()), bool((along >= -found.rounding).all())
 
-    def feasible_parts(self, first: Vector, second: Vector) -> BoolVector:
+    def are_parts_feasible(self, first: Vector, second: Vector) -> BoolVector:
         """Whether first + part * second lowers no difference, for each part of `PARTS`."""
-        return self.found.feasible_parts(first, second)
+        return self.found.are_parts_feasible(first, second)
 
     def resolved(self, direction: Vector) -> BoolVector:
         """Rows whose probability falls to 0 along a direction."""
@@ -293,7 +296,7 @@ def choice_cone(
         Rows c with c'v >= 0 required besides (directions allowed by linear constraints).
     """
     unit = typical_difference(choices, scale)
-    found = differences_in(choices, unit, whole_numbers(choices), basis)
+    found = differences_from_chosen(choices, unit, integer_variables(choices), basis)
     if not len(found.rows):
         return None
     unit = unit if basis is None else np.ones(basis.shape[1])
@@ -301,7 +304,7 @@ def choice_cone(
     return ChoiceCone(choices.n_rows, found, unit, rows)
 
 
-def differences_in(
+def differences_from_chosen(
     choices: Choices, unit: Vector, whole: BoolVector, basis: Matrix | None = None
 ) -> Differences:
     """Differences larger than rounding, in given units.
@@ -395,13 +398,13 @@ class NnlsBound:
     upper_bound: float
     gain: float
 
-    def rules_out(self, n: int) -> bool:
+    def proves_no_rise(self, n: int) -> bool:
         """Whether no row can rise, where the goal is the sum of n rows."""
         return self.upper_bound + n * SEPARATION.lp_tol < SEPARATION.min_rise
 
     def decides(self, n: int = 1) -> bool | None:
         """Whether the linear program would exceed `min_rise` on the mean of n; None: undecided."""
-        if self.rules_out(n):
+        if self.proves_no_rise(n):
             return False
         return True if self.gain > 2 * n * SEPARATION.min_rise else None
 
@@ -559,7 +562,7 @@ def parameter_limits(cone: Cone, direction: Vector) -> Vector:
         opposite = bound.decides()
         if opposite is None:
             try:
-                opposite = goal @ cone.furthest(goal)[0] > SEPARATION.min_rise
+                opposite = goal @ cone.furthest_feasible_direction(goal)[0] > SEPARATION.min_rise
             except UnsolvedProgramError:  # undecided: report NaN rather than a wrong infinity
                 opposite = True
         result[a] = np.nan if opposite else np.sign(direction[a]) * np.inf
@@ -580,7 +583,7 @@ def limit_along(
     elif known.complete:
         where = parameter_limits(cone(), direction)
     finite = rest.known.identified & (where == 0) & known.identified & np.isfinite(rest.theta)
-    theta, covariance = blank(rest.theta, rest.covariance, finite)
+    theta, covariance = nan_unless_kept(rest.theta, rest.covariance, finite)
     return np.where(np.isinf(where), where, theta), covariance
 
 
@@ -606,7 +609,9 @@ def clean_direction(direction: Vector, known: Identification) -> Vector:
     return np.asarray(kept / np.abs(kept).max())
 
 
-def may_depend_on_small(negligible: Vector, largest: Matrix, information: Matrix) -> BoolVector:
+def may_depend_on_small_differences(
+    negligible: Vector, largest: Matrix, information: Matrix
+) -> BoolVector:
     """Whether maxima may depend on negligible differences; False is a proof that they do not.
 
     Let v separate the choices once differences x_chosen - x_j = u_j + e_j are rounded to u_j, with
@@ -633,7 +638,7 @@ def may_depend_on_small(negligible: Vector, largest: Matrix, information: Matrix
 
 
 def small_difference_bound(choices: Choices, theta: Vector, largest: Vector) -> Vector:
-    """Argument `negligible` of `may_depend_on_small` for choices at theta: (1,).
+    """Argument `negligible` of `may_depend_on_small_differences` for choices at theta: (1,).
 
     Differences count up to `NEGLIGIBLE_DIFFERENCE` of the largest, as typical ones are no larger.
     """
@@ -647,7 +652,7 @@ def small_difference_bounds(
     theta: Matrix,
     largest: Matrix,
 ) -> Vector:
-    """Argument `negligible` of `may_depend_on_small` for groups of decisions, each with its theta.
+    """`negligible` of `may_depend_on_small_differences` for groups of decisions, each its theta.
 
     `groups` are the decisions in the order of groups, where those of each begin, and which groups.
     """
@@ -672,4 +677,4 @@ def certified(
         return False
     largest = likelihood.largest_values_and_differences[1]
     known = largest[None], covariance[None], np.array([maximum.decrement])
-    return bool(exact_maxima(*known, np.array([total_weight]))[0])
+    return bool(are_exact_maxima_proven(*known, np.array([total_weight]))[0])

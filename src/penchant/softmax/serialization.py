@@ -12,8 +12,8 @@ from penchant._typing import Label, Matrix, Vector
 from penchant._version import __version__
 from penchant.errors import DataError, format_list
 from penchant.json_records import (
-    AtLeast,
     Document,
+    MinimumValue,
     Shape,
     damaged_field,
     from_json,
@@ -53,7 +53,7 @@ class ChoicesDocument:
     method: Method
     prior: str | None
     covariance_kind: CovarianceKind
-    n_decisions: Annotated[int, AtLeast(1)]
+    n_decisions: Annotated[int, MinimumValue(1)]
     total_weight: float
     n_options: tuple[int, int]
     log_likelihood: float
@@ -92,7 +92,7 @@ class ModelDocument:
     log_likelihood: float
     null_log_likelihood: float
     log_posterior: float | None
-    n_decisions: Annotated[int, AtLeast(0)]
+    n_decisions: Annotated[int, MinimumValue(0)]
     n_subjects: int = 1
     level: float
     intervals: IntervalKind = "wald"
@@ -107,7 +107,7 @@ class ModelDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValidityDocument:
+class ApproximationValidityDocument:
     """The range of validity of a linearised estimate, beside the fields of the estimate."""
 
     model: str
@@ -157,8 +157,8 @@ def to_dict(
     return document
 
 
-def _validity_document(validity: Validity, words: str) -> ValidityDocument:
-    return ValidityDocument(
+def _validity_document(validity: Validity, words: str) -> ApproximationValidityDocument:
+    return ApproximationValidityDocument(
         model=words,
         nominal=nominal_dict(validity.nominal),
         coordinate=validity.coordinate,
@@ -199,7 +199,7 @@ def estimate_fields(content: Any) -> dict[str, Any]:
             if content["format"] == FORMAT
             else from_json(ModelDocument, content)
         )
-        found = from_json(ValidityDocument, content) if "ratio" in content else None
+        found = from_json(ApproximationValidityDocument, content) if "ratio" in content else None
     except KeyError as missing:  # a missing field is one message, wherever it is first needed
         raise DataError(
             "an estimate",
@@ -251,7 +251,7 @@ def _source_fields(document: ChoicesDocument | ModelDocument, model: str) -> dic
     }
 
 
-def _validity(found: ValidityDocument | None) -> Validity | None:
+def _validity(found: ApproximationValidityDocument | None) -> Validity | None:
     if found is None:
         return None
     return Validity(

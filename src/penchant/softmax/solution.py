@@ -1,7 +1,7 @@
 """Solution of an estimator, and the inverse of the information, Eqs. (7) and (9).
 
 Also the changes of units that keep the problem inside the range of float64: of variables
-(`check_units`), of coordinates (`choices_in_coordinates`) and of weights (`unit_weights`).
+(`check_units`), of coordinates (`choices_in_coordinates`) and of weights (`rescale_case_weights`).
 """
 
 from __future__ import annotations
@@ -143,13 +143,13 @@ def scaled_inverses(information: Matrix) -> tuple[Matrix, Vector]:
     return inverse, np.where(fine, values[:, -1] / values[:, 0], np.inf)
 
 
-def blank(theta: Vector, covariance: Matrix, keep: BoolVector) -> tuple[Vector, Matrix]:
+def nan_unless_kept(theta: Vector, covariance: Matrix, keep: BoolVector) -> tuple[Vector, Matrix]:
     """NaN for the parameters not kept."""
     shown = np.where(keep, theta, np.nan)
     return shown, np.where(np.outer(keep, keep), covariance, np.nan)
 
 
-def nothing_identified(likelihood: Likelihood, known: Identification) -> Solution:
+def unidentified_solution(likelihood: Likelihood, known: Identification) -> Solution:
     """Solution where no variable varies inside any set, so that theta is not identified at all."""
     d = len(known.scale)
     moments = likelihood.moments(np.zeros(d))
@@ -218,7 +218,7 @@ def unit_of_weights(largest: float, relative: float) -> float:
     return float(np.ldexp(1.0, min(max(power, -1021), 1023)))
 
 
-def unit_weights(choices: Choices) -> tuple[Choices, float]:
+def rescale_case_weights(choices: Choices) -> tuple[Choices, float]:
     """Choices with weights of mean about 1, and the unit of these."""
     unit = weight_unit(choices.weights)
     if unit == 1.0 or choices.weights is None:

@@ -18,8 +18,8 @@ from penchant._typing import Matrix, Vector
 from penchant.softmax.constraints import (
     Constraints,
     constrained,
-    constrained_maximum,
     maximise_constrained,
+    solution_from_constrained_maximum,
 )
 from penchant.softmax.decisions import ChoiceDecisions, Decisions
 from penchant.softmax.diagnostics import Certificate
@@ -37,18 +37,18 @@ from penchant.softmax.separation import (
     combine_directions,
     is_separated,
     limit_along,
-    may_depend_on_small,
+    may_depend_on_small_differences,
     recession,
 )
 from penchant.softmax.solution import (
     Solution,
-    blank,
     check_units,
-    nothing_identified,
+    nan_unless_kept,
     penalised_solution,
     quadratic_in_unit,
     scaled_inverse,
     solution_in_given_weights,
+    unidentified_solution,
 )
 from penchant.softmax.stable_newton import stable_newton
 
@@ -80,7 +80,7 @@ def solve(
     if penalty == "firth":
         assert isinstance(decisions, ChoiceDecisions) and constraints is None
         # not in units of weights: these would change the balance of likelihood and penalty
-        return _bias_reduced(decisions, max_steps or MAX_FIRTH_STEPS)
+        return _solve_firth(decisions, max_steps or MAX_FIRTH_STEPS)
     work, unit = decisions.in_unit_weights
     steps = max_steps or MAX_NEWTON_STEPS
     if penalty is None:
@@ -107,7 +107,7 @@ def _maximum_likelihood(
     """Maximum-likelihood estimate, Eq. (4), or proof that there is none."""
     known = identify(decisions)
     if known.rank == 0:
-        return nothing_identified(decisions.likelihood, known)
+        return unidentified_solution(decisions.likelihood, known)
     applied = None if constraints is None else constraints.on(known.null_directions)
     if constraints is not None and applied is not None:
         return _inside_constraints(decisions, known, (constraints, applied), start, max_steps)
@@ -225,12 +225,14 @@ def near_separation(
         largest = likelihood.largest_values_and_differences[1]
         bounds = largest[None], maximum.information[None]
         most = NEGLIGIBLE_DIFFERENCE * np.array([decisions.total_weight])
-        if not may_depend_on_small(most, *bounds)[0]:
+        if not may_depend_on_small_differences(most, *bounds)[0]:
             return None
-        if not may_depend_on_small(decisions.small_difference_bound(maximum.theta), *bounds)[0]:
+        if not may_depend_on_small_differences(
+            decisions.small_difference_bound(maximum.theta), *bounds
+        )[0]:
             return None
     limit = NEGLIGIBLE_DIFFERENCE * decisions.typical_difference(known.scale)
-    plain = decisions.with_zeros_within(limit)
+    plain = decisions.with_small_differences_zeroed(limit)
     if plain is None or (known.basis is None and _has_certified_maximum(plain, maximum.theta)):
         return None
     try:
@@ -267,7 +269,7 @@ def finite_solution(
         theta = known.basis @ theta
         covariance = known.basis @ covariance @ known.basis.T
         condition = max(condition, _user_condition(covariance, known))
-    shown, blanked = blank(theta, covariance, known.identified)
+    shown, blanked = nan_unless_kept(theta, covariance, known.identified)
     return Solution(
         theta=shown,
         covariance=blanked,
@@ -351,7 +353,7 @@ def _maximum_a_posteriori(
         assert inside is not None  # a basis of the whole space leaves no constraint out
         maximum, active = maximise_constrained(work, inside, within, max_steps)
         return replace(
-            constrained_maximum(known, maximum, inside, active, basis),
+            solution_from_constrained_maximum(known, maximum, inside, active, basis),
             log_likelihood=maximum.value - within(maximum.theta),
             log_posterior=maximum.value,
             certificate="prior",
@@ -376,11 +378,11 @@ def _basis_with_prior_directions(known: Identification, quadratic: Quadratic) ->
     return np.hstack([known.basis, (null / size[:, None]).T])
 
 
-def _bias_reduced(decisions: ChoiceDecisions, max_steps: int) -> Solution:
+def _solve_firth(decisions: ChoiceDecisions, max_steps: int) -> Solution:
     """Firth's estimate: finite whenever theta is identified."""
     known = identify(decisions)
     if known.rank == 0:
-        return nothing_identified(decisions.likelihood, known)
+        return unidentified_solution(decisions.likelihood, known)
     # well conditioned without a basis: new coordinates would only cost a copy of the data
     work = decisions if known.basis is None else decisions.in_coordinates(known.basis)
     likelihood = work.likelihood
@@ -392,7 +394,7 @@ def _bias_reduced(decisions: ChoiceDecisions, max_steps: int) -> Solution:
         return solution
     point = known.basis @ solution.point
     certainty = known.basis @ solution.certainty @ known.basis.T
-    theta, covariance = blank(point, certainty, known.identified)
+    theta, covariance = nan_unless_kept(point, certainty, known.identified)
     # det I changes by a constant with the coordinates, which moves no maximum.
     shift = float(np.linalg.slogdet(known.basis)[1]) if known.complete else 0.0
     posterior = None if solution.log_posterior is None else solution.log_posterior - shift

@@ -19,8 +19,9 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax.identification import EPSILON
-from penchant.softmax.likelihood import MAX_TEMPORARY_ROWS
 from penchant.softmax.newton import Maximum
+
+MAX_TEMPORARY_ROWS = 100_000  # rows of temporary arrays: some tens of megabytes at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class StableLikelihood(Protocol):
     def moments(self, theta: Vector) -> StableMoments:
         """Sums over decisions, each relative to its most likely option."""
 
-    def with_share(self, share: float) -> StableLikelihood:
+    def with_offset_share(self, share: float) -> StableLikelihood:
         """Likelihood with another share of the offsets."""
 
 
@@ -103,7 +104,7 @@ class StableChoiceLikelihood:
         """Largest difference of an offset from that of the option chosen; None without offsets."""
         return None if self.offsets is None else float(np.abs(self.offsets).max())
 
-    def with_share(self, share: float) -> StableChoiceLikelihood:
+    def with_offset_share(self, share: float) -> StableChoiceLikelihood:
         """Likelihood with another share of the offsets."""
         return replace(self, share=share)
 
@@ -113,7 +114,7 @@ class StableChoiceLikelihood:
         return np.diff(self.choices.first_row)
 
     @cached_property
-    def _repeats(self) -> int | IntVector:
+    def _rows_per_set(self) -> int | IntVector:
         """Rows of each set as one number, if all have as many: `np.repeat` is quicker then."""
         sizes = self._sizes
         return int(sizes[0]) if (sizes == sizes[0]).all() else sizes
@@ -133,16 +134,20 @@ class StableChoiceLikelihood:
         missed[c.chosen_row] = False
         return missed
 
-    def _relative(self, rows: slice) -> tuple[Matrix, Matrix]:
+    def _relative_variables(self, rows: slice) -> tuple[Matrix, Matrix]:
         """Variables relative to the option chosen, and their sizes; 0 where not on offer."""
-        return self._all_relative if self._is_small else self._compute_relative(rows)
+        return (
+            self._cached_relative_variables
+            if self._fits_in_one_part
+            else self._compute_relative(rows)
+        )
 
     @property
-    def _is_small(self) -> bool:
+    def _fits_in_one_part(self) -> bool:
         return self.choices.n_rows <= MAX_TEMPORARY_ROWS
 
     @cached_property
-    def _all_relative(self) -> tuple[Matrix, Matrix]:
+    def _cached_relative_variables(self) -> tuple[Matrix, Matrix]:
         return self._compute_relative(slice(None))
 
     def _compute_relative(self, rows: slice) -> tuple[Matrix, Matrix]:
@@ -158,7 +163,7 @@ class StableChoiceLikelihood:
         q, size = np.empty(c.n_rows), np.empty(c.n_rows)
         for begin in range(0, c.n_rows, MAX_TEMPORARY_ROWS):
             rows = slice(begin, begin + MAX_TEMPORARY_ROWS)
-            z, of_z = self._relative(rows)
+            z, of_z = self._relative_variables(rows)
             q[rows], size[rows] = z @ theta, of_z @ np.abs(theta)
         if self.offsets is not None:
             q += self.share * self.offsets
@@ -171,7 +176,7 @@ class StableChoiceLikelihood:
         """Sums over decisions, each relative to its most likely option."""
         c = self.choices
         q, error = self.objectives(theta)
-        starts, sizes, missed = c.first_row[:-1], self._repeats, self._rejected
+        starts, sizes, missed = c.first_row[:-1], self._rows_per_set, self._rejected
         weights = np.ones(c.n_decisions) if c.weights is None else c.weights
         top = np.maximum.reduceat(q, starts)
         at_top = np.flatnonzero(q == np.repeat(top, sizes))
@@ -192,18 +197,18 @@ class StableChoiceLikelihood:
             value = -float(weights @ (top + np.log1p(others)))
         if c.weights is not None:
             p *= np.repeat(weights, sizes)
-        return self._summed(value, p, unit, first, error)
+        return self._moments_from_probabilities(value, p, unit, first, error)
 
     @cached_property
     def _part_bounds(self) -> list[int]:
         """Decisions at which to cut, so that each part has a bounded number of rows."""
         c = self.choices
-        if self._is_small:
+        if self._fits_in_one_part:
             return [0, c.n_decisions]
         inner = np.searchsorted(c.first_row, np.arange(0, c.n_rows, MAX_TEMPORARY_ROWS))
         return [int(k) for k in np.union1d(inner, [0, c.n_decisions])]
 
-    def _summed(
+    def _moments_from_probabilities(
         self, value: float, p: Vector, unit: float, first: IntVector, error: Vector
     ) -> StableMoments:
         """Gradient and information for probabilities p, times the weights and less the unit."""
@@ -213,8 +218,8 @@ class StableChoiceLikelihood:
         for begin, end in pairwise(self._part_bounds):
             edges = c.first_row[begin : end + 1]
             rows = slice(int(edges[0]), int(edges[-1]))
-            sizes = self._repeats if self._is_small else self._sizes[begin:end]
-            z, of_z = self._relative(rows)
+            sizes = self._rows_per_set if self._fits_in_one_part else self._sizes[begin:end]
+            z, of_z = self._relative_variables(rows)
             y = c.explanatory[rows] - c.explanatory[np.repeat(first[begin:end], sizes)]
             if c.available is not None:
                 y[~c.available[rows]] = 0.0
@@ -274,7 +279,7 @@ def stable_newton(
     theta, steps = np.zeros(len(start)), found.n_steps if found.n_steps < max_steps else taken
     while share < 1.0:
         part = damped_newton(
-            likelihood.with_share(share), theta, max_steps, steps, STABLE.continuation_tol
+            likelihood.with_offset_share(share), theta, max_steps, steps, STABLE.continuation_tol
         )
         if not part.settled:
             return replace(found, n_steps=max(found.n_steps, part.n_steps))

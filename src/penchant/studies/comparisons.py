@@ -22,7 +22,7 @@ from penchant.population.hierarchy.quadrature import QUADRATURE
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.least_squares import t_test
 from penchant.population.meta_analysis import PopulationEstimate, Rule
-from penchant.population.pool import back_map, pool
+from penchant.population.pooled_estimates import back_map, pool
 from penchant.population.rank_tests import signed_rank_p_value, smallest_certain_differences
 from penchant.population.subject_estimates import SubjectEstimates
 from penchant.softmax.diagnostics import LARGEST_RATIO, OUTSIDE
@@ -164,7 +164,7 @@ def linearized_comparisons(
     return tuple(made)
 
 
-FEWEST = 3  # pairs that a test is done with
+MIN_PAIRS = 3  # pairs that a test is done with
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ def _of_pair(
         made.append(
             replace(
                 found,
-                wilcoxon_p_value=signed_rank_p_value(apart) if n_ranked >= FEWEST else np.nan,
+                wilcoxon_p_value=signed_rank_p_value(apart) if n_ranked >= MIN_PAIRS else np.nan,
                 n_both=len(both),
                 n_ranked=n_ranked,
                 column=factor.column,
@@ -282,7 +282,7 @@ def paired_difference(
     n = len(apart)
     spread = float(apart.std(ddof=1)) if n > 1 else np.nan
     mean = float(apart.mean()) if n else np.nan
-    if n < FEWEST or not spread > 0:
+    if n < MIN_PAIRS or not spread > 0:
         unknown = (np.nan,) * 9
         return PairedDifference(first, second, name, n, mean, *unknown)
     error = spread / np.sqrt(n)

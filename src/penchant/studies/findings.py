@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
-from penchant.errors import DataError, closest_match_hint
+from penchant.argument_checks import one_of
 from penchant.output import Backend, make_frame
 from penchant.population.group_comparison import GroupComparison
 from penchant.population.meta_analysis import PopulationEstimate, Rule
@@ -122,13 +122,7 @@ def columns(study: Findings, name: str) -> Columns:
     name
         One of `TABLES`.
     """
-    if name not in TABLES:
-        raise DataError(
-            "name",
-            f"must be one of {', '.join(TABLES)}",
-            got=repr(name),
-            fix=closest_match_hint(name, TABLES) or "Choose one.",
-        )
+    one_of(name, "name", TABLES)
     return TABLES[name](study)
 
 

@@ -30,7 +30,7 @@ from penchant.studies.landscapes import Landscapes, Measurer, Measures, averaged
 from penchant.studies.payoffs import Draw
 from penchant.studies.plan import Category, Plan
 from penchant.studies.read import StudyData
-from penchant.workflow.predictive import log_choice_probabilities
+from penchant.workflow.predictive_checks import log_choice_probabilities
 
 How = Literal["payoffs", "landscape", "one step ahead"]
 

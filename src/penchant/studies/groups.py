@@ -31,7 +31,7 @@ from penchant.population.compare_groups import compare_groups
 from penchant.population.group_comparison import Difference
 from penchant.population.group_tests import adjusted_p_values, welch_anova
 from penchant.population.meta_analysis import PopulationEstimate
-from penchant.population.pool import pool
+from penchant.population.pooled_estimates import pool
 from penchant.population.rank_tests import rank_test
 from penchant.population.subject_estimates import (
     SubjectEstimates,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
+from penchant._typing import BoolVector, FilePath, IntVector, Label, Matrix, Vector
 from penchant.bandit.episode import executed_history
 from penchant.bandit.landscape import Landscape, distances
 from penchant.errors import DataError, argument, format_list, format_names
@@ -42,7 +41,7 @@ class LandscapeFile:
 
 
 def read_landscapes(
-    file: str | os.PathLike[str],
+    file: FilePath,
     table_columns: Sequence[str],
     by: Sequence[str],
     labels: Sequence[Label] | None,

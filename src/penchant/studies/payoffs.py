@@ -29,8 +29,12 @@ USUAL = (
 )
 OPTION_WORDS = ("option", "arm", "bandit", "deck", "machine", "slot", "stimulus", "stim")
 NO_COLUMNS = "none"
-AGREE = 0.9  # share of rewards equal to the payoff chosen that makes payoffs the rewards themselves
-FAR = 6.0  # standard deviations of noise beyond which a reward does not come from its mean
+MIN_SHARE_PAID_AS_SAID = (
+    0.9  # share of rewards equal to the payoff chosen that makes payoffs the rewards themselves
+)
+MAX_NOISE_SDS = (
+    6.0  # standard deviations of noise beyond which a reward does not come from its mean
+)
 FEWEST_REWARDS = 10  # that tell the noise of a condition; fewer say little of a variance
 OFF, SURE = 0.5, 5.0  # mean deviation, in standard deviations and in standard errors
 Kind = Literal["rewards", "means", "probabilities"]
@@ -426,7 +430,7 @@ def _kind(
     if noise is not None:
         return ("means" if noise > 0 else "rewards"), (0.0, 1.0)
     same = _same(received)
-    if not same.size or same.mean() >= AGREE:
+    if not same.size or same.mean() >= MIN_SHARE_PAID_AS_SAID:
         return "rewards", (0.0, 1.0)
     rewards = np.unique(received.paid)
     if len(rewards) == 2:
@@ -485,7 +489,7 @@ def _disagreement(received: _Received, payoffs: Payoffs) -> list[str]:
         wrong = ~_same(received)
     elif payoffs.kind == "means":
         sd = np.sqrt(payoffs.noise_variance)
-        wrong = np.abs(received.paid - received.said) > FAR * sd
+        wrong = np.abs(received.paid - received.said) > MAX_NOISE_SDS * sd
     else:
         low, high = payoffs.two
         wrong = ((received.said <= 0) & (received.paid == high)) | (

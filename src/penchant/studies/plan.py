@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._version import __version__
-from penchant.argument_checks import check_level
+from penchant.argument_checks import check_level, one_of
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
@@ -73,13 +73,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         check_level(self.level)
-        if self.intervals not in ("wald", "profile"):
-            raise DataError(
-                "intervals",
-                "must be 'wald' or 'profile'",
-                got=repr(self.intervals),
-                fix="Choose one.",
-            )
+        one_of(self.intervals, "intervals", ("wald", "profile"))
         for name in ("n_replicates", "n_bootstrap", "seed"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
@@ -93,20 +87,8 @@ class Plan:
                     fix="Correct it.",
                 )
             nominal_point(*self.linear(category))
-        if self.performance not in (None, True, False):
-            raise DataError(
-                "performance",
-                "must be True, False or None",
-                got=repr(self.performance),
-                fix="Choose one.",
-            )
-        if self.population not in (None, True, False):
-            raise DataError(
-                "population",
-                "must be True, False or None",
-                got=repr(self.population),
-                fix="Choose one.",
-            )
+        one_of(self.performance, "performance", (None, True, False))
+        one_of(self.population, "population", (None, True, False))
         if self.performance is False and self.nominals:
             raise DataError(
                 "performance",
@@ -215,7 +197,7 @@ def _data(data: StudyData) -> str:
 def _arrays(episode: Any) -> tuple[Any, ...]:
     if isinstance(episode, Episode):
         happened = (episode.chosen, episode.rewards, episode.is_choice, episode.scored)
-        apart = episode.learnt_from is not episode
+        apart = episode.executed_episode is not episode
         return (*happened, *((episode.executed,) if apart else ()), *episode.seen.arrays)
     return (episode.chosen, episode.scored, *(episode.offers[name] for name in episode.offers))
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.argument_checks import check_entries, check_length, decision_place, one_of
 from penchant.errors import DataError, argument, format_list, quoted_argument
 from penchant.tables.labels import array_codes, python_values
 from penchant.tables.numbers import Place, as_array, exact_floats, reject_containers
@@ -28,8 +29,10 @@ def explanatory_rows(explanatory: Any) -> tuple[Matrix, IntVector]:
     n, m, d = array.shape
     if n == 0 or m == 0 or d == 0:
         raise DataError(
-            "explanatory must hold at least one decision, option and variable; "
-            f"got shape {array.shape}: 0 decisions to learn from. Check what was filtered out."
+            "explanatory",
+            "must hold at least one decision, option and variable",
+            got=f"shape {array.shape}: 0 decisions to learn from",
+            fix="Check what was filtered out.",
         )
     rows = np.ascontiguousarray(array).reshape(n * m, d)
     return rows, np.arange(0, (n + 1) * m, m, dtype=np.int64)
@@ -51,8 +54,10 @@ def _not_three_axes(explanatory: Any, shape: tuple[int, ...]) -> DataError:
     elif len(shape) == 2:
         hint = "For one variable use explanatory[:, :, None]."
     return DataError(
-        "explanatory must have shape (n_decisions, n_options, n_parameters); "
-        f"got shape {shape}. {hint}"
+        "explanatory",
+        "must have shape (n_decisions, n_options, n_parameters)",
+        got=f"shape {shape}",
+        fix=hint,
     )
 
 
@@ -68,9 +73,13 @@ def _ragged_rows(sets: Sequence[Any]) -> tuple[Matrix, IntVector]:
     for k, matrix in enumerate(matrices):
         if matrix.ndim != 2 or matrix.shape[1] != d or matrix.shape[0] == 0:
             raise DataError(
-                "explanatory must give every decision a matrix (n_options, n_parameters) with the "
-                f"same variables; got shape {matrix.shape} at decision {k}, but "
-                f"{matrices[0].shape} at decision 0. Use the same columns in every set."
+                "explanatory",
+                (
+                    "must give every decision a matrix (n_options, n_parameters) with the same "
+                    "variables"
+                ),
+                got=f"shape {matrix.shape} at decision {k}, but {matrices[0].shape} at decision 0",
+                fix="Use the same columns in every set.",
             )
     first_row = np.zeros(len(matrices) + 1, dtype=np.int64)
     np.cumsum([len(matrix) for matrix in matrices], out=first_row[1:])
@@ -90,15 +99,16 @@ def chosen_positions(
     array = as_array(chosen, "chosen")
     if array.ndim == 2 and array.shape == (n, sizes[0]):
         array = _from_one_hot(array)
-    if array.shape != (n,):
-        raise DataError(
-            f"chosen must have shape ({n},), one option per decision; got shape {array.shape}."
-            " Give the index of the chosen option, counted from 0."
-        )
+    fix = "Give the index of the chosen option, counted from 0."
+    check_length(array, "chosen", n, "one option per decision", fix)
     if array.dtype.kind not in "iu":
         array = _whole_numbers(array)
     if array.min() < 0 or (array >= sizes).any():
-        raise _out_of_range(array, sizes, np.flatnonzero((array < 0) | (array >= sizes)))
+        fix = "Options are counted from 0."
+        if array.min() >= 1 and array.max() == sizes.max():
+            fix = "It looks 1-based: subtract 1, options are counted from 0."
+        fine = (array >= 0) & (array < sizes)
+        check_entries(fine, array, "chosen", f"must lie in 0..{int(sizes.max()) - 1}", fix)
     return array.astype(np.int64)
 
 
@@ -111,38 +121,18 @@ def _first_on_offer(sizes: IntVector, available: BoolVector | None) -> IntVector
 
 def _from_one_hot(array: np.ndarray[Any, Any]) -> IntVector:
     picked = exact_floats(array, "chosen") != 0
-    wrong = np.flatnonzero(picked.sum(axis=1) != 1)
-    if wrong.size:
-        places = format_list((f"decision {k}" for k in wrong[:11]), wrong.size)
-        raise DataError(
-            "chosen must mark exactly one option per decision; "
-            f"got {picked[wrong[0]].sum()} at {places}. Mark one, or drop these decisions."
-        )
+    marked = picked.sum(axis=1)
+    rule = "must mark exactly one option per decision"
+    check_entries(marked == 1, marked, "chosen", rule, "Mark one, or drop these decisions.")
     positions: IntVector = picked.argmax(axis=1)
     return positions
 
 
 def _whole_numbers(array: np.ndarray[Any, Any]) -> IntVector:
     floats = exact_floats(array, "chosen")
-    wrong = np.flatnonzero(~(floats == np.floor(floats)))
-    if wrong.size:
-        places = format_list(
-            (f"{array[k:][:1].tolist()[0]!r} at decision {k}" for k in wrong[:11]), wrong.size
-        )
-        raise DataError(
-            f"chosen must be an option's index; got {places}. "
-            "Give whole numbers from 0, or drop these decisions."
-        )
+    fix = "Give whole numbers from 0, or drop these decisions."
+    check_entries(floats == np.floor(floats), floats, "chosen", "must be an option's index", fix)
     return floats.astype(np.int64)
-
-
-def _out_of_range(array: IntVector, sizes: IntVector, wrong: IntVector) -> DataError:
-    places = format_list((f"{array[k]} at decision {k}" for k in wrong[:11]), wrong.size)
-    top = int(sizes.max()) - 1
-    advice = "Options are counted from 0."
-    if array.min() >= 1 and array.max() == sizes.max():
-        advice = "It looks 1-based: subtract 1, options are counted from 0."
-    return DataError(f"chosen must lie in 0..{top}; got {places}. {advice}")
 
 
 def check_finite(
@@ -168,47 +158,35 @@ def check_finite(
         for (r, a), k in zip(places[:11], decision, strict=True)
     )
     raise DataError(
-        f"{what} must be finite; got {format_list(described, len(places))}. Mark options that were "
-        f"not on offer in {quoted_argument('available')}, or drop these decisions."
+        what,
+        "must be finite",
+        got=format_list(described, len(places)),
+        fix=(
+            f"Mark options that were not on offer in {quoted_argument('available')}, or "
+            "drop these decisions."
+        ),
     )
-
-
-def decision_place(k: int) -> str:
-    """Where decision k is, for arrays."""
-    return f"decision {k}"
 
 
 def decision_weights(
     weights: Any, n: int, kind: str, place: Place = decision_place
 ) -> Vector | None:
     """Weight of each decision: whole numbers for frequencies, any for probabilities."""
-    if kind not in ("frequency", "probability"):
-        raise DataError(
-            f"weight_kind must be 'frequency' or 'probability'; got {kind!r}. Choose one."
-        )
+    one_of(kind, "weight_kind", ("frequency", "probability"))
     if weights is None:
         return None
     array = exact_floats(weights, "weights")
-    if array.shape != (n,):
-        raise DataError(
-            f"weights must have shape ({n},), one per decision; got shape {array.shape}. "
-            "Give one weight per decision."
-        )
-    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
-    if wrong.size:
-        places = format_list((f"{array[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
-        raise DataError(
-            f"weights must be finite and not negative; got {places}. Correct or drop them."
-        )
+    check_length(array, "weights", n, fix="Give one weight per decision.")
+    fine, rule = np.isfinite(array) & (array >= 0), "must be finite and not negative"
+    check_entries(fine, array, "weights", rule, "Correct or drop them.", place)
     if not array.max(initial=0.0) > 0:
-        raise DataError("weights must not all be zero; got a sum of 0. Give some decision weight.")
-    wrong = np.flatnonzero(array != np.floor(array))
-    if kind == "frequency" and wrong.size:
-        places = format_list((f"{array[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
         raise DataError(
-            f"weights must be whole numbers, as frequencies are; got {places}. Pass "
-            f"{argument('weight_kind', 'probability')} for sampling weights."
+            "weights", "must not all be zero", got="a sum of 0", fix="Give some decision weight."
         )
+    if kind == "frequency":
+        whole, rule = array == np.floor(array), "must be whole numbers, as frequencies are"
+        fix = f"Pass {argument('weight_kind', 'probability')} for sampling weights."
+        check_entries(whole, array, "weights", rule, fix, place)
     return array
 
 
@@ -219,8 +197,10 @@ def row_offset(offset: Any, shape: tuple[int, int] | None, n_rows: int) -> Vecto
     array = exact_floats(offset, "offset")
     if array.shape not in {(n_rows,), shape}:
         raise DataError(
-            f"offset must have shape {shape or (n_rows,)}; got shape {array.shape}. "
-            "Give one number per option of each decision."
+            "offset",
+            f"must have shape {shape or (n_rows,)}",
+            got=f"shape {array.shape}",
+            fix="Give one number per option of each decision.",
         )
     return np.ascontiguousarray(array).reshape(-1)
 
@@ -231,16 +211,11 @@ def subject_codes(
     """Index of each decision's subject, and the subjects' labels in sorted order."""
     if subject is None:
         return None
-    shape = as_array(subject, name).shape
-    if shape != (n,):
-        raise DataError(
-            f"{name} must have shape ({n},), one per decision; got shape {shape}. "
-            "Give one label per decision."
-        )
+    check_length(as_array(subject, name), name, n, fix="Give one label per decision.")
     coded = array_codes(subject, name)
-    if coded.missing.size:
-        places = format_list((f"decision {k}" for k in coded.missing[:11]), coded.missing.size)
-        raise DataError(f"{name} must not be missing; got none at {places}. Fill or drop these.")
+    given = np.ones(n, dtype=bool)
+    given[coded.missing] = False
+    check_entries(given, "none", name, "must not be missing", "Fill or drop these.")
     return coded.codes, python_values(coded.labels)
 
 
@@ -259,12 +234,14 @@ def variable_names(names: Sequence[str] | None, n_parameters: int) -> tuple[str,
     given = tuple(str(name) for name in names)
     if isinstance(names, str) or len(given) != n_parameters:
         raise DataError(
-            f"names must hold {n_parameters} names, one per variable; got {names!r}. "
-            "Give a list of names."
+            "names",
+            f"must hold {n_parameters} names, one per variable",
+            got=repr(names),
+            fix="Give a list of names.",
         )
     twice = sorted({name for name in given if given.count(name) > 1})
     if twice:
-        raise DataError(f"names must differ; got {', '.join(twice)} twice. Rename one.")
+        raise DataError("names", "must differ", got=f"{', '.join(twice)} twice", fix="Rename one.")
     return given
 
 
@@ -278,17 +255,16 @@ def available_mask(
     n_rows = int(first_row[-1])
     if mask.shape not in {(n_rows,), shape}:
         raise DataError(
-            f"available must have shape {shape or (n_rows,)}; got shape {mask.shape}. "
-            "Give one flag per option of each decision."
+            "available",
+            f"must have shape {shape or (n_rows,)}",
+            got=f"shape {mask.shape}",
+            fix="Give one flag per option of each decision.",
         )
     mask = np.ascontiguousarray(mask).reshape(-1)
-    empty = np.flatnonzero(~np.logical_or.reduceat(mask, first_row[:-1]))
-    if empty.size:
-        places = format_list((f"decision {k}" for k in empty[:11]), empty.size)
-        raise DataError(
-            f"available must leave an option in every decision; got none at {places}. "
-            "Mark the options on offer, or drop these decisions."
-        )
+    some = np.logical_or.reduceat(mask, first_row[:-1])
+    rule = "must leave an option in every decision"
+    fix = "Mark the options on offer, or drop these decisions."
+    check_entries(some, "none", "available", rule, fix)
     return None if mask.all() else mask
 
 
@@ -302,13 +278,18 @@ def one_by_one(values: Any, name: str, first_row: IntVector) -> Any:
     for k, (length, size) in enumerate(zip(lengths, sizes, strict=False)):
         if length != size:
             raise DataError(
-                f"{name} must give every decision one value per option; got {length} at decision "
-                f"{k}, which has {size} options. Give one list per decision."
+                name,
+                "must give every decision one value per option",
+                got=length,
+                where=f"at decision {k}, which has {size} options",
+                fix="Give one list per decision.",
             )
     if len(lengths) != len(sizes):
         raise DataError(
-            f"{name} must have one list per decision ({len(sizes)}); got {len(lengths)}. "
-            "Give one value per option of each decision."
+            name,
+            f"must have one list per decision ({len(sizes)})",
+            got=len(lengths),
+            fix="Give one value per option of each decision.",
         )
     return [value for row in values for value in row]
 
@@ -321,8 +302,10 @@ def _truth(available: Any) -> BoolVector:
     odd = np.unique(numbers[(numbers != 0) & (numbers != 1)])
     if odd.size:
         raise DataError(
-            f"available must hold True or False; got {format_list(map(str, odd))}. "
-            "Use a boolean mask (n_decisions, n_options)."
+            "available",
+            "must hold True or False",
+            got=format_list(map(str, odd)),
+            fix="Use a boolean mask (n_decisions, n_options).",
         )
     mask = numbers != 0
     return mask
@@ -332,13 +315,9 @@ def check_available(chosen: IntVector, available: BoolVector | None, first_row: 
     """Every chosen option was on offer."""
     if available is None:
         return
-    missing = np.flatnonzero(~available[first_row[:-1] + chosen])
-    if missing.size:
-        places = format_list((f"decision {k}" for k in missing[:11]), missing.size)
-        raise DataError(
-            f"chosen must be an available option; got an unavailable one at {places}. "
-            "Mark it available, or drop these decisions."
-        )
+    on_offer = available[first_row[:-1] + chosen]
+    fix = "Mark it available, or drop these decisions."
+    check_entries(on_offer, "an unavailable one", "chosen", "must be an available option", fix)
 
 
 def available_counts(available: BoolVector, first_row: IntVector) -> IntVector:

@@ -235,7 +235,7 @@ def amounts(
         for u in found
     ]
     raise DataError(
-        f"{name} must be in one unit; got {' and '.join(shown)}. Write all of its cells in one."
+        name, "must be in one unit", got=" and ".join(shown), fix="Write all of its cells in one."
     )
 
 
@@ -289,11 +289,13 @@ def _in_days(
         word = unknown[0].rstrip("s")
         size = 30 if word == "month" else 365
         raise DataError(
-            f"{name} must be in one unit, or in units of so many days; got "
-            f"{format_list(sorted({word for word in unit if word}))}. Say how many days a {word} "
-            "is: "
-            f"{argument('units', {word: size})}, or "
-            f"{size + (0.4375 if word == 'month' else 0.25):g}."
+            name,
+            "must be in one unit, or in units of so many days",
+            got=format_list(sorted({word for word in unit if word})),
+            fix=(
+                f"Say how many days a {word} is: {argument('units', {word: size})}, or "
+                f"{size + (0.4375 if word == 'month' else 0.25):g}."
+            ),
         )
     return Amounts(values * np.array([days.get(word or "days", 1.0) for word in unit]), "days")
 

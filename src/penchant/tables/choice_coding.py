@@ -88,6 +88,7 @@ class OptionCodes:
         numbers = [x for x in python_values(coded.labels) if isinstance(x, (int, float))]
         if all(type(label) is int for label in self.labels) and self.labels == (*self._counted(),):
             known = f"whole numbers from {self.labels[0]} to {self.labels[-1]}"
+            fix = f"There are {self.n_options} options: correct these cells, or say how many."
             if self.labels[0] == 0 and numbers and min(numbers) >= 1:
                 fix = f"They look counted from 1: pass {argument('base', 1)}."
         else:

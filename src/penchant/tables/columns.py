@@ -11,7 +11,7 @@ from unicodedata import normalize
 
 from penchant.errors import DataError, argument, closest_match_hint, format_names, quoted_argument
 
-FEWEST = 5  # columns that are numbered on, below which they may be anything
+MIN_NUMBERED_COLUMNS = 5  # columns that are numbered on, below which they may be anything
 _NUMBERED = re.compile(r"(.*?[^\W\d_].*?)([ _.\-]?)[\[(]?(\d+)[\])]?")
 
 
@@ -39,18 +39,26 @@ def refuse_one_row_per_subject(names: Sequence[str], subject: str | None = None)
         told = _said_for_play(names)
         if told:
             raise DataError(
-                "The table must have one row per decision, with what was chosen and what it paid; "
-                f"got one row per subject. Make it long.{told}"
+                "The table",
+                "must have one row per decision, with what was chosen and what it paid",
+                got="one row per subject",
+                fix=f"Make it long.{told}",
             )
         return
     if len(runs) == 1 and not is_called(USUAL["chosen"], runs[0].stem):
         first, last = runs[0].first, runs[0].last
         raise DataError(
-            "The table must say what was offered in every question; got one row per subject, and "
-            f"answers in columns {first} to {last} whose offers stand in the texts of the "
-            "questions. Write a table with a row for each question (its name, amounts, delays or "
-            "attributes), join it to the answers by the name of the question, and read the result: "
-            "one row per subject and question."
+            "The table",
+            "must say what was offered in every question",
+            got=(
+                f"one row per subject, and answers in columns {first} to {last} whose offers "
+                "stand in the texts of the questions"
+            ),
+            fix=(
+                "Write a table with a row for each question (its name, amounts, delays or "
+                "attributes), join it to the answers by the name of the question, and read "
+                "the result: one row per subject and question."
+            ),
         )
     columns = " and ".join(f"{run.first} to {run.last}" for run in runs)
     table, who = (
@@ -58,18 +66,28 @@ def refuse_one_row_per_subject(names: Sequence[str], subject: str | None = None)
     )
     stems = ", ".join(f'"{run.stem}"' for run in runs)
     raise DataError(
-        "The table must have one row per decision, with what was chosen and what it paid, or what "
-        f"was offered; got one row per subject, columns {columns}. Make it "
-        f'long, with pandas by pd.wide_to_long({table}, [{stems}], i="{who}", j="decision", '
-        f'sep="{runs[0].divider}").reset_index(), or in R by tidyr::pivot_longer, and name the '
-        f"columns.{_said_for_play(names)}"
+        "The table",
+        (
+            "must have one row per decision, with what was chosen and what it paid, or "
+            "what was offered"
+        ),
+        got=f"one row per subject, columns {columns}",
+        fix=(
+            f'Make it long, with pandas by pd.wide_to_long({table}, [{stems}], i="{who}", '
+            f'j="decision", sep="{runs[0].divider}").reset_index(), or in R by '
+            f"tidyr::pivot_longer, and name the columns.{_said_for_play(names)}"
+        ),
     )
 
 
 def _said_for_play(names: Sequence[str]) -> str:
     """How to say which of several columns that are numbered on is what, where they are of play."""
     runs = [own for own in numbered_on(names) if len(own) > 1]
-    long = [stem for stem, own in max(runs, key=len).items() if len(own) >= FEWEST] if runs else []
+    long = (
+        [stem for stem, own in max(runs, key=len).items() if len(own) >= MIN_NUMBERED_COLUMNS]
+        if runs
+        else []
+    )
     if len(long) < 2:
         return ""
     choices, rewards = (
@@ -139,7 +157,9 @@ def _runs(names: Sequence[str]) -> list[_Run]:
 
 def _counts_on(numbers: Sequence[int]) -> bool:
     n = len(numbers)
-    return n >= FEWEST and max(numbers) - min(numbers) == n - 1 == len(set(numbers)) - 1
+    return (
+        n >= MIN_NUMBERED_COLUMNS and max(numbers) - min(numbers) == n - 1 == len(set(numbers)) - 1
+    )
 
 
 def _joined(firsts: Sequence[str], seconds: Sequence[str]) -> tuple[str, ...]:
@@ -376,9 +396,10 @@ def play_columns(
         refuse_one_row_per_subject(names, columns.get("subject"))
         usual = USUAL[missing[0]]
         raise DataError(
-            f"{quoted_argument(missing[0])} must be given, as no column is called "
-            f"{' or '.join(usual[:3])}; got columns {format_names(names)}. Name the column with "
-            f"{quoted_argument(missing[0])}."
+            quoted_argument(missing[0]),
+            f"must be given, as no column is called {' or '.join(usual[:3])}",
+            got=f"columns {format_names(names)}",
+            fix=f"Name the column with {quoted_argument(missing[0])}.",
         )
     found = tuple(part for part, name in columns.items() if name and part not in wanted)
     return PlayColumns(**columns, found=found)
@@ -432,9 +453,10 @@ def long_columns(names: Sequence[str], given: Mapping[str, Any]) -> dict[str, An
         name = named_column(usual, free)
         if name is None:
             raise DataError(
-                f"{quoted_argument(part)} must be given, as no column is called "
-                f"{' or '.join(usual[:3])}; "
-                f"got columns {format_names(names)}. Name the column with {quoted_argument(part)}."
+                quoted_argument(part),
+                f"must be given, as no column is called {' or '.join(usual[:3])}",
+                got=f"columns {format_names(names)}",
+                fix=f"Name the column with {quoted_argument(part)}.",
             )
         found[part] = name
     return found
@@ -445,8 +467,10 @@ def _check_given(wanted: Mapping[str, Any], names: Sequence[str]) -> None:
         for name in (column,) if isinstance(column, str) else column:
             if name not in names and flagged(name)[0] not in names and name != NO_COLUMN:
                 raise DataError(
-                    f"{quoted_argument(part)} must name a column; got {name!r}, but they are "
-                    f"{format_names(names)}.{closest_match_hint(name, names) or ' Correct it.'}"
+                    quoted_argument(part),
+                    "must name a column",
+                    got=f"{name!r}, but they are {format_names(names)}",
+                    fix=closest_match_hint(name, names) or "Correct it.",
                 )
 
 

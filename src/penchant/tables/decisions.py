@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
+from penchant.argument_checks import one_of
 from penchant.errors import (
     MAX_LISTED,
     DataError,
-    argument,
     closest_match_hint,
     drop_set_argument,
     format_list,
     quoted_argument,
 )
-from penchant.output import format_count, repeat_notes, single_option_notes, weight_notes
+from penchant.output import format_count, repeat_notes, single_option_notes, zero_weight_notes
 from penchant.tables.arrays import decision_weights
 from penchant.tables.frames import Ids, gather, repeated_rows, set_starts, sorted_rows
 from penchant.tables.labels import NONE_MISSING, Coded, python_values, used_labels
@@ -40,18 +40,26 @@ def incomplete_rows(
     infinite = [(role, name, rows[np.isinf(numbers[role, name][rows])]) for role, name, rows in odd]
     if any(rows.size for *_, rows in infinite):
         raise DataError(
-            f"{_role(infinite)} must be finite; got {_described(infinite, ids, 'inf')}. Mark "
-            f"options that were not on offer in {quoted_argument('available')}, or correct these "
-            "cells."
+            _role(infinite),
+            "must be finite",
+            got=_described(infinite, ids, "inf"),
+            fix=(
+                f"Mark options that were not on offer in {quoted_argument('available')}, or "
+                "correct these cells."
+            ),
         )
     empty = unchosen if on_offer is None else unchosen[on_offer[unchosen]]
     odd.append(("chosen", chosen, empty))
     if missing == "error" and any(rows.size for *_, rows in odd):
         lost = len(np.unique(ids.decision[np.concatenate([rows for *_, rows in odd])]))
         raise DataError(
-            f"{_role(odd)} must not be missing; got {_described(odd, ids, 'an empty cell')}. Fill "
-            f"these cells, or mark options that were not on offer in {quoted_argument('available')}"
-            f"{_or_dropped(lost, ids)}."
+            _role(odd),
+            "must not be missing",
+            got=_described(odd, ids, "an empty cell"),
+            fix=(
+                "Fill these cells, or mark options that were not on offer in "
+                f"{quoted_argument('available')}{_or_dropped(lost, ids)}."
+            ),
         )
     return np.concatenate([rows for *_, rows in odd])
 
@@ -123,8 +131,10 @@ def drop_sets(
     )
     if not staying.any():
         raise DataError(
-            f"{argument('frame')} must leave at least one decision; got 0 decisions "
-            f"after {said[:-1]}. Fill the missing cells."
+            "frame",
+            "must leave at least one decision",
+            got=f"0 decisions after {said[:-1]}",
+            fix="Fill the missing cells.",
         )
     return staying, (said,)
 
@@ -186,8 +196,10 @@ def _check_constant(picked: Coded, ids: Ids, kept: BoolVector | None) -> None:
     wrong = np.zeros(ids.n_decisions, dtype=bool)
     wrong[ids.decision[rows]] = True
     raise DataError(
-        "chosen must repeat the label of one option in every row of a decision; "
-        f"got different labels at {ids.listed(wrong)}. Repeat one label, or mark rows with 0/1."
+        "chosen",
+        "must repeat the label of one option in every row of a decision",
+        got=f"different labels at {ids.listed(wrong)}",
+        fix="Repeat one label, or mark rows with 0/1.",
     )
 
 
@@ -198,14 +210,19 @@ def _not_options(
     known = [str(label) for _, label in options]
     if not (as_option >= 0).any():
         return DataError(
-            "chosen must hold 0/1, True/False or the label of the chosen option; "
-            f"got {format_list(map(repr, values))} in column {name!r}. Convert it to 0/1."
+            "chosen",
+            "must hold 0/1, True/False or the label of the chosen option",
+            got=f"{format_list(map(repr, values))} in column {name!r}",
+            fix="Convert it to 0/1.",
         )
     wrong = np.flatnonzero(as_option[picked.codes] < 0)
     places = format_list((f"{picked.at(r)!r} at {ids.place(r)}" for r in wrong[:11]), wrong.size)
     hint = closest_match_hint(str(picked.at(wrong[0])), known) or " Correct it."
     return DataError(
-        f"chosen must be one of the options {format_list(map(repr, known))}; got {places}.{hint}"
+        "chosen",
+        f"must be one of the options {format_list(map(repr, known))}",
+        got=places,
+        fix=hint,
     )
 
 
@@ -232,21 +249,27 @@ def check_on_offer(flags: BoolVector, on_offer: BoolVector | None, ids: Ids) -> 
     if wrong.size:
         places = format_list((ids.place(row) for row in wrong[:11]), wrong.size)
         raise DataError(
-            f"chosen must be an available option; got an unavailable one at {places}. "
-            "Mark it available, or drop these decisions."
+            "chosen",
+            "must be an available option",
+            got=f"an unavailable one at {places}",
+            fix="Mark it available, or drop these decisions.",
         )
 
 
 def _none_chosen(none: BoolVector, labelled: bool, picked: Coded, ids: Ids) -> DataError:
     if not labelled:
         return DataError(
-            f"chosen must mark one option of each decision; got none at {ids.listed(none)}. Mark "
-            f"one{_or_dropped(int(none.sum()), ids)}."
+            "chosen",
+            "must mark one option of each decision",
+            got=f"none at {ids.listed(none)}",
+            fix=f"Mark one{_or_dropped(int(none.sum()), ids)}.",
         )
     described = (f"{picked.at(r)!r} at {ids.decision_name(r)}" for r in ids.first_rows(none))
     return DataError(
-        "chosen must be one of the options of its decision; "
-        f"got {format_list(described, int(none.sum()))}. Add its row, or drop these decisions."
+        "chosen",
+        "must be one of the options of its decision",
+        got=format_list(described, int(none.sum())),
+        fix="Add its row, or drop these decisions.",
     )
 
 
@@ -254,8 +277,11 @@ def _several_chosen(counts: IntVector, ids: Ids, kept: BoolVector | None) -> Dat
     wrong = counts > 1
     first = ids.first_rows(wrong)[0]
     return DataError(
-        f"chosen must mark one option of each decision; got {counts[ids.decision[first]]} "
-        f"at {ids.listed(wrong)}. Mark one.{reused_hint(ids, first)}"
+        "chosen",
+        "must mark one option of each decision",
+        got=counts[ids.decision[first]],
+        where=f"at {ids.listed(wrong)}",
+        fix=f"Mark one.{reused_hint(ids, first)}",
     )
 
 
@@ -311,8 +337,7 @@ class Rows:
 
 def check_missing(missing: str) -> None:
     """Whether `missing` is one of the treatments there are."""
-    if missing not in ("error", "drop_set"):
-        raise DataError(f"missing must be 'error' or 'drop_set'; got {missing!r}. Choose one.")
+    one_of(missing, "missing", ("error", "drop_set"))
 
 
 def arranged(rows: Rows, *, weight_kind: str, missing: str) -> dict[str, Any]:
@@ -329,7 +354,7 @@ def arranged(rows: Rows, *, weight_kind: str, missing: str) -> dict[str, Any]:
     chosen = np.zeros(len(first), dtype=np.int64)
     if flags is not None:
         chosen = np.flatnonzero(flags[order]) - first_row[:-1]
-        said += single_option_notes(np.diff(first_row)) + weight_notes(weights)
+        said += single_option_notes(np.diff(first_row)) + zero_weight_notes(weights)
         said += repeat_notes(explanatory, first_row, chosen)
     return _people(ids, first) | {
         "explanatory": explanatory,
@@ -385,8 +410,10 @@ def _order(ids: Ids, kept: BoolVector | None) -> IntVector:
     pairs, total = repeated_rows(ids.decision, option.codes, len(option), kept)
     described = (f"row {a} and {ids.place(b)}" for a, b in pairs)
     raise DataError(
-        "option must differ between the rows of a decision; got the same twice at "
-        f"{format_list(described, total)}. Drop one.{reused_hint(ids, pairs[0][0])}"
+        "option",
+        "must differ between the rows of a decision",
+        got=f"the same twice at {format_list(described, total)}",
+        fix=f"Drop one.{reused_hint(ids, pairs[0][0])}",
     )
 
 
@@ -408,8 +435,10 @@ def _weights(
         wrong = np.zeros(ids.n_decisions, dtype=bool)
         wrong[ids.decision[different]] = True
         raise DataError(
-            "weight must be the same in all rows of a decision; got different weights at "
-            f"{ids.listed(wrong)}. Give each decision one weight."
+            "weight",
+            "must be the same in all rows of a decision",
+            got=f"different weights at {ids.listed(wrong)}",
+            fix="Give each decision one weight.",
         )
     return decision_weights(
         values[first], len(first), weight_kind, lambda k: ids.decision_name(int(first[k]))

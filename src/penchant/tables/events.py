@@ -5,11 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.errors import DataError, argument, format_list
+from penchant.argument_checks import check_entries, check_length
+from penchant.errors import DataError, argument
 from penchant.tables.numbers import EXACT_INTEGERS, Place, exact_floats
 
 NOTHING = -1
 LARGEST_REWARD = 1e100
+PER_EVENT = "one per event, as chosen has"
 
 
 class Events(NamedTuple):
@@ -62,7 +64,7 @@ def read_events(
     options = option_indices(chosen, place, base)
     n = len(options)
     received = np.array(exact_floats(rewards, "rewards", place))
-    _check_shape(received, "rewards", n, "Give NaN for a reward that is missing.")
+    check_length(received, "rewards", n, PER_EVENT, "Give NaN for a reward that is missing.")
     played = (
         np.ones(n, dtype=bool) if is_choice is None else mask_of(is_choice, "is_choice", n, place)
     )
@@ -72,7 +74,8 @@ def read_events(
     done = options
     if executed is not None:
         done = option_indices(executed, place, base, "executed")
-        _check_shape(done, "executed", n, "Give the option that was done at every event.")
+        fix = "Give the option that was done at every event."
+        check_length(done, "executed", n, PER_EVENT, fix)
     return Events(options, received, played, counted, done)
 
 
@@ -81,39 +84,28 @@ def option_indices(chosen: Any, place: Place, base: int = 0, name: str = "chosen
     floats = exact_floats(chosen, name, place)
     if floats.ndim != 1:
         raise DataError(
-            f"{name} must have shape (n_events,); got shape {floats.shape}. "
-            "Give the index of one option per event, counted from 0."
+            name,
+            "must have shape (n_events,)",
+            got=f"shape {floats.shape}",
+            fix="Give the index of one option per event, counted from 0.",
         )
     timeout = np.isnan(floats) | (floats == NOTHING)
     with np.errstate(invalid="ignore"):
         whole = (floats == np.floor(floats)) & (floats >= base) & (floats <= EXACT_INTEGERS)
-    wrong = np.flatnonzero(~(whole | timeout))
-    if wrong.size:
-        places = format_list((f"{floats[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
-        raise DataError(
-            f"{name} must be an option's index, counted from {base}; got {places}. "
-            f"Number the options so; leave the cell empty or write -1 where nothing was {name}."
-        )
+    rule = f"must be an option's index, counted from {base}"
+    fix = f"Number the options so; leave the cell empty or write -1 where nothing was {name}."
+    check_entries(whole | timeout, floats, name, rule, fix, place)
     options: IntVector = np.where(timeout, NOTHING + base, floats).astype(np.int64) - base
     return options
-
-
-def _check_shape(values: Any, name: str, n: int, advice: str, word: str = "event") -> None:
-    if values.shape != (n,):
-        raise DataError(
-            f"{name} must have shape ({n},), one per {word}, as chosen has; "
-            f"got shape {values.shape}. {advice}"
-        )
 
 
 def mask_of(values: Any, name: str, n: int, place: Place, word: str = "event") -> BoolVector:
     """True or False of every event, or decision."""
     floats = exact_floats(values, name, place)
-    _check_shape(floats, name, n, f"Give True or False for every {word}.", word)
-    wrong = np.flatnonzero((floats != 0) & (floats != 1))
-    if wrong.size:
-        places = format_list((f"{floats[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
-        raise DataError(f"{name} must hold True/False or 0/1; got {places}. Convert it.")
+    each, fix = f"one per {word}, as chosen has", f"Give True or False for every {word}."
+    check_length(floats, name, n, each, fix)
+    truth = (floats == 0) | (floats == 1)
+    check_entries(truth, floats, name, "must hold True/False or 0/1", "Convert it.", place)
     mask: BoolVector = floats != 0
     return mask
 
@@ -124,41 +116,46 @@ def check_events(events: Events, last: BoolVector, place: Place) -> None:
     nothing = events.executed == NOTHING
     apart = not np.array_equal(events.chosen, events.executed)
     taken = "executed" if apart else "chosen"
-    _refuse(
-        ~(np.abs(events.rewards) <= LARGEST_REWARD) & received,
+    check_entries(
+        (np.abs(events.rewards) <= LARGEST_REWARD) | ~received,
         events.rewards,
-        "rewards must be finite and not beyond 1e100",
+        "rewards",
+        "must be finite and not beyond 1e100",
         "Correct them, or rescale.",
         place,
     )
-    _refuse(
-        (events.executed != events.chosen) & ~events.is_choice,
-        events.executed.astype(np.float64),
-        "executed must be the option that was shown where is_choice is False",
+    check_entries(
+        (events.executed == events.chosen) | events.is_choice,
+        events.executed,
+        "executed",
+        "must be the option that was shown where is_choice is False",
         "Name the same one in both.",
         place,
     )
-    _refuse(
-        nothing & ~events.is_choice,
-        None,
-        "chosen must name the option that was shown where is_choice is False; got none",
+    check_entries(
+        ~nothing | events.is_choice,
+        "none",
+        "chosen",
+        "must name the option that was shown where is_choice is False",
         "Name it, or drop these events.",
         place,
     )
-    _refuse(
-        nothing & received,
+    check_entries(
+        ~(nothing & received),
         events.rewards,
-        f"rewards must be missing where nothing was {taken}",
+        "rewards",
+        f"must be missing where nothing was {taken}",
         "Name in executed what was done there, the same as chosen if it was as proposed."
         if apart
         else "Write NaN there; -1 or an empty choice means that time ran out, so number options "
         "from 0.",
         place,
     )
-    _refuse(
-        ~received & ~nothing & ~(last & events.is_choice),
-        None,
-        "rewards must not be missing before the last decision; got none",
+    check_entries(
+        received | nothing | (last & events.is_choice),
+        "none",
+        "rewards",
+        "must not be missing before the last decision",
         "Fill them, or end the episode there: beliefs after a reward that is not known are not "
         f"known either. {argument('With a table, ')}{argument('missing_reward', 'truncate')} "
         f"does so; {argument('missing_reward', 'skip')} leaves out these choices alone.",
@@ -166,27 +163,12 @@ def check_events(events: Events, last: BoolVector, place: Place) -> None:
     )
 
 
-def _refuse(wrong: BoolVector, values: Vector | None, rule: str, advice: str, place: Place) -> None:
-    where = np.flatnonzero(wrong)
-    if not where.size:
-        return
-    if values is None:
-        places = format_list((place(k) for k in where[:11]), where.size)
-        raise DataError(f"{rule} at {places}. {advice}")
-    described = (f"{values[k]:g} at {place(k)}" for k in where[:11])
-    raise DataError(f"{rule}; got {format_list(described, where.size)}. {advice}")
-
-
 def check_options(chosen: IntVector, n_options: int, place: Place, name: str = "chosen") -> None:
     """Raise an error if an option's index is beyond the number of options."""
-    wrong = np.flatnonzero(chosen >= n_options)
-    if not wrong.size:
-        return
-    places = format_list((f"{chosen[k]} at {place(k)}" for k in wrong[:11]), wrong.size)
-    advice = "Options are counted from 0."
-    if chosen.max() == n_options and not (chosen == 0).any():
-        advice = "It looks 1-based: subtract 1, options are counted from 0."
-    raise DataError(f"{name} must lie in 0..{n_options - 1}; got {places}. {advice}")
+    fix = "Options are counted from 0."
+    if chosen.max(initial=0) == n_options and not (chosen == 0).any():
+        fix = "It looks 1-based: subtract 1, options are counted from 0."
+    check_entries(chosen < n_options, chosen, name, f"must lie in 0..{n_options - 1}", fix, place)
 
 
 def check_label(label: Any, name: str, whole: str, advice: str) -> None:
@@ -195,7 +177,7 @@ def check_label(label: Any, name: str, whole: str, advice: str) -> None:
         hash(label)
     except TypeError as error:
         raise DataError(
-            f"{name} must be one label for {whole}; got {type(label).__name__}. {advice}"
+            name, f"must be one label for {whole}", got=type(label).__name__, fix=advice
         ) from error
 
 

@@ -48,18 +48,24 @@ def open_frame(frame: Any) -> Table:
         table: Table = nw.from_native(frame, eager_only=True)
     except DuplicateError as error:
         raise DataError(
-            f"{argument('frame')} must have columns of different names; got "
-            f"{_repeated(frame)} more than once. Rename or drop one."
+            "frame",
+            "must have columns of different names",
+            got=f"{_repeated(frame)} more than once",
+            fix="Rename or drop one.",
         ) from error
     except TypeError as error:
         raise DataError(
-            f"{argument('frame')} must be a pandas, polars or pyarrow table; got "
-            f"{type(frame).__name__}. Convert it, e.g. with pandas.DataFrame."
+            "frame",
+            "must be a pandas, polars or pyarrow table",
+            got=type(frame).__name__,
+            fix="Convert it, e.g. with pandas.DataFrame.",
         ) from error
     if not len(table):
         raise DataError(
-            f"{argument('frame')} must hold at least one row; got 0 rows, so 0 "
-            "decisions. Check the file, or the filter that removed them."
+            "frame",
+            "must hold at least one row",
+            got="0 rows, so 0 decisions",
+            fix="Check the file, or the filter that removed them.",
         )
     return table
 
@@ -80,9 +86,10 @@ def check_columns(table: Table, roles: Mapping[str, Sequence[Any]]) -> None:
     got = format_list(f"{name!r} for {role}" for role, name in unknown)
     hints = (closest_match_hint(str(name), map(str, present)) for _, name in unknown)
     raise DataError(
-        f"{first if '[' in first else argument(first)} must name a column of the table; got {got}, "
-        "but the columns are "
-        f"{format_names(present)}.{next(filter(None, hints), ' Correct the name.')}"
+        first if "[" in first else argument(first),
+        "must name a column of the table",
+        got=f"{got}, but the columns are {format_names(present)}",
+        fix=next(filter(None, hints), " Correct the name."),
     )
 
 
@@ -93,8 +100,10 @@ def check_roles(roles: Mapping[str, Sequence[Any]]) -> None:
         for name in names:
             if name in played:
                 raise DataError(
-                    f"{role} must not use a column twice; got {name!r}, which is used for "
-                    f"{played[name]} already. Give each its own column."
+                    role,
+                    "must not use a column twice",
+                    got=f"{name!r}, which is used for {played[name]} already",
+                    fix="Give each its own column.",
                 )
             played[name] = role
 
@@ -137,20 +146,25 @@ def column_floats(table: Table, name: Any, role: str) -> Vector:
     if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object) or dtype.is_decimal():
         return exact_floats(_objects(series.to_list()), label, row_place)
     raise DataError(
-        f"{label} must hold numbers; got dtype {dtype}. Convert it to float, or leave it out."
+        label,
+        "must hold numbers",
+        got=f"dtype {dtype}",
+        fix="Convert it to float, or leave it out.",
     )
 
 
 def read_floats(table: Table, named: Sequence[tuple[str, Any]]) -> dict[tuple[str, Any], Vector]:
     """Columns of numbers by part and name; all that hold something else are named at once."""
-    numbers, wrong = {}, []
+    numbers: dict[tuple[str, Any], Vector] = {}
+    wrong: list[DataError] = []
     for role, name in named:
         try:
             numbers[role, name] = column_floats(table, name, role)
         except DataError as error:
-            wrong.append(error.text)
+            wrong.append(error)
     if wrong:
-        raise DataError(" ".join(wrong))
+        wrong[0].fix = " ".join([wrong[0].fix, *(error.text for error in wrong[1:])])
+        raise wrong[0]
     return numbers
 
 
@@ -185,13 +199,17 @@ def column_flags(table: Table, name: Any, role: str) -> BoolVector:
     if coded.missing.size:
         places = format_list(map(row_place, coded.missing[:11].tolist()), coded.missing.size)
         raise DataError(
-            f"{role} {name!r} must not be missing; got an empty cell at {places}. "
-            "Fill it with 0 or 1."
+            f"{role} {name!r}",
+            "must not be missing",
+            got=f"an empty cell at {places}",
+            fix="Fill it with 0 or 1.",
         )
     if not all(type(value) in (int, bool) and value in (0, 1) for value in values):
         raise DataError(
-            f"{role} {name!r} must hold True/False or 0/1; got {format_list(map(repr, values))} "
-            f"(dtype {series.dtype}). Convert it."
+            f"{role} {name!r}",
+            "must hold True/False or 0/1",
+            got=f"{format_list(map(repr, values))} (dtype {series.dtype})",
+            fix="Convert it.",
         )
     return np.array(values, dtype=bool)[coded.codes]
 
@@ -365,8 +383,10 @@ def check_present(given: Iterable[tuple[tuple[str, Any], Coded]]) -> None:
         places = format_list((f"{what} at {place}" for what, place, _ in gaps), total)
         role = gaps[0][0].partition(" ")[0]
         raise DataError(
-            f"{role} must not be missing; got an empty cell in {places}. Fill or drop these rows"
-            f"{_without_empty(columns)}."
+            role,
+            "must not be missing",
+            got=f"an empty cell in {places}",
+            fix=f"Fill or drop these rows{_without_empty(columns)}.",
         )
 
 

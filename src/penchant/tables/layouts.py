@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.errors import DataError, argument, closest_match_hint, format_list, quoted_argument
+from penchant.errors import DataError, closest_match_hint, format_list, quoted_argument
 from penchant.tables.decisions import Rows, arranged, check_missing
 from penchant.tables.frames import (
     Ids,
@@ -61,7 +61,7 @@ def column_names(names: Any, role: str) -> tuple[Any, ...]:
     """One name or several as a tuple."""
     given = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
     if not given:
-        raise DataError(f"{role} must name at least one column; got none. Name one.")
+        raise DataError(role, "must name at least one column", got="none", fix="Name one.")
     return given
 
 
@@ -145,14 +145,18 @@ def option_names(options: Any, explanatory: Any) -> tuple[Any, ...]:
         labels = list(columns) if isinstance(columns, Mapping) else range(len(columns))
     if labels is None or isinstance(labels, str):
         raise DataError(
-            f"{argument('options')} must list the labels of the options; got {options!r}. Give "
-            "them, or map each variable to a column per option."
+            "options",
+            "must list the labels of the options",
+            got=repr(options),
+            fix="Give them, or map each variable to a column per option.",
         )
     labels = tuple(labels)
     if len(labels) < 2 or len(set(labels)) < len(labels):
         raise DataError(
-            f"{argument('options')} must hold two or more different labels; got "
-            f"{format_list(map(repr, labels))}. Name each option once."
+            "options",
+            "must hold two or more different labels",
+            got=format_list(map(repr, labels)),
+            fix="Name each option once.",
         )
     return labels
 
@@ -164,7 +168,9 @@ def variable_columns(explanatory: Any, options: tuple[Any, ...]) -> dict[Any, By
     if not isinstance(explanatory, Mapping):
         explanatory = {name: name for name in explanatory}
     if not explanatory:
-        raise DataError("explanatory must name at least one variable; got none. Name one.")
+        raise DataError(
+            "explanatory", "must name at least one variable", got="none", fix="Name one."
+        )
     return {
         name: by_option(columns, options, f"explanatory {name!r}")
         for name, columns in explanatory.items()
@@ -187,15 +193,21 @@ def by_option(columns: Any, options: tuple[Any, ...], what: str) -> ByOption:
         ]
         if odd:
             raise DataError(
-                f"{what} must map every option to its column; got "
-                f"{format_list(map(repr, columns))}, "
-                f"but options {format_list(map(repr, options))}. Add or remove {format_list(odd)}."
+                what,
+                "must map every option to its column",
+                got=(
+                    f"{format_list(map(repr, columns))}, but options "
+                    f"{format_list(map(repr, options))}"
+                ),
+                fix=f"Add or remove {format_list(odd)}.",
             )
         return {option: columns[option] for option in options}
     if not isinstance(columns, Sequence) or len(columns) != len(options):
         raise DataError(
-            f"{what} must list {len(options)} columns, one per option; got {columns!r}. "
-            f"The options are {format_list(map(repr, options))}."
+            what,
+            f"must list {len(options)} columns, one per option",
+            got=repr(columns),
+            fix=f"The options are {format_list(map(repr, options))}.",
         )
     return dict(zip(options, columns, strict=True))
 
@@ -285,8 +297,13 @@ def _repeated(decision: IntVector, named: Sequence[Coded]) -> DataError:
         for a, b in pairs
     )
     return DataError(
-        f"decision must differ between rows; got {format_list(described, total)}. Drop one, or "
-        f"name {quoted_argument('subject')} or more columns in {quoted_argument('decision')}."
+        "decision",
+        "must differ between rows",
+        got=format_list(described, total),
+        fix=(
+            f"Drop one, or name {quoted_argument('subject')} or more columns in "
+            f"{quoted_argument('decision')}."
+        ),
     )
 
 
@@ -317,9 +334,10 @@ def _not_an_option(picked: Coded, columns: WideColumns) -> DataError:
     numeric = all(type(value) is int for value in values)
     if numeric and min(values) >= 1 and max(values) == m:
         return DataError(
-            f"chosen must be one of the options {allowed} or an index in 0..{m - 1}; got 1..{m} "
-            f"in column {columns.chosen!r}. It looks 1-based: subtract 1, options are counted "
-            "from 0."
+            "chosen",
+            f"must be one of the options {allowed} or an index in 0..{m - 1}",
+            got=f"1..{m} in column {columns.chosen!r}",
+            fix="It looks 1-based: subtract 1, options are counted from 0.",
         )
     good = [v in columns.options or (numeric and 0 <= v < m) for v in values]
     wrong = np.flatnonzero(~np.array(good)[picked.codes])
@@ -327,6 +345,8 @@ def _not_an_option(picked: Coded, columns: WideColumns) -> DataError:
     places = format_list((f"{picked.at(r)!r} at {row_place(r)}" for r in wrong[:11]), wrong.size)
     hint = closest_match_hint(str(picked.at(wrong[0])), map(str, columns.options)) or " Correct it."
     return DataError(
-        f"chosen must be one of the options {allowed} or an index in 0..{m - 1}; "
-        f"got {places}.{hint}"
+        "chosen",
+        f"must be one of the options {allowed} or an index in 0..{m - 1}",
+        got=places,
+        fix=hint,
     )

@@ -38,7 +38,10 @@ def exact_floats(values: Any, name: str, place: Place = position) -> Vector:
     if kind in "OUST":
         return _exact_objects(np.asarray(values, dtype=object), name, place)
     raise DataError(
-        f"{name} must hold numbers; got dtype {array.dtype}. Convert it to float, or leave it out."
+        name,
+        "must hold numbers",
+        got=f"dtype {array.dtype}",
+        fix="Convert it to float, or leave it out.",
     )
 
 
@@ -51,8 +54,10 @@ def as_array(values: Any, name: str) -> np.ndarray[Any, Any]:
         lengths = [len(row) if hasattr(row, "__len__") else 1 for row in values]
         other = next((k for k, n in enumerate(lengths) if n != lengths[0]), 0)
         raise DataError(
-            f"{name} must have rows of one length; got {lengths[other]} numbers at row {other}, "
-            f"but {lengths[0]} at row 0. Give every row the same."
+            name,
+            "must have rows of one length",
+            got=f"{lengths[other]} numbers at row {other}, but {lengths[0]} at row 0",
+            fix="Give every row the same.",
         ) from None
 
 
@@ -69,7 +74,7 @@ def reject_containers(values: Any, name: str) -> None:
         got, advice = "a lazy table", "Call .collect() first."
     else:
         return
-    raise DataError(f"{name} must be a plain array or table; got {got}. {advice}")
+    raise DataError(name, "must be a plain array or table", got=got, fix=advice)
 
 
 def is_missing(value: Any) -> bool:
@@ -94,8 +99,10 @@ def _exact_integers(array: np.ndarray[Any, Any], name: str, place: Place) -> Vec
 def _not_exact(cells: Sequence[tuple[Any, str]], total: int, name: str) -> DataError:
     places = format_list((f"{value} at {where}" for value, where in cells), total)
     return DataError(
-        f"{name} must hold numbers that float64 can represent; got {places}. "
-        "Subtract a constant or rescale it first."
+        name,
+        "must hold numbers that float64 can represent",
+        got=places,
+        fix="Subtract a constant or rescale it first.",
     )
 
 
@@ -154,14 +161,14 @@ def _exact_number(value: Any) -> float | None:
 
 def _not_numbers(cells: Sequence[tuple[Any, str]], total: int, name: str) -> DataError:
     places = format_list((f"{value!r} at {place}" for value, place in cells), total)
-    return DataError(f"{name} must hold numbers; got {places}. {text_advice(cells[0][0])}")
+    return DataError(name, "must hold numbers", got=places, fix=text_advice(cells[0][0]))
 
 
 def text_advice(value: Any) -> str:
     """Say what to do about a cell that should have been a number.
 
-    >>> from penchant.errors import in_python
-    >>> in_python(text_advice("1,5"))
+    >>> from penchant.errors import format_for_python
+    >>> format_for_python(text_advice("1,5"))
     "It looks like decimal comma; pass decimal=',' when reading the table."
     """
     text = str(value).strip()
@@ -201,14 +208,17 @@ def _in_order(name: str, values: Any, leader: str, index: Any) -> Any:
         if not labels.is_unique:
             twice = format_list(map(repr, labels[labels.duplicated()].unique()))
             raise DataError(
-                f"{who} must have an index without repeats to be aligned; got {twice} more than "
-                "once. Call .reset_index(drop=True), or pass .to_numpy()."
+                who,
+                "must have an index without repeats to be aligned",
+                got=f"{twice} more than once",
+                fix="Call .reset_index(drop=True), or pass .to_numpy().",
             )
     odd = index.symmetric_difference(values.index, sort=False)
     if len(odd):
         raise DataError(
-            f"{name} must have the same index labels as {leader}; got "
-            f"{format_list(map(repr, odd))} in "
-            "only one of them. Select the same decisions in both, or pass .to_numpy()."
+            name,
+            f"must have the same index labels as {leader}",
+            got=f"{format_list(map(repr, odd))} in only one of them",
+            fix="Select the same decisions in both, or pass .to_numpy().",
         )
     return values.reindex(index)

@@ -203,6 +203,13 @@ class OfferColumns:
         return "; ".join(said)
 
 
+# How offers of a gamble with a loss are written, to be pasted.
+GAMBLE_WITH_LOSS = {
+    "outcome": [["sure", 0], ["gain", "loss"]],
+    "probability": [[1, 0], ["p_gain", "p_loss"]],
+}
+
+
 def _word(part: Any) -> str:
     return part if isinstance(part, str) else f"{part:g}"
 
@@ -234,17 +241,24 @@ def offer_columns(
             names, given.get("subject") or named_column(USUAL["subject"], names)
         )
         raise DataError(
-            "offers must say which columns describe the options, as none are called "
-            "amount_sooner, amount_later and delay_later, or gain and cert or loss; got columns "
-            f"{format_names(names)}. "
-            f"Write {argument('offers', {'amount': ['now', 'later'], 'delay': [0, 'days']})}."
+            "offers",
+            (
+                "must say which columns describe the options, as none are called "
+                "amount_sooner, amount_later and delay_later, or gain and cert or loss"
+            ),
+            got=f"columns {format_names(names)}",
+            fix=(
+                f"Write {argument('offers', {'amount': ['now', 'later'], 'delay': [0, 'days']})}."
+            ),
         )
     parts = {part: given.get(part) or named_column(usual, names) for part, usual in USUAL.items()}
     parts = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
     if parts["chosen"] is None:
         raise DataError(
-            "chosen must be given, as no column is called chosen or choice; got columns "
-            f"{format_names(names)}. Name the column with {quoted_argument('chosen')}."
+            "chosen",
+            "must be given, as no column is called chosen or choice",
+            got=f"columns {format_names(names)}",
+            fix=f"Name the column with {quoted_argument('chosen')}.",
         )
     return OfferColumns(
         chosen=parts["chosen"],
@@ -396,16 +410,13 @@ def recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
         return {"outcome": (sure, gain), "probability": (1.0, p or 0.5)}, {}
     if p is not None:
         raise DataError(
-            f"offers must be given where a gamble has a loss and its gain a probability ({p!r}), "
-            "as the loss has its own; got neither. Write "
-            + argument(
-                "offers",
-                {
-                    "outcome": [["sure", 0], ["gain", "loss"]],
-                    "probability": [[1, 0], ["p_gain", "p_loss"]],
-                },
-            )
-            + "."
+            "offers",
+            (
+                f"must be given where a gamble has a loss and its gain a probability ({p!r}), "
+                "as the loss has its own"
+            ),
+            got="neither",
+            fix=f"Write {argument('offers', GAMBLE_WITH_LOSS)}.",
         )
     outcome = ((sure, 0.0), (gain, loss))
     return {"outcome": outcome, "probability": ((1.0, 0.0), (0.5, 0.5))}, {"outcome": ((1, 1),)}
@@ -468,9 +479,16 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
     unknown = [label for label in seen if str(label).strip() not in found and not is_nothing(label)]
     if unknown:
         raise DataError(
-            f"chosen {column!r} must hold the number of an option, or a label named in "
-            f"{quoted_argument('options')}; got {format_list(map(repr, unknown))}. Pass "
-            f"{argument('options', Code('[...]'))} with the labels in the order of the options."
+            f"chosen {column!r}",
+            (
+                "must hold the number of an option, or a label named in "
+                f"{quoted_argument('options')}"
+            ),
+            got=format_list(map(repr, unknown)),
+            fix=(
+                f"Pass {argument('options', Code('[...]'))} with the labels in the order of "
+                "the options."
+            ),
         )
     return found
 

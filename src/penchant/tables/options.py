@@ -96,8 +96,10 @@ def labelled_options(
         hint = closest_match_hint(str(seen[coded.codes[wrong[0]]]), map(str, known))
         typed = quoted_argument("options")
         raise DataError(
-            f"chosen must be one of the options {format_list(map(str, known))}; "
-            f"got {format_list(cells, wrong.size)}.{hint or f' Correct it, or add it to {typed}.'}"
+            "chosen",
+            f"must be one of the options {format_list(map(str, known))}",
+            got=format_list(cells, wrong.size),
+            fix=hint or f"Correct it, or add it to {typed}.",
         )
     return chosen, known
 
@@ -106,9 +108,10 @@ def _labels(labels: Sequence[Any], drop_nothing: bool) -> tuple[Any, ...]:
     known = tuple(label for label in labels if not (drop_nothing and says_nothing(str(label))))
     if len(known) < 2 or len(set(map(str, known))) < len(known):
         raise DataError(
-            f"{argument('options')} must be two labels or more, each once; got "
-            f"{format_list(map(str, known)) or 'none'}. Name all options in "
-            f"{quoted_argument('options')}."
+            "options",
+            "must be two labels or more, each once",
+            got=format_list(map(str, known)) or "none",
+            fix=f"Name all options in {quoted_argument('options')}.",
         )
     return known
 
@@ -140,10 +143,13 @@ def written_options(table: Table, name: Any, place: Place) -> Vector:
         cells = (f"{seen[coded.codes[row]]!r} at {place(int(row))}" for row in wrong[:11])
         words = [word for word in seen if not says_nothing(word)]
         raise DataError(
-            f"chosen {name!r} must hold numbers of options, or labels that "
-            f"{quoted_argument('options')} names; got {format_list(cells, wrong.size)}. Pass "
-            f"options=[{format_list(map(repr, words))}] "
-            "if these are the labels, or leave cells empty where nothing was chosen."
+            f"chosen {name!r}",
+            (f"must hold numbers of options, or labels that {quoted_argument('options')} names"),
+            got=format_list(cells, wrong.size),
+            fix=(
+                f"Pass options=[{format_list(map(repr, words))}] if these are the labels, or "
+                "leave cells empty where nothing was chosen."
+            ),
         )
     return numbers
 
@@ -178,8 +184,10 @@ def placed_options(
     """
     if len(names) != locations.shape[1]:
         raise DataError(
-            f"chosen must have {locations.shape[1]} coordinates, as the locations have; "
-            f"got columns {', '.join(map(str, names))}. Name one column for each."
+            "chosen",
+            f"must have {locations.shape[1]} coordinates, as the locations have",
+            got=f"columns {', '.join(map(str, names))}",
+            fix="Name one column for each.",
         )
     there = np.column_stack([column_floats(table, name, "chosen") for name in names]) - base
     given = ~np.isnan(there).any(axis=1)
@@ -190,8 +198,10 @@ def placed_options(
     if wrong.size:
         cells = (f"{_point(there[row] + base)} at {place(int(row))}" for row in wrong[:11])
         raise DataError(
-            f"chosen must lie where an option is; got {format_list(cells, wrong.size)}. "
-            + _advice(there[given], locations, base)
+            "chosen",
+            "must lie where an option is",
+            got=format_list(cells, wrong.size),
+            fix=_advice(there[given], locations, base),
         )
     return chosen
 
@@ -207,7 +217,7 @@ def _point(place: Vector) -> str:
     return f"({', '.join(f'{c:g}' for c in place)})"
 
 
-FEW = 2  # different words that look like marks; more are labels
+MAX_MARK_WORDS = 2  # different words that look like marks; more are labels
 
 
 def refuse_stray_labels(table: Table, name: Any, place: Place) -> None:
@@ -231,18 +241,26 @@ def refuse_stray_labels(table: Table, name: Any, place: Place) -> None:
     odd = given & ~np.array([_is_number(word) for word in labels])[coded.codes]
     words = sorted({labels[code] for code in coded.codes[odd]})
     n_attribute_values = len(np.unique(coded.codes[given & ~odd]))
-    if not 1 <= len(words) <= FEW or n_attribute_values < 2 or 2 * odd.sum() >= given.sum():
+    if (
+        not 1 <= len(words) <= MAX_MARK_WORDS
+        or n_attribute_values < 2
+        or 2 * odd.sum() >= given.sum()
+    ):
         return
     rows = np.flatnonzero(odd)
     cells = (f"{labels[coded.codes[row]]!r} at {place(int(row))}" for row in rows[:11])
     column = name if str(name).isidentifier() else f"`{name}`"
     kept = where_said(" and ".join(f"{column} != {word!r}" for word in words))
     raise DataError(
-        f"chosen must hold numbers of options, or labels; got numbers, but {name} also has "
-        f"{format_list(cells, rows.size)}. Leave cells empty where nothing was chosen, or pass "
-        f"{kept} "
-        f"and {argument('gaps', 'timeout')}{argument(' to `read`')}; if {' and '.join(words)} "
-        f"can be chosen, name all options in {quoted_argument('options')}."
+        "chosen",
+        "must hold numbers of options, or labels",
+        got=f"numbers, but {name} also has {format_list(cells, rows.size)}",
+        fix=(
+            f"Leave cells empty where nothing was chosen, or pass {kept} and "
+            f"{argument('gaps', 'timeout')}{argument(' to `read`')}; if "
+            f"{' and '.join(words)} can be chosen, name all options in "
+            f"{quoted_argument('options')}."
+        ),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number, one_of
 from penchant.errors import (
     DataError,
     PenchantWarning,
@@ -128,8 +128,10 @@ def _check_distinct(
             "or drop repeated rows."
         )
         raise DataError(
-            "decision must differ between the rows of an episode; got "
-            f"{format_list(cells, again.size)}. {apart() or names}"
+            "decision",
+            "must differ between the rows of an episode",
+            got=format_list(cells, again.size),
+            fix=apart() or names,
         )
 
 
@@ -138,11 +140,12 @@ def _check_start(first: IntVector, wrong: BoolVector, rows: IntVector, place: Pl
     if where.size:
         cells = (f"{first[k]} at {place(rows[k])}" for k in where[:11])
         raise DataError(
-            "decision must start at 0 or 1 in every episode, or run on through the blocks of a "
-            f"subject; got {format_list(cells, where.size)}. Number the decisions of each subject "
-            "and block afresh, "
-            "and add the rows that are missing, with an empty choice. "
-            f"Or pass {argument('gaps', 'order')} if the numbers only say what came first."
+            "decision",
+            "must start at 0 or 1 in every episode, or run on through the blocks of a subject",
+            got=format_list(cells, where.size),
+            fix="Number the decisions of each subject and block afresh, and add the rows that are "
+            f"missing, with an empty choice. Or pass {argument('gaps', 'order')} if the numbers "
+            "only say what came first.",
         )
 
 
@@ -151,10 +154,12 @@ def _check_gaps(numbers: IntVector, step: IntVector, rows: IntVector, place: Pla
     if gap.size:
         cells = (f"{numbers[k]} after {numbers[k - 1]} at {place(rows[k])}" for k in gap[:11])
         raise DataError(
-            f"decision must count on without a gap; got {format_list(cells, gap.size)}. Add a row "
-            "with an empty choice and an empty reward for each decision missed; or pass "
-            f"{argument('gaps', 'timeout')} to take them for missed, {argument('gaps', 'order')} "
-            "if the gaps mean nothing."
+            "decision",
+            "must count on without a gap",
+            got=format_list(cells, gap.size),
+            fix="Add a row with an empty choice and an empty reward for each decision missed; or "
+            f"pass {argument('gaps', 'timeout')} to take them for missed, "
+            f"{argument('gaps', 'order')} if the gaps mean nothing.",
         )
 
 
@@ -168,7 +173,7 @@ def _with_absent(rows: IntVector, start: IntVector, step: IntVector) -> InTime:
 
 # Numbers that files hold where nothing was chosen, far beyond the options.
 MARKS = (9, 99, 999, 9999)
-FAR = 4
+OUTLYING_CODE_RATIO = 4
 # What files hold for a reward where nothing was chosen.
 FILLERS = (0.0, -1.0)
 
@@ -207,7 +212,7 @@ def doubt_zero(chosen: Vector, rewards: Vector, place: Place) -> None:
     if not zero.any() or not (chosen > 1).any() or _is_filler(rewards[chosen > 0]):
         return
     if np.isnan(rewards[zero]).all():
-        raise DataError(_no_reward(zero, place))
+        raise _no_reward(zero, place)
     if _is_filler(rewards[zero]):
         paid = np.nanmax(rewards[zero])
         warnings.warn(
@@ -225,7 +230,11 @@ def doubt_zero(chosen: Vector, rewards: Vector, place: Place) -> None:
 def doubt_marks(chosen: Vector) -> None:
     """A number such as 99, far beyond all others, may mark decisions without a choice."""
     numbers = np.unique(chosen[~np.isnan(chosen)])
-    if len(numbers) < 2 or numbers[-1] not in MARKS or FAR * numbers[-2] >= numbers[-1]:
+    if (
+        len(numbers) < 2
+        or numbers[-1] not in MARKS
+        or OUTLYING_CODE_RATIO * numbers[-2] >= numbers[-1]
+    ):
         return
     rows = int((chosen == numbers[-1]).sum())
     warnings.warn(
@@ -240,12 +249,17 @@ def doubt_marks(chosen: Vector) -> None:
     )
 
 
-def _no_reward(zero: BoolVector, place: Place) -> str:
+def _no_reward(zero: BoolVector, place: Place) -> DataError:
     where = np.flatnonzero(zero)
     places = format_list((f"0 at {place(int(row))}" for row in where[:11]), where.size)
-    return (
-        f"chosen must have a reward; got none where it is 0, as in {places}. If 0 marks decisions "
-        f"without a choice, and options are counted from 1, pass {argument('base', 1)}."
+    return DataError(
+        "chosen",
+        "must have a reward",
+        got=f"none where it is 0, as in {places}",
+        fix=(
+            "If 0 marks decisions without a choice, and options are counted from 1, pass "
+            f"{argument('base', 1)}."
+        ),
     )
 
 
@@ -272,7 +286,7 @@ def chosen_after(n_shown: int, start: IntVector, n_events: int) -> BoolVector:
     >>> chosen_after(1, np.array([0, 3]), 5)
     array([False,  True,  True, False,  True])
     """
-    n_shown = whole_number(n_shown, argument("shown"), 0)
+    n_shown = check_whole_number(n_shown, argument("shown"), 0)
     lengths = np.diff(start, append=n_events)
     since_start = np.arange(n_events) - np.repeat(start, lengths)
     is_choice: BoolVector = since_start >= n_shown
@@ -285,11 +299,7 @@ MISSING_REWARD: tuple[MissingReward, ...] = ("error", "truncate", "skip")
 
 def check_policy(missing_reward: MissingReward) -> None:
     """The policy is one that there is."""
-    if missing_reward not in MISSING_REWARD:
-        raise DataError(
-            f"missing_reward must be one of {', '.join(MISSING_REWARD)}; got {missing_reward!r}. "
-            "Choose one."
-        )
+    one_of(missing_reward, "missing_reward", MISSING_REWARD)
 
 
 def without_unknown(

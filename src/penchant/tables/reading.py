@@ -10,15 +10,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant.errors import DataError, Text, argument, closest_match_hint, format_list, format_names
+from penchant.errors import (
+    DataError,
+    Text,
+    argument,
+    closest_match_hint,
+    format_list,
+    format_names,
+    marked,
+)
 from penchant.files.folder import Raw
 from penchant.output import (
     CONTENT_KEY,
     Columns,
     FrameExport,
     JsonDocument,
-    encode,
     format_count,
+    to_json_value,
 )
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import column_floats, column_labels, open_frame
@@ -99,7 +107,7 @@ class Reading(FrameExport, JsonDocument):
     def to_dict(self) -> dict[str, Any]:
         """What was read, ready for JSON; which lines of which files it stood in is not kept."""
         raw = None if self.raw is None else replace(self.raw, pieces=())
-        return {**self.document(), CONTENT_KEY: encode(replace(self, raw=raw))}
+        return {**self.document(), CONTENT_KEY: to_json_value(replace(self, raw=raw))}
 
     @property
     def subjects(self) -> tuple[Any, ...]:
@@ -161,11 +169,6 @@ class Reading(FrameExport, JsonDocument):
             named = self.raw is not None and bool(self.raw.pieces)
             raise error.changed(self.in_words, self.source if named else "") from None
 
-    def located(self, message: str) -> str:
-        """A message about rows of the table as one about lines of the files, where it has some."""
-        named = self.raw is not None and bool(self.raw.pieces)
-        return f"{self.source}: {self.in_words(message)}" if named else message
-
     def in_words(self, message: str) -> str:
         """The same without the name of the file."""
         return message if self.raw is None else self.raw.located(message, self.rows)
@@ -182,12 +185,13 @@ class Reading(FrameExport, JsonDocument):
         """
         if self.kind != "play" or not self.numbered:
             if self.kind == "play" and self.n_options > n_options:
-                raise DataError(
-                    self.located(
-                        f"{said} has {n_options} options, but got {self.n_options} labels. "
-                        "Match them."
+                with self.in_lines():
+                    raise DataError(
+                        said,
+                        f"must have the {self.n_options} options that are labelled",
+                        got=n_options,
+                        fix="Match them.",
                     )
-                )
             return
         base = self.arguments["base"]
         numbers = column_floats(open_frame(self.table), self.arguments["chosen"], "chosen")
@@ -200,7 +204,13 @@ class Reading(FrameExport, JsonDocument):
         if base == 0 and np.nanmax(numbers) == n_options and not (numbers == 0).any():
             advice = f"They look counted from 1: pass {argument('base', 1)}."
         places = format_list(cells, wrong.size)
-        raise DataError(self.located(f"{said} has {n_options} options, but got {places}. {advice}"))
+        with self.in_lines():
+            raise DataError(
+                said,
+                "must have every option that was chosen",
+                got=f"{n_options} options, but {places}",
+                fix=advice,
+            )
 
     def _labels(self, row: int) -> str:
         """Whose row it is, in words."""
@@ -224,21 +234,25 @@ class Reading(FrameExport, JsonDocument):
         who = self.columns.get("subject")
         if column not in frame.columns:
             raise DataError(
-                f"column must be one of the table; got {column!r}, but they are "
-                f"{format_names(frame.columns)}."
-                f"{closest_match_hint(column, frame.columns) or ' Correct it.'}"
+                "column",
+                "must be one of the table",
+                got=f"{column!r}, but they are {format_names(frame.columns)}",
+                fix=closest_match_hint(column, frame.columns) or "Correct it.",
             )
         if who is None:
-            raise DataError("subject must be known to tell groups; got none. Name its column.")
+            raise DataError(
+                "subject", "must be known to tell groups", got="none", fix="Name its column."
+            )
         people, labels = (column_labels(frame, name, name) for name in (who, column))
         found: dict[Any, Any] = {}
         for row in range(len(frame)):
             whose, label = people.at(row), labels.at(row)
             if found.setdefault(whose, label) != label:
                 raise DataError(
-                    f"column must say the same in all rows of a subject; got {found[whose]!r} and "
-                    f"{label!r} in {column} for {whose!r}. Name one that does not vary within "
-                    "subjects."
+                    "column",
+                    "must say the same in all rows of a subject",
+                    got=f"{found[whose]!r} and {label!r} in {column} for {whose!r}",
+                    fix="Name one that does not vary within subjects.",
                 )
         return found
 
@@ -275,7 +289,7 @@ class Reading(FrameExport, JsonDocument):
         )
 
     def summary(self) -> str:
-        """What was read, in lines of text."""
+        """What was read, in lines of text, which keep their marks for another front end."""
         written = f", written by {self.program}" if self.program else ""
         lines = [
             f"{self.source}: {TITLES[self.kind]}{written}",
@@ -284,11 +298,11 @@ class Reading(FrameExport, JsonDocument):
         if any(key != str(option) or not key.isdigit() for key, option in self.options.items()):
             words = format_list(f"{word} = {option}" for word, option in self.options.items())
             lines.append(f"Options: {words}")
-        lines += [f"Note: {note}." for note in self.notes]
+        lines += [f"Note: {marked(note)}." for note in self.notes]
         who = f"{format_count(len(self.subjects), 'subject')}, " if self.subjects else ""
         lines.append(f"Data: {who}{self._amount()}")
-        lines += [f"Note: {doubt}" for doubt in self.doubts]
-        return "\n".join([*lines, f"Next: {self.next}"])
+        lines += [f"Note: {marked(doubt)}" for doubt in self.doubts]
+        return Text("\n".join([*lines, f"Next: {self.next}"]))
 
     def __str__(self) -> str:
         return self.summary()

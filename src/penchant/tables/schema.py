@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
+from penchant._typing import FilePath
 from penchant.errors import DataError, SchemaQuestions, closest_match_hint, format_list
 
 Kind = Literal["choices", "episodes", "offers"]
@@ -284,7 +285,10 @@ class Question:
         >>> Question("columns.reward", "Which?", ("points", "score")).pasted()
         'columns.reward = "points"'
         """
-        answer = self.answers[0] if self.answers else ""
+        return self.line(self.answers[0] if self.answers else "")
+
+    def line(self, answer: Any) -> str:
+        """An answer as a line of a schema file."""
         return f"{self.role} = {_toml(answer)}"
 
 
@@ -335,15 +339,17 @@ class Schema:
 
     def __post_init__(self) -> None:
         if self.kind is not None and self.kind not in KINDS:
-            raise DataError(f"kind must be one of {', '.join(KINDS)}; got {self.kind!r}.")
+            raise DataError("kind", f"must be one of {', '.join(KINDS)}", got=repr(self.kind))
         if self.available.flags is not None and self.available.offered is not None:
             raise DataError(
-                "available must have flags or offered; got both. Say which options were on offer "
-                "in one way."
+                "available",
+                "must have flags or offered",
+                got="both",
+                fix="Say which options were on offer in one way.",
             )
 
     @classmethod
-    def of(cls, given: Schema | Mapping[str, Any] | str | os.PathLike[str] | None) -> Schema:
+    def of(cls, given: Schema | Mapping[str, Any] | FilePath | None) -> Schema:
         """The schema that is given as one, as a dictionary, or as the path of a TOML file."""
         if given is None:
             return cls()
@@ -354,12 +360,13 @@ class Schema:
         if isinstance(given, (str, os.PathLike)):
             return cls.read(given)
         raise DataError(
-            f"schema must be a Schema, a dictionary or the path of a TOML file; got "
-            f"{type(given).__name__}."
+            "schema",
+            "must be a Schema, a dictionary or the path of a TOML file",
+            got=type(given).__name__,
         )
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Schema:
+    def read(cls, path: FilePath) -> Schema:
         """The schema in a TOML file.
 
         Parameters
@@ -372,11 +379,13 @@ class Schema:
             text = Path(name).expanduser().read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise DataError(f"schema must be a readable TOML file; got {name}: {reason}.") from None
+            raise DataError(
+                "schema", "must be a readable TOML file", got=f"{name}: {reason}"
+            ) from None
         try:
             return cls.from_toml(text)
         except DataError as error:
-            raise DataError(f"{name}: {error}") from None
+            raise error.changed(str, name) from None
 
     @classmethod
     def from_toml(cls, text: str) -> Schema:
@@ -391,7 +400,7 @@ class Schema:
             return _from_sections(tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:
             raise DataError(
-                f"schema must be sound TOML; got an error: {error}. Correct it."
+                "schema", "must be sound TOML", got=f"an error: {error}", fix="Correct it."
             ) from None
 
     def get(self, role: str) -> Any:
@@ -432,7 +441,7 @@ class Schema:
             return replace(self, **{head: value})
         known = _SECTIONS.get(head)
         if known is None or (rest and rest not in {one.name for one in fields(known)}):
-            raise DataError(f"schema must have known keys; got {role!r}.{_hint(role)}")
+            raise DataError("schema", "must have known keys", got=repr(role), fix=_hint(role))
         if not rest:
             return replace(self, **{head: _section(head, value)})
         return replace(self, **{head: replace(getattr(self, head), **{rest: value})})
@@ -517,7 +526,9 @@ def _as_comment(question: Question) -> list[str]:
 def _from_sections(given: Mapping[str, Any]) -> Schema:
     unknown = [key for key in given if key not in (*_PLAIN, *_SECTIONS, "attributes")]
     if unknown:
-        raise DataError(f"schema must have known sections; got {unknown[0]!r}.{_hint(unknown[0])}")
+        raise DataError(
+            "schema", "must have known sections", got=repr(unknown[0]), fix=_hint(unknown[0])
+        )
     found: dict[str, Any] = {name: _frozen(given[name]) for name in _PLAIN if name in given}
     found |= {name: _section(name, given[name]) for name in _SECTIONS if name in given}
     if "attributes" in given:
@@ -542,12 +553,14 @@ def _section(name: str, given: Any) -> Any:
         return given
     known = [one.name for one in fields(kind)]
     if not isinstance(given, Mapping):
-        raise DataError(f"{name} must be a section with keys {', '.join(known)}; got {given!r}.")
+        raise DataError(name, f"must be a section with keys {', '.join(known)}", got=repr(given))
     unknown = [key for key in given if key not in known]
     if unknown:
         raise DataError(
-            f"{name} must have keys among {', '.join(known)}; got {unknown[0]!r}."
-            f"{closest_match_hint(str(unknown[0]), known) or ' Correct it.'}"
+            name,
+            f"must have keys among {', '.join(known)}",
+            got=repr(unknown[0]),
+            fix=closest_match_hint(str(unknown[0]), known) or "Correct it.",
         )
     return kind(**{key: _frozen(value) for key, value in given.items()})
 
@@ -613,6 +626,12 @@ def schema_questions(draft: Schema, questions: Sequence[Question], about: str) -
     """The error that asks all questions about a table at once, numbered, with answers to paste."""
     lines = [f"{k + 1}. {one.text}\n   {one.pasted()}" for k, one in enumerate(questions)]
     count = f"{len(questions)} question{'s' * (len(questions) > 1)}"
-    message = f"{about}: schema must say what is open; got {count}.\n"
     asked = replace(draft, raised=draft.raised | {one.role for one in questions})
-    return SchemaQuestions(message + "\n".join(lines), draft=asked, questions=questions)
+    return SchemaQuestions(
+        f"{about}: schema",
+        "must say what is open",
+        got=count,
+        fix="\n".join(lines),
+        draft=asked,
+        questions=questions,
+    )

@@ -6,6 +6,7 @@ every row knows where it stands in the files.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,8 @@ FILE_PREFIX = "file:"
 FILE_STEM = "file:stem"
 # Words of truth values, which programs write in different cases.
 _TRUTHS = {"true": 1.0, "false": 0.0}
+# What a column of 0/1 holds, by its key; -1 says nothing, as an empty cell does.
+_FLAGS = {0.0: 0.0, 1.0: 1.0, -1.0: math.nan, ("truth", False): 0.0, ("truth", True): 1.0}
 
 
 def code_key(label: Any) -> Any:
@@ -105,7 +108,7 @@ class SourceTable:
         return {}
 
     @cached_property
-    def _floats(self) -> dict[str, Vector]:
+    def _nested_floats(self) -> dict[str, Vector]:
         return {}
 
     def check(self, name: str, role: str) -> str:
@@ -121,8 +124,10 @@ class SourceTable:
         if name not in self.names:
             hint = closest_match_hint(name, self.names) or " Correct the name."
             raise DataError(
-                f"{role} must name a column of the table; got {name!r}, but the columns are "
-                f"{format_names(self.names)}.{hint}"
+                role,
+                "must name a column of the table",
+                got=f"{name!r}, but the columns are {format_names(self.names)}",
+                fix=hint,
             )
         return name
 
@@ -146,11 +151,27 @@ class SourceTable:
     def _code(self, name: str, role: str) -> Coded:
         if name.startswith(FILE_PREFIX) and name not in self.names:
             return arrow_codes(pa.array(self.file_labels(name)))
-        column = self.table[self.check(name, role)]
-        if pa.types.is_string(column.type):
-            text = pc.utf8_trim_whitespace(column)
-            return arrow_codes(pc.if_else(pc.equal(text, ""), None, text))
+        self.check(name, role)
+        if pa.types.is_string(self.table[name].type):
+            return arrow_codes(self.plain(name))
         return column_labels(self.frame, name, role)
+
+    def plain(self, name: str) -> pa.ChunkedArray:
+        """A column's cells; text without blanks around it, and null where nothing is left."""
+        column = self.table[name]
+        if not pa.types.is_string(column.type):
+            return column
+        text = pc.utf8_trim_whitespace(column)
+        return pc.if_else(pc.equal(text, ""), None, text)
+
+    def holds_words(self, name: str, role: str) -> bool:
+        """Whether a column is text in which no cell is a number or an amount.
+
+        A word among numbers is a fault of the file, no level of an attribute.
+        """
+        if not pa.types.is_string(self.table[name].type):
+            return False
+        return not any(_is_amount(label, self.decimal) for label in self.labels(name, role))
 
     def present(self, name: str, role: str) -> BoolVector:
         """Rows in which a column holds something."""
@@ -181,12 +202,12 @@ class SourceTable:
         role
             The key of the schema that names it.
         """
-        if name not in self._floats:
+        if name not in self._nested_floats:
             try:
-                self._floats[name] = self._numbers(name, role)
+                self._nested_floats[name] = self._numbers(name, role)
             except DataError as error:
                 raise self.placed(error) from None
-        return self._floats[name]
+        return self._nested_floats[name]
 
     def _numbers(self, name: str, role: str) -> Vector:
         column = self.table[self.check(name, role)]
@@ -196,7 +217,13 @@ class SourceTable:
             return column_floats(self.frame, name, role)
         coded = self.codes(name, role)
         cells = python_values(coded.labels)
-        read = amounts(cells, name, decimal=self.decimal, units=self.units)
+        read = amounts(
+            cells,
+            name,
+            decimal=self.decimal,
+            units=self.units,
+            place=lambda k: f"row {int(np.argmax((coded.codes == k) & self.present(name, role)))}",
+        )
         if read is None:
             odd = [k for k, cell in enumerate(cells) if amount(cell, self.decimal) is None]
             rows = np.flatnonzero(np.isin(coded.codes, odd) & self.present(name, role))
@@ -227,21 +254,25 @@ class SourceTable:
         option
             The column of labels.
         """
-        if option is not None and pa.types.is_string(self.table[self.check(chosen, "chosen")].type):
-            mine, known = self.codes(chosen, "columns.chosen"), self.codes(option, "columns.option")
+        mine = self.codes(chosen, "columns.chosen")
+        own = [code_key(label) for label in python_values(mine.labels)]
+        if option is not None and pa.types.is_string(self.table[chosen].type):
+            known = self.codes(option, "columns.option")
             keys = [code_key(label) for label in python_values(known.labels)]
-            own = [code_key(label) for label in python_values(mine.labels)]
-            if {*own} - {""} <= {*keys}:
+            if {*own} & {*keys}:
+                words = [str(label) for label in python_values(known.labels)]
+                _check_known(mine, [key in keys for key in own], chosen, words)
                 place = np.array([keys.index(key) if key in keys else -1 for key in own])
-                flags: Vector = (place[mine.codes] == known.codes).astype(np.float64)
-                flags[mine.missing] = np.nan
-                return flags
-        return self.floats(chosen, "columns.chosen")
+                return _without(place[mine.codes] == known.codes, mine.missing)
+        _check_known(mine, [key in _FLAGS for key in own], chosen)
+        return _without(np.array([_FLAGS.get(key) for key in own])[mine.codes], mine.missing)
 
     def file_labels(self, name: str) -> list[str]:
         """What the name of each row's file says: its stem, or what follows a key such as "sub-"."""
         if not self.raw.pieces:
-            raise DataError(f"{name!r} must be asked of files; got a table that comes from none.")
+            raise DataError(
+                repr(name), "must be asked of files", got="a table that comes from none"
+            )
         key = name.removeprefix(FILE_PREFIX)
         own = [_said_by_name(Path(origin.name), key) for origin, _ in self.raw.pieces]
         sizes = [n_rows for _, n_rows in self.raw.pieces]
@@ -262,7 +293,7 @@ class SourceTable:
         if not n_left:
             return self
         if n_left == len(mask):
-            raise DataError(f"The table must leave at least one row; got 0 after {reason}.")
+            raise DataError("The table", "must leave at least one row", got=f"0 after {reason}")
         counted = {**self.excluded, reason: self.excluded.get(reason, 0) + n_left}
         return replace(
             self, table=self.table.filter(pa.array(mask)), rows=self.rows[mask], excluded=counted
@@ -299,6 +330,38 @@ class SourceTable:
         )
 
 
+def _check_known(
+    coded: Coded, known: Sequence[bool], name: str, options: Sequence[str] | None = None
+) -> None:
+    """Refuse labels that are neither options nor, where these are not given, 0 and 1."""
+    wrong = ~np.array(known)[coded.codes]
+    wrong[coded.missing] = False
+    rows = np.flatnonzero(wrong)
+    if not rows.size:
+        return
+    if options is None:
+        rows = rows[np.unique(coded.codes[rows], return_index=True)[1]]  # each label once
+    cells = (f"{coded.at(int(row))!r} at row {row}" for row in rows[:11])
+    rule, fix = "must say 1 for the option taken and 0 for the others", "Convert it to 0/1."
+    if options is not None:
+        rule = f"must be one of the options {format_list(options)}"
+        fix = closest_match_hint(str(coded.at(int(rows[0]))), options) or "Correct it."
+    raise DataError(f"column {name}", rule, got=format_list(cells, rows.size), fix=fix)
+
+
+def _without(values: Any, missing: IntVector) -> Vector:
+    """Numbers that are NaN in some rows."""
+    found: Vector = np.asarray(values, dtype=np.float64)
+    found[missing] = np.nan
+    return found
+
+
+def _is_amount(label: str, decimal: str) -> bool:
+    """Whether a text is a number with either decimal point, or an amount."""
+    other = "," if decimal == "." else "."
+    return amount(label, decimal) is not None or amount(label, other) is not None
+
+
 def _said_by_name(file: Path, key: str) -> str:
     """What the path of a file says by a key; all of its name where the key is "stem"."""
     if key == "stem":
@@ -307,7 +370,7 @@ def _said_by_name(file: Path, key: str) -> str:
         match = re.search(rf"(?:^|_){re.escape(key)}([A-Za-z0-9.]+)", part)
         if match is not None:
             return match[1]
-    raise DataError(f"file names must have {key!r}; got {file.name}. Name another key.")
+    raise DataError("file names", f"must have {key!r}", got=file.name, fix="Name another key.")
 
 
 def column_list(value: Any) -> tuple[str, ...]:
@@ -326,7 +389,10 @@ def code_index(options: Iterable[Any]) -> dict[Any, int]:
         for code in own if isinstance(own, (tuple, list)) else (own,):
             if code_key(code) in found:
                 raise DataError(
-                    f"choice.labels must list every code once; got {code!r} twice. Correct it."
+                    "choice.labels",
+                    "must list every code once",
+                    got=f"{code!r} twice",
+                    fix="Correct it.",
                 )
             found[code_key(code)] = place
     return found

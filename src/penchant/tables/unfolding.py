@@ -191,7 +191,7 @@ def unfold_grid_search(source: SourceTable) -> tuple[SourceTable, dict[str, Any]
         try:
             records = [json.loads(cell) if cell else {} for cell in table[name].to_pylist()]
         except json.JSONDecodeError as error:
-            raise DataError(f"{name} must hold JSON; got an error: {error}.") from None
+            raise DataError(name, "must hold JSON", got=f"an error: {error}") from None
         keys = [key for key in _COLLECTED if key in records[0]]
         if len(keys) != 2:  # two coordinates of a tile: which tile it is has to be said
             return None

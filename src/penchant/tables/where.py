@@ -87,16 +87,16 @@ def rows_where(table: Table, where: str) -> BoolVector:
     array([False, False,  True])
     """
     if not isinstance(where, str) or not where.strip():
-        raise DataError(
-            f'{argument("where")} must be a condition; got {where!r}. Write "{EXAMPLE}".'
-        )
+        raise DataError("where", "must be a condition", got=repr(where), fix=f'Write "{EXAMPLE}".')
     parser = _Parser(table, where, _tokens(where))
     try:
         return parser.whole()
     except RecursionError:
         raise DataError(
-            f"{argument('where')} must nest less deeply; got {where.count('(')} parentheses in "
-            f"{where[:30]!r} ... Leave some out."
+            "where",
+            "must nest less deeply",
+            got=f"{where.count('(')} parentheses in {where[:30]!r} ..",
+            fix="Leave some out.",
         ) from None
 
 
@@ -132,9 +132,11 @@ def _tokens(where: str) -> list[_Token]:
 
 def _wrong(where: str, at: int, got: str) -> DataError:
     return DataError(
-        f"{argument('where')} must be comparisons joined by and, or, not; "
-        f"got {got} at character {at + 1} of {where!r}. "
-        f'Write "{EXAMPLE}", text in quotes, names with spaces in backticks.'
+        "where",
+        "must be comparisons joined by and, or, not",
+        got=got,
+        where=f"at character {at + 1} of {where!r}",
+        fix=f'Write "{EXAMPLE}", text in quotes, names with spaces in backticks.',
     )
 
 
@@ -257,9 +259,11 @@ class _Parser:
         hint = self._meant(name) or closest_match_hint(name, map(str, self.table.columns))
         quote = f" Put text in quotes: '{name}'." if not hint and token.kind == "word" else ""
         raise DataError(
-            f"{argument('where')} must name columns of the table; got {name!r} in "
-            f"{self.where!r}, but they are "
-            f"{format_names(self.table.columns)}.{hint or quote or ' Correct it.'}"
+            "where",
+            "must name columns of the table",
+            got=repr(name),
+            where=f"in {self.where!r}, but they are {format_names(self.table.columns)}",
+            fix=hint or quote or "Correct it.",
         )
 
     def _flag(self, value: _Values) -> BoolVector:
@@ -273,9 +277,10 @@ class _Parser:
     def _compared(self, left: _Values, sign: str, right: _Values) -> BoolVector:
         if not left.column and not right.column:
             raise DataError(
-                f"{argument('where')} must compare a column; got {left.said} {sign} "
-                f"{right.said} in "
-                f"{self.where!r}. Name a column on one side."
+                "where",
+                "must compare a column",
+                got=f"{left.said} {sign} {right.said} in {self.where!r}",
+                fix="Name a column on one side.",
             )
         if not left.column:
             turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -283,8 +288,10 @@ class _Parser:
         if right.cells is None and not right.column:
             if sign not in ("==", "!="):
                 raise DataError(
-                    f"{argument('where')} must compare with null by == or !=; got {sign} in "
-                    f"{self.where!r}."
+                    "where",
+                    "must compare with null by == or !=",
+                    got=sign,
+                    where=f"in {self.where!r}",
                 )
             empty: BoolVector = _missing(left.cells)
             return empty if sign == "==" else ~empty
@@ -366,9 +373,10 @@ def _as_flags(cells: Any, said: str, where: str) -> Any:
     found = [None if cell is None else words.get(str(cell).lower(), -1.0) for cell in cells]
     if -1.0 in found:
         raise DataError(
-            f"{argument('where')} must compare {said} with its values; got true or false in "
-            f"{where!r}, but it "
-            f"holds {_shown(cells)}. Put one of these in quotes."
+            "where",
+            f"must compare {said} with its values",
+            got=f"true or false in {where!r}, but it holds {_shown(cells)}",
+            fix="Put one of these in quotes.",
         )
     return np.array([np.nan if cell is None else cell for cell in found])
 
@@ -380,9 +388,11 @@ def _one_number(right: _Values, said: str, where: str, asked: BoolVector) -> Any
         return np.float64(right.cells)
     except (TypeError, ValueError):
         raise DataError(
-            f"{argument('where')} must compare {said} with numbers, which it holds; got "
-            f"{right.said} in "
-            f"{where!r}. Write a number without quotes."
+            "where",
+            f"must compare {said} with numbers, which it holds",
+            got=right.said,
+            where=f"in {where!r}",
+            fix="Write a number without quotes.",
         ) from None
 
 
@@ -395,9 +405,11 @@ def _as_numbers(cells: Any, said: str, sign: str, where: str, asked: BoolVector)
         except ValueError:
             if sign not in ("==", "!=") and asked[row]:
                 raise DataError(
-                    f"{argument('where')} must compare numbers by {sign}; got {cell!r} in "
-                    f"{said} at "
-                    f"{row_place(row)}. {_instead(cell, said, sign, where)}"
+                    "where",
+                    f"must compare numbers by {sign}",
+                    got=repr(cell),
+                    where=f"in {said} at {row_place(row)}",
+                    fix=_instead(cell, said, sign, where),
                 ) from None
     return found
 
@@ -425,9 +437,10 @@ def check_some_left(mask: BoolVector, table: Table, where: str) -> None:
         for name in sorted(used_columns(where, table.columns))
     ]
     raise DataError(
-        f"{argument('where')} must keep at least one row; got 0 of {len(table):,} for "
-        f"{where!r}, and "
-        f"{'; '.join(values)}. Correct it."
+        "where",
+        "must keep at least one row",
+        got=f"0 of {len(table):,} for {where!r}, and {'; '.join(values)}",
+        fix="Correct it.",
     )
 
 
@@ -439,8 +452,9 @@ def where_said(condition: str) -> str:
 def with_condition(words: str, where: str) -> str:
     """What a message says to pass, with a condition on the rows that was passed already.
 
-    >>> from penchant.errors import in_python
-    >>> print(in_python(with_condition(f"Pass {where_said('rt > 0')}.", "day == 1 or day == 2")))
+    >>> from penchant.errors import format_for_python
+    >>> text = f"Pass {where_said('rt > 0')}."
+    >>> print(format_for_python(with_condition(text, "day == 1 or day == 2")))
     Pass where="(day == 1 or day == 2) and rt > 0".
     """
     before = where.replace('"', "'")

@@ -611,7 +611,7 @@ def _read_offer(
         if not all(is_number(v) and low <= v <= high for v in row):
             offer.refuse(name, f"lie in {low:g}..{high:g}", "Correct it.")
         rows.append(tuple(row))
-    offer.finish(ATTRIBUTES)
+    offer.refuse_unread_keys(ATTRIBUTES)
     return tuple(rows)
 
 

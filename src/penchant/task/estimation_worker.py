@@ -24,7 +24,7 @@ from sqlalchemy import select
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import grid
 from penchant.errors import DataError
-from penchant.inference.live import fit_so_far
+from penchant.inference.online_estimation import fit_so_far
 from penchant.inference.precompilation import compile_fits
 from penchant.models.catalogue import entry_of
 from penchant.softmax.estimate import Estimate
@@ -38,7 +38,7 @@ from penchant.task.session_store import (
     sessions,
     studies,
 )
-from penchant.task.study_plan import Cell, Plan, parse_plan
+from penchant.task.study_plan import Plan, StudyCondition, parse_plan
 
 POLL_SECONDS = 0.2  # longer delays estimates, which follow every decision; shorter costs queries
 MAX_CACHED_MODELS = 1000  # a study has a few, but anybody with the token may make observers
@@ -114,7 +114,7 @@ def _episode_from_play(play: Play) -> Episode:
     return Episode(options, rewards, scored=scored)
 
 
-class StoreWatch:
+class SessionEstimator:
     """Sessions of a store that have changed since they were last estimated."""
 
     def __init__(self, store: Store) -> None:
@@ -131,7 +131,7 @@ class StoreWatch:
         for plan in map(self._plan_of_version, versions):
             for cell in plan.cells:
                 for block in range(len(cell.blocks)):
-                    settings = live_settings(plan, cell, block)
+                    settings = live_model_settings(plan, cell, block)
                     if settings is not None:
                         self._compiled_model(settings)
 
@@ -169,10 +169,10 @@ class StoreWatch:
             return None
         cell = self._plan_of_version(row.version).cells[row.cell]
         last = rows[-1].block
-        settings = live_settings(self._plan_of_version(row.version), cell, last)
+        settings = live_model_settings(self._plan_of_version(row.version), cell, last)
         if settings is None:
             return None
-        joint_blocks = _comparable_blocks(self._plan_of_version(row.version), cell, last)
+        joint_blocks = _jointly_fitted_blocks(self._plan_of_version(row.version), cell, last)
         plays = [
             [(r.option, r.reward, not r.auto) for r in rows if r.block == block]
             for block in joint_blocks
@@ -225,7 +225,7 @@ class StoreWatch:
         return self._plans[version]
 
 
-def live_settings(plan: Plan, cell: Cell, block: int) -> dict[str, Any] | None:
+def live_model_settings(plan: Plan, cell: StudyCondition, block: int) -> dict[str, Any] | None:
     """Settings of the model estimated live in a block; None where there is none."""
     task = cell.blocks[block].task
     # practice never enters the likelihood, and offers are not estimated live
@@ -239,12 +239,12 @@ def live_settings(plan: Plan, cell: Cell, block: int) -> dict[str, Any] | None:
     return {"model": given["model"], "n_options": task.n_options(0)}
 
 
-def _comparable_blocks(plan: Plan, cell: Cell, block: int) -> list[int]:
+def _jointly_fitted_blocks(plan: Plan, cell: StudyCondition, block: int) -> list[int]:
     """Blocks up to this one with the same options, model and unit, which are fitted jointly."""
 
     def block_description(i: int) -> tuple[Any, ...]:
         task = cell.blocks[i].task
-        return task.page_settings(), task.unit, live_settings(plan, cell, i)
+        return task.page_settings(), task.unit, live_model_settings(plan, cell, i)
 
     here = block_description(block)
     return [
@@ -254,7 +254,7 @@ def _comparable_blocks(plan: Plan, cell: Cell, block: int) -> list[int]:
 
 def run_until_closed(store: Store, questions: queue.Queue[dict[str, Any] | None]) -> None:
     """Estimate and answer until the queue of questions ends."""
-    watch = StoreWatch(store)
+    watch = SessionEstimator(store)
     with suppress(NotSavedError):
         watch.compile_models()
     while True:
@@ -265,13 +265,13 @@ def run_until_closed(store: Store, questions: queue.Queue[dict[str, Any] | None]
                 if not _answer_questions(watch, questions):
                     return
                 worked = True
-                _print_json(_catch_errors(lambda s=session: watch.estimate(s)))
+                _print_json(_result_or_error_document(lambda s=session: watch.estimate(s)))
         if not _answer_questions(watch, questions, wait=0.0 if worked else POLL_SECONDS):
             return
 
 
 def _answer_questions(
-    watch: StoreWatch, questions: queue.Queue[dict[str, Any] | None], wait: float = 0.0
+    watch: SessionEstimator, questions: queue.Queue[dict[str, Any] | None], wait: float = 0.0
 ) -> bool:
     """Answer all queued questions; return whether to continue."""
     while True:
@@ -281,14 +281,14 @@ def _answer_questions(
             return True
         if question is None:
             return False
-        found = _catch_errors(lambda q=question: watch.answer_question(q)) or {
+        found = _result_or_error_document(lambda q=question: watch.answer_question(q)) or {
             "error": "no estimate"
         }
         _print_json({"question": question["question"], "answer": found})
         wait = 0.0
 
 
-def _catch_errors(work: Any) -> dict[str, Any] | None:
+def _result_or_error_document(work: Any) -> dict[str, Any] | None:
     """Run some work; an error becomes its result, so that one history cannot end the process."""
     try:
         found: dict[str, Any] | None = work()

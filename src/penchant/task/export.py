@@ -39,7 +39,7 @@ from penchant.task.session_store import (
     sessions,
     studies,
 )
-from penchant.task.study_plan import Block, Cell, Plan, parse_plan
+from penchant.task.study_plan import Block, Plan, StudyCondition, parse_plan
 
 STALLED_SECONDS = 120.0  # a page in use sends a request at every decision, so this is long
 MAX_LISTED_PEOPLE = 200  # the overview is made every second, and its size must not grow for ever
@@ -248,7 +248,7 @@ class ExportTable:
         return f"practice {self.name}" if self.practice else self.name
 
 
-def group_settings(plan: Plan, block: Block) -> dict[str, Any]:
+def table_settings(plan: Plan, block: Block) -> dict[str, Any]:
     """Settings that must agree between blocks of one table.
 
     Amounts in different units are kept apart, unless a condition of the study varies the unit.
@@ -299,9 +299,9 @@ class StoreExport:
         return sorted(self._groups.values(), key=lambda group: group.practice)
 
     def _group_key(self, plan: Plan, block: Block) -> tuple[Any, ...]:
-        return block.practice, block.task.kind, json.dumps(group_settings(plan, block))
+        return block.practice, block.task.kind, json.dumps(table_settings(plan, block))
 
-    def _add_block(self, plan: Plan, cell: Cell, block: Block) -> None:
+    def _add_block(self, plan: Plan, cell: StudyCondition, block: Block) -> None:
         key, task = self._group_key(plan, block), block.task
         group = self._groups.get(key) or self._new_group(plan, block)
         labels = {} if block.practice else cell.labels
@@ -329,7 +329,7 @@ class StoreExport:
             practice=block.practice,
             pays=block.task.pays,
             analysis=block.task.analysis_settings(),
-            settings=group_settings(plan, block),
+            settings=table_settings(plan, block),
             levels=dict.fromkeys(factors, ()),
             extra={**{name: _column_type(value) for name, value in columns.items()}, **given},
             landscapes={},
@@ -450,7 +450,7 @@ class StoreExport:
                 }
 
 
-def _block_label(cell: Cell, index: int) -> str:
+def _block_label(cell: StudyCondition, index: int) -> str:
     """Name of a block, with its position where another has the same name."""
     names = [block.name for block in cell.blocks]
     return names[index] if names.count(names[index]) == 1 else f"{names[index]} ({index + 1})"

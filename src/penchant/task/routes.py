@@ -110,14 +110,14 @@ class ParticipantRoutes:
         """Continue in this window."""
         token, body = await self._read_token_and_body(request)
         body.refuse_unread_fields()
-        return await self._respond_after_commit(self.service.open(token))
+        return await self._respond_after_commit(self.service.claim_session(token))
 
     async def consent(self, request: Request) -> JSONResponse:
         """Record the answer to the question of consent."""
         token, body = await self._read_token_and_body(request)
         agrees, version, tab = body.boolean("agrees"), body.text("version", 64), _read_tab(body)
         body.refuse_unread_fields()
-        done = self.service.consent(token, agrees=agrees, version=version, tab=tab)
+        done = self.service.record_consent(token, agrees=agrees, version=version, tab=tab)
         return await self._respond_after_commit(done)
 
     async def instructions(self, request: Request) -> JSONResponse:
@@ -125,7 +125,9 @@ class ParticipantRoutes:
         token, body = await self._read_token_and_body(request)
         tab = _read_tab(body)
         body.refuse_unread_fields()
-        return await self._respond_after_commit(self.service.instructions(token, tab=tab))
+        return await self._respond_after_commit(
+            self.service.record_instructions_read(token, tab=tab)
+        )
 
     async def check(self, request: Request) -> JSONResponse:
         """Mark the comprehension check."""
@@ -136,7 +138,9 @@ class ParticipantRoutes:
                 refuse_field("answers", f"be whole numbers from 0 on (at {i})")
         tab = _read_tab(body)
         body.refuse_unread_fields()
-        return await self._respond_after_commit(self.service.check(token, answers, tab=tab))
+        return await self._respond_after_commit(
+            self.service.grade_comprehension_check(token, answers, tab=tab)
+        )
 
     async def begin(self, request: Request) -> JSONResponse:
         """Start a block, or go on."""
@@ -144,7 +148,7 @@ class ParticipantRoutes:
         block, decision = body.integer("block", 0, 1000), body.integer("decision", 0, 10_000)
         tab = _read_tab(body)
         body.refuse_unread_fields()
-        done = self.service.begin(token, block=block, decision=decision, tab=tab)
+        done = self.service.begin_block(token, block=block, decision=decision, tab=tab)
         return await self._respond_after_commit(done)
 
     async def decide(self, request: Request) -> JSONResponse:
@@ -153,7 +157,7 @@ class ParticipantRoutes:
         choice = _read_choice(body)
         tab = _read_tab(body)
         body.refuse_unread_fields()
-        return await self._respond_after_commit(self.service.decide(token, choice, tab=tab))
+        return await self._respond_after_commit(self.service.record_choice(token, choice, tab=tab))
 
     async def propose(self, request: Request) -> JSONResponse:
         """Advise on a choice before it is taken."""
@@ -163,7 +167,7 @@ class ParticipantRoutes:
         body.refuse_unread_fields()
         # advice is computed and waits for the store: on the event loop all others would wait, too
         advice = await asyncio.to_thread(
-            self.service.propose, token, block, decision, option, tab=tab
+            self.service.advise_on_proposal, token, block, decision, option, tab=tab
         )
         return JSONResponse(advice)
 
@@ -294,7 +298,7 @@ COOKIE_HOURS = 12  # longer, a browser left open stays logged in; shorter, a day
 log = logging.getLogger("penchant.task")
 
 
-class ResearcherGate:
+class ResearcherAuthentication:
     """Access of the researcher, by the token or by a cookie signed with it."""
 
     def __init__(self, token: str) -> None:
@@ -344,7 +348,7 @@ class ResearcherRoutes:
         self,
         service: SessionService,
         estimates: LiveEstimates | None,
-        gate: ResearcherGate,
+        gate: ResearcherAuthentication,
         page: Callable[[int], Response],
         stopping: Callable[[], bool],
     ) -> None:
@@ -480,7 +484,9 @@ MAX_OBSERVATIONS = 10_000  # per observer: every fit uses all, so its time grows
 class ObserverRoutes:
     """Routes of observers, each of one operator; they need the researcher's token."""
 
-    def __init__(self, store: Store, estimates: LiveEstimates | None, gate: ResearcherGate) -> None:
+    def __init__(
+        self, store: Store, estimates: LiveEstimates | None, gate: ResearcherAuthentication
+    ) -> None:
         self.store, self.estimates, self.gate = store, estimates, gate
 
     def routes(self) -> list[Route]:

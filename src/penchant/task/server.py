@@ -38,7 +38,12 @@ from penchant.task.request_limits import (
     error_response,
     security_headers,
 )
-from penchant.task.routes import ObserverRoutes, ParticipantRoutes, ResearcherGate, ResearcherRoutes
+from penchant.task.routes import (
+    ObserverRoutes,
+    ParticipantRoutes,
+    ResearcherAuthentication,
+    ResearcherRoutes,
+)
 from penchant.task.session_service import SessionService
 from penchant.task.session_states import RefusedError, compile_advice
 from penchant.task.session_store import BusyError, NotSavedError, Store, exclusive_lock
@@ -107,7 +112,7 @@ def make_app(
         Whether streams shall end.
     """
     files_by_path = load_assets()
-    gate = ResearcherGate(token)
+    gate = ResearcherAuthentication(token)
 
     def page(name: str, status: int = 200) -> Response:
         return Response(files_by_path[name].data, status, media_type=files_by_path[name].kind)

@@ -24,10 +24,10 @@ from penchant.task.export import OFFER_KEY
 from penchant.task.session_states import (
     ADVICE,
     PROPOSED,
+    AdviceRequest,
     AdviserCache,
     Clock,
     Moment,
-    Proposal,
     RefusedError,
     Session,
     check_decision,
@@ -49,7 +49,7 @@ from penchant.task.session_states import (
     state_after_reading,
 )
 from penchant.task.session_store import Store, decisions, events, meta, people, sessions, studies
-from penchant.task.study_plan import Block, Cell, Plan, parse_plan, serialize_document
+from penchant.task.study_plan import Block, Plan, StudyCondition, parse_plan, serialize_document
 
 Result = TypeVar("Result")
 # named once, so that loading and saving a session cannot differ
@@ -220,7 +220,7 @@ class SessionService:
     def _keyed_hash(self, words: str) -> str:
         return hmac.new(self._secret, words.encode(), hashlib.sha256).hexdigest()
 
-    def open(self, token: str) -> Future[Reply]:
+    def claim_session(self, token: str) -> Future[Reply]:
         """Continue in this window of the browser; older ones may not act any more."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
@@ -236,7 +236,9 @@ class SessionService:
         """Return the state of a session."""
         return self._run_in_transaction(token, self._state_view)
 
-    def consent(self, token: str, *, agrees: bool, version: str, tab: int | None) -> Future[Reply]:
+    def record_consent(
+        self, token: str, *, agrees: bool, version: str, tab: int | None
+    ) -> Future[Reply]:
         """Record the answer to the question of consent."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
@@ -256,7 +258,7 @@ class SessionService:
 
         return self._run_in_transaction(token, act)
 
-    def instructions(self, token: str, *, tab: int | None) -> Future[Reply]:
+    def record_instructions_read(self, token: str, *, tab: int | None) -> Future[Reply]:
         """Record that the instructions were read."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
@@ -270,7 +272,9 @@ class SessionService:
 
         return self._run_in_transaction(token, act)
 
-    def check(self, token: str, answers: Sequence[int], *, tab: int | None) -> Future[Reply]:
+    def grade_comprehension_check(
+        self, token: str, answers: Sequence[int], *, tab: int | None
+    ) -> Future[Reply]:
         """Mark the comprehension check."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
@@ -286,7 +290,9 @@ class SessionService:
 
         return self._run_in_transaction(token, act)
 
-    def begin(self, token: str, *, block: int, decision: int, tab: int | None) -> Future[Reply]:
+    def begin_block(
+        self, token: str, *, block: int, decision: int, tab: int | None
+    ) -> Future[Reply]:
         """Start a block, or continue after a pause."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
@@ -305,7 +311,7 @@ class SessionService:
 
         return self._run_in_transaction(token, act)
 
-    def decide(self, token: str, choice: Choice, *, tab: int | None) -> Future[Reply]:
+    def record_choice(self, token: str, choice: Choice, *, tab: int | None) -> Future[Reply]:
         """Store a choice with its reward; the same choice again returns the stored reply."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
@@ -333,7 +339,7 @@ class SessionService:
 
         return self._run_in_transaction(token, act)
 
-    def propose(
+    def advise_on_proposal(
         self, token: str, block: int, decision: int, option: int, *, tab: int | None
     ) -> Reply:
         """Advice on a choice before it is taken; the same proposal again returns the same.
@@ -344,7 +350,7 @@ class SessionService:
 
         def load_proposal(
             connection: Connection, session: Session, now: Moment
-        ) -> Reply | Proposal:
+        ) -> Reply | AdviceRequest:
             check_tab(session, tab)
             check_decision(session, block, decision)
             known = self._load_advice(connection, session, block, decision)
@@ -359,12 +365,12 @@ class SessionService:
             n = played.task.n_options(decision)
             if not 0 <= option < n:
                 raise RefusedError(422, "option", f"option must lie in 0..{n - 1}")
-            rows = self._advised_decisions(connection, session, cell)
+            rows = self._decisions_with_advice(connection, session, cell)
             seed = random_integer(2**31, self._seed_of_session(session), "advice", session.session)
-            return Proposal(session.session, seed, cell, block, decision, option, rows)
+            return AdviceRequest(session.session, seed, cell, block, decision, option, rows)
 
         found = self._run_in_transaction(token, load_proposal).result()
-        if not isinstance(found, Proposal):
+        if not isinstance(found, AdviceRequest):
             return found
         made = self._advisers.advice(found)
 
@@ -403,8 +409,8 @@ class SessionService:
                 return made
         return None
 
-    def _advised_decisions(
-        self, connection: Connection, session: Session, cell: Cell
+    def _decisions_with_advice(
+        self, connection: Connection, session: Session, cell: StudyCondition
     ) -> list[dict[str, Any]]:
         """Decisions of the blocks with advice so far: what was proposed, done, and paid."""
         found = connection.execute(
@@ -721,7 +727,7 @@ class SessionService:
         """Seed of a study; the store's, if the file has none."""
         return self._store_seed if plan.seed is None else plan.seed
 
-    def _condition_cell(self, session: Session) -> Cell:
+    def _condition_cell(self, session: Session) -> StudyCondition:
         assert session.cell is not None
         return self._plan_of_session(session).cells[session.cell]
 

@@ -20,14 +20,14 @@ from urllib.parse import quote
 
 import numpy as np
 
-from penchant.assistance.helper import UNASSISTED_EVERY, Advice, Helper
-from penchant.assistance.knowledge import Field, Trust
+from penchant.assistance.adviser import UNASSISTED_EVERY, Advice, Helper
+from penchant.assistance.assistant_beliefs import Field, Trust
 from penchant.bandit.landscape import grid
 from penchant.inference.precompilation import compile_fits
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL
 from penchant.task.choice_tasks import GridTask, Key, OfferHistory, random_integer
-from penchant.task.study_plan import Block, Cell, Outcome, Plan
+from penchant.task.study_plan import Block, Outcome, Plan, StudyCondition
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ def remaining_seconds(session: Session, block: Block, now: Moment) -> float | No
 
 
 def state_after_decision(
-    session: Session, cell: Cell, reward: float | None, now: Moment, *, ready: bool
+    session: Session, cell: StudyCondition, reward: float | None, now: Moment, *, ready: bool
 ) -> Session:
     """State after a choice: at the next decision, the next block, or the end.
 
@@ -277,7 +277,7 @@ def add_seconds(moment: Moment, seconds: float) -> Moment:
 def session_view(
     plan: Plan,
     session: Session,
-    cell: Cell | None,
+    cell: StudyCondition | None,
     rows: Sequence[Mapping[str, Any]],
     walk: Key,
     now: Moment,
@@ -360,19 +360,19 @@ PROPOSED = "proposed"  # stored apart, because the option taken may be the advic
 
 
 @dataclass(frozen=True)
-class Proposal:
+class AdviceRequest:
     """A proposed option, with the stored decisions before it."""
 
     session: int
     seed: int
-    cell: Cell
+    cell: StudyCondition
     block: int
     decision: int
     option: int
     rows: Sequence[Mapping[str, Any]]
 
 
-def episode_number(cell: Cell, block: int) -> int:
+def episode_number(cell: StudyCondition, block: int) -> int:
     """Number of blocks with advice before a block."""
     return sum(one.advice == "suggest" for one in cell.blocks[:block])
 
@@ -394,7 +394,7 @@ class AdviserCache:
         self._held: OrderedDict[int, tuple[int, Helper]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def advice(self, asked: Proposal) -> dict[str, Any]:
+    def advice(self, asked: AdviceRequest) -> dict[str, Any]:
         """Compute advice on a proposal, as it is logged and sent."""
         block = asked.cell.blocks[asked.block]
         begin = time.perf_counter()
@@ -413,13 +413,13 @@ class AdviserCache:
             "gain": [found.gain_interval[0], found.gain, found.gain_interval[1]],
             "p_better": found.p_better,
             "p_accept": found.p_accept,
-            "trust": helper.used_trust,
+            "trust": helper.effective_trust,
             "map": [round(float(value), 2) for value in helper.belief()],
             "map_sd": [round(float(value), 2) for value in helper.belief_sd()],
             "ms": round(1000 * took, 2),
         }
 
-    def _adviser_before(self, asked: Proposal) -> Helper:
+    def _adviser_before(self, asked: AdviceRequest) -> Helper:
         """Adviser before this proposal: cached from the last one, or replayed from the store."""
         # taken out of the cache, because two requests would change the same adviser
         with self._lock:
@@ -434,7 +434,7 @@ class AdviserCache:
                 helper.end_episode()
             if helper.last is None:
                 helper.proposed(int(row[PROPOSED]))
-            helper.happened(int(row["option"]), row["reward"])
+            helper.record_unassisted(int(row["option"]), row["reward"])
         while helper.episode_number < episode_number(asked.cell, asked.block):
             helper.end_episode()
         with self._lock:

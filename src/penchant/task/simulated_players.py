@@ -64,7 +64,7 @@ RETRY_SECONDS = 120.0  # players shall outlast a restart of the server, which ta
 MAX_CONCURRENT_PLAYERS = 16  # threads that mostly wait; more would compete for the interpreter
 
 
-class GaveUpError(RuntimeError):
+class PlayerFailedError(RuntimeError):
     """A player could not go on."""
 
 
@@ -104,10 +104,10 @@ class Client:
             if status not in (0, 429, 502, 503, 504):  # a retry helps against those only
                 # a 409 can be continued from: it carries the state
                 if status >= 400 and status != 409:
-                    raise GaveUpError(f"{path}: {status} {reply.get('error', reply)}")
+                    raise PlayerFailedError(f"{path}: {status} {reply.get('error', reply)}")
                 return {**reply, "status": status}
             if time.monotonic() > end:
-                raise GaveUpError(f"{path}: no answer for {self.patience:g} s")
+                raise PlayerFailedError(f"{path}: no answer for {self.patience:g} s")
             # at random, so that players do not all return at once after an outage
             time.sleep(max(wait or 0.0, pause * random.uniform(0.5, 1.5)))
             pause = min(2 * pause, 2.0)
@@ -186,7 +186,7 @@ class Player:
             while state["stage"] != "end":
                 state = self._act_on_stage(state, found)
             found.outcome = state["end"]["outcome"]
-        except (GaveUpError, KeyError) as error:
+        except (PlayerFailedError, KeyError) as error:
             found.failure = f"{type(error).__name__}: {error}"
         finally:
             self.client.close()
@@ -197,7 +197,7 @@ class Player:
         visit = self.rng.bytes(16).hex()
         reply = self.client.post(f"{API_PREFIX}/sessions", {"id": self.name, "visit": visit})
         if "token" not in reply:
-            raise GaveUpError(str(reply["error"]["message"]))
+            raise PlayerFailedError(str(reply["error"]["message"]))
         self.client.token = reply["token"]
 
     def _act_on_stage(self, state: dict[str, Any], found: PlayerResult) -> dict[str, Any]:

@@ -23,12 +23,12 @@ _KEY_LINE = re.compile(
 _VALUE_PIECE = re.compile(r"\"\"\"|'''|\"(?:\\.|[^\"\\])*\"|'[^']*'|#.*|[\[\]{}]")
 
 
-def key_lines(text: str) -> dict[KeyPath, int]:
+def key_line_numbers(text: str) -> dict[KeyPath, int]:
     r"""Find the line, from 1, in which each table and key of a TOML text begins.
 
     Examples
     --------
-    >>> key_lines('[study]\nname = "a"\n[[block]]\ntask = "grid"')
+    >>> key_line_numbers('[study]\nname = "a"\n[[block]]\ntask = "grid"')
     {('study',): 1, ('study', 'name'): 2, ('block', 0): 3, ('block', 0, 'task'): 4}
     """
     found: dict[KeyPath, int] = {}
@@ -209,7 +209,7 @@ class Section:
             self.refuse(key, f"be a list of {many} finite numbers", "Write [12, 30.5].", value)
         return [float(v) for v in value]
 
-    def finish(self, known: Iterable[str] = ()) -> None:
+    def refuse_unread_keys(self, known: Iterable[str] = ()) -> None:
         """Refuse keys that were not read."""
         for key in self.values:
             if key not in self.read:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from penchant.errors import DataError
 from penchant.task.choice_tasks import ATTRIBUTES, TASK_READERS, Task
-from penchant.task.study_file_sections import Section, key_lines
+from penchant.task.study_file_sections import Section, key_line_numbers
 
 Outcome = Literal["completed", "screened out", "no consent", "withdrawn"]
 Resume = Literal["browser", "id", "never"]
@@ -77,7 +77,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Cell:
+class StudyCondition:
     """A condition, and the blocks that people in it play."""
 
     labels: Mapping[str, Any]
@@ -120,7 +120,7 @@ class Plan:
     instructions: tuple[str, ...]
     questions: tuple[Question, ...]
     attempts: int
-    cells: tuple[Cell, ...]
+    cells: tuple[StudyCondition, ...]
     endings: Mapping[Outcome, Ending]
     id_parameter: str
     show_estimate: bool
@@ -179,22 +179,22 @@ def parse_plan(document: Mapping[str, Any], lines: Mapping[Any, int] | None = No
         most_sessions=limits.integer("most_sessions", 1, 10_000_000, 100_000),
     )
     for section in (study, check, limits, estimate):
-        section.finish()
-    top.finish()
+        section.refuse_unread_keys()
+    top.refuse_unread_keys()
     return plan
 
 
 def _read_consent(top: Section) -> str | None:
     section = top.section("consent")
     text = section.text("text") if top.has("consent") else None
-    section.finish(["text"])
+    section.refuse_unread_keys(["text"])
     return text
 
 
 def _read_instructions(top: Section) -> tuple[str, ...]:
     section = top.section("instructions")
     pages = tuple(section.texts("pages", [], 1 if top.has("instructions") else 0))
-    section.finish()
+    section.refuse_unread_keys()
     return pages
 
 
@@ -212,7 +212,7 @@ def _read_question(section: Section) -> Question:
         tuple(answers),
         section.integer("correct", 1, len(answers)) - 1,
     )
-    section.finish()
+    section.refuse_unread_keys()
     return found
 
 
@@ -242,8 +242,8 @@ def _read_endings(top: Section) -> dict[Outcome, Ending]:
             one.optional_text("code", most=80),
             address,
         )
-        one.finish()
-    section.finish()
+        one.refuse_unread_keys()
+    section.refuse_unread_keys()
     return found
 
 
@@ -259,7 +259,7 @@ def _is_safe_return_address(address: str) -> bool:
     return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and local))
 
 
-def _read_cells(top: Section) -> tuple[Cell, ...]:
+def _read_cells(top: Section) -> tuple[StudyCondition, ...]:
     """Read all combinations of the conditions, with their blocks."""
     blocks = top.sections("block")
     if not blocks:
@@ -277,7 +277,9 @@ def _read_cells(top: Section) -> tuple[Cell, ...]:
         levels[name] = values
     used: set[str] = set()
     cells = tuple(
-        Cell(labels, tuple(_read_block(block, labels, i, used) for i, block in enumerate(blocks)))
+        StudyCondition(
+            labels, tuple(_read_block(block, labels, i, used) for i, block in enumerate(blocks))
+        )
         for labels in (
             dict(zip(levels, combination, strict=True))
             for combination in itertools.product(*levels.values())
@@ -337,7 +339,7 @@ def _read_block(given: Section, labels: Mapping[str, Any], index: int, used: set
         **_read_advice(section, kind, practice, seconds),
     )
     used |= set(added) & section.read
-    given.finish(BLOCK_KEYS)
+    given.refuse_unread_keys(BLOCK_KEYS)
     return block
 
 
@@ -382,7 +384,7 @@ def read_study_text(text: str, *, folder: Path = Path(".")) -> Plan:
             where=f"at line {line}",
             fix="Correct this line.",
         ) from None
-    lines = key_lines(text)
+    lines = key_line_numbers(text)
     return parse_plan(_inline_tables(document, lines, folder), lines)
 
 

@@ -146,7 +146,7 @@ class ParameterScaling:
         """Shape parameters (n, q) at nodes whose first columns are theirs."""
         return self.coordinates.psi(z)[0]
 
-    def spread(self, psi: Matrix) -> Matrix:
+    def attribute_sds(self, psi: Matrix) -> Matrix:
         """Root mean square of every attribute within offers, (n_psi, n_weights)."""
         if not len(self.model.shape):
             return np.repeat(self._sampled_spread(np.zeros((1, 0))), len(psi), axis=0)
@@ -170,9 +170,9 @@ class ParameterScaling:
         return unanswered_record({name: values[which] for name, values in self.offers.items()})
 
     @cached_property
-    def typical_spread(self) -> Vector:
+    def median_attribute_sds(self) -> Vector:
         """Median over the ranges of psi of every attribute's root mean square."""
-        return np.asarray(np.median(self.spread(self.typical_psi()), axis=0))
+        return np.asarray(np.median(self.attribute_sds(self.typical_psi()), axis=0))
 
     def typical_psi(self) -> Matrix:
         """Combinations of shape parameters, evenly spaced inside their search ranges."""
@@ -200,11 +200,14 @@ class ParameterScaling:
         if natural.is_reciprocal:
             return np.asarray(np.log(spread[:, natural.index]) - z)
         if natural.is_ratio:
-            unit = self.typical_spread[natural.over_indices[0]] / self.typical_spread[natural.index]
+            unit = (
+                self.median_attribute_sds[natural.over_indices[0]]
+                / self.median_attribute_sds[natural.index]
+            )
             return np.asarray(np.log(unit) + z if link == "log" else unit * z)
         if link == "log":
             return np.asarray(z - np.log(spread[:, natural.index]))
-        return np.asarray(z if link == "logit" else z / self.typical_spread[natural.index])
+        return np.asarray(z if link == "logit" else z / self.median_attribute_sds[natural.index])
 
     def log_prior(self, z: Matrix, node: NodeParameters) -> Vector:
         """Log-density of z, up to a constant; -inf where a parameter cannot be."""
@@ -221,7 +224,9 @@ class ParameterScaling:
             value, _, _ = density.on_weights(node.theta, node.psi)
             found += value
             # A population is normal on links and may reach beyond the range that the model allows.
-            found += sum(self._log_indicator(c, z[:, a]) for a, c in self._shape_coordinates())
+            found += sum(
+                self._log_uniform_range_prior(c, z[:, a]) for a, c in self._shape_coordinates()
+            )
         if isinstance(self.prior, (GaussianPrior, ScaledPrior)):
             found += self._log_prior_of_weight_coordinates(node)
         return found
@@ -242,10 +247,10 @@ class ParameterScaling:
         with np.errstate(divide="ignore", invalid="ignore"):
             density = self.prior.densities[c.name].logpdf(c.link.value(h))
             found = density + np.log(np.abs(c.link.first(h)))  # change of variables
-        inside = self._log_indicator(c, h) if c.is_shape else 0.0
+        inside = self._log_uniform_range_prior(c, h) if c.is_shape else 0.0
         return np.where(np.isnan(found), -np.inf, found) + inside
 
-    def _log_indicator(self, c: Coordinate, h: Vector) -> Vector:
+    def _log_uniform_range_prior(self, c: Coordinate, h: Vector) -> Vector:
         """0 inside the range of a shape parameter, -inf outside."""
         if c.link.name == "logit":
             return np.zeros(len(h))
@@ -256,7 +261,7 @@ class ParameterScaling:
     def _log_shape_prior(self, c: Coordinate, h: Vector) -> Vector:
         """Log-density of the default prior, interpolated."""
         nodes, log_density = self._shape_priors[c.natural.index]
-        return np.asarray(np.interp(h, nodes, log_density) + self._log_indicator(c, h))
+        return np.asarray(np.interp(h, nodes, log_density) + self._log_uniform_range_prior(c, h))
 
     @cached_property
     def _shape_priors(self) -> dict[int, tuple[Vector, Vector]]:
@@ -276,7 +281,7 @@ class ParameterScaling:
             psi[:, c.natural.index] = np.clip(own, shape.low, shape.high)
             x = attributes_at(self.model, self._offer_sample, psi)
             with np.errstate(over="ignore", invalid="ignore"):
-                x = (x - x.mean(axis=2, keepdims=True)) / self.spread(psi)[:, None, None, :]
+                x = (x - x.mean(axis=2, keepdims=True)) / self.attribute_sds(psi)[:, None, None, :]
                 change = np.sqrt((np.gradient(x, nodes, axis=0) ** 2).mean(axis=(1, 2, 3)))
             change = np.where(np.isfinite(change), change, 0.0)
             top = change.max()
@@ -359,20 +364,25 @@ class ParameterScaling:
             own = self._shape_range(c)
             inside = max(low, own[0]), min(high, own[1])
             return inside if inside[0] < inside[1] else own
-        spreads = self.spread(self.typical_psi())
+        spreads = self.attribute_sds(self.typical_psi())
         both = np.array([low, high])
         natural = c.natural
         if natural.is_reciprocal:
             logs = np.log(spreads[:, natural.index])
             return float(logs.min() - high), float(logs.max() - low)
         if natural.is_ratio:
-            unit = self.typical_spread[natural.over_indices[0]] / self.typical_spread[natural.index]
+            unit = (
+                self.median_attribute_sds[natural.over_indices[0]]
+                / self.median_attribute_sds[natural.index]
+            )
             found = both - np.log(unit) if c.link.name == "log" else both / unit
         elif c.link.name == "log":
             logs = np.log(spreads[:, natural.index])
             found = both + np.array([logs.min(), logs.max()])
         else:
-            found = both * (1.0 if c.link.name == "logit" else self.typical_spread[natural.index])
+            found = both * (
+                1.0 if c.link.name == "logit" else self.median_attribute_sds[natural.index]
+            )
         return float(found[0]), float(found[1])
 
     def _gaussian_prior_range(self, c: Coordinate, low: float, high: float) -> tuple[float, float]:
@@ -383,7 +393,7 @@ class ParameterScaling:
         covariance = np.linalg.inv(quadratic.precision)
         a = c.natural.index
         mean, sd = (covariance @ quadratic.linear)[a], float(np.sqrt(covariance[a, a]))
-        unit = self.typical_spread[a]
+        unit = self.median_attribute_sds[a]
         if c.natural.is_reciprocal or c.link.name == "log":
             # A log weight has no lower end: nodes stop where its effect is negligible.
             top = float(np.log((abs(mean) + PRIOR.max_sd * sd) * unit))

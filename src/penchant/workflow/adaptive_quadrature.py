@@ -149,7 +149,7 @@ class Nodes:
         n_groups = int(np.prod([sizes[a] for a in self.about_axes], dtype=np.int64))
         return moved.reshape(n_groups, -1)
 
-    def offers_by_group(self, values: Matrix) -> Matrix:
+    def offer_values_by_group(self, values: Matrix) -> Matrix:
         """Values at nodes and offers (k, n, j) as (groups, n, nodes in each), contiguous."""
         n, q = values.shape[1], len(self.shape_axes)
         sizes = (*self.shape_axes, n, *self.weight_axes)
@@ -198,7 +198,7 @@ class Nodes:
         else:
             p = np.exp(log_probabilities(self._utilities_of_attributes(x)))
             options = [p[:, :, i] for i in range(p.shape[2])]
-        found = [self.offers_by_group(p) for p in options]
+        found = [self.offer_values_by_group(p) for p in options]
         if found[0].shape[2] > 1:
             return OfferProbabilities(found, None)
         return OfferProbabilities(found, answer_entropy([p[:, :, 0] for p in found]))
@@ -222,7 +222,7 @@ def log_probabilities(utility: Matrix) -> Matrix:
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=2, keepdims=True)))
 
 
-class Layout(Protocol):
+class NodeLayout(Protocol):
     """Rule that places quadrature nodes, before answers and as they come.
 
     Attributes
@@ -460,7 +460,7 @@ def _build_nodes(
     k = len(psi)
     j = len(z) // k
     which: IntVector = np.repeat(np.arange(k), j)
-    spread = scaling.spread(psi)[which]
+    spread = scaling.attribute_sds(psi)[which]
     with np.errstate(over="ignore"):
         parameters = scaling.parameters_at(z, psi[which], spread)
         log_prior = scaling.log_prior(z, parameters)

@@ -8,7 +8,6 @@ integrates over them; here are the interface and its JSON document.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -16,8 +15,8 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from penchant._typing import Vector
-from penchant.argument_checks import check_level, whole_number
+from penchant._typing import FilePath, Vector
+from penchant.argument_checks import check_level, check_whole_number
 from penchant.errors import DataError, closest_match_hint
 from penchant.files.output import read_document, write_json
 from penchant.inference.estimates import estimate_without_data
@@ -29,15 +28,15 @@ from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior, model_document, model_of, prior_document, prior_of
 from penchant.output import Columns, Result, Table
 from penchant.softmax.estimate import Estimate
+from penchant.workflow.adaptive_posterior import Answer, Belief, Posterior, posterior_summary
 from penchant.workflow.adaptive_prior import AskPrior, ParameterScaling
 from penchant.workflow.adaptive_quadrature import (
     GRID,
     AdaptiveGridLayout,
     FixedGridLayout,
-    Layout,
+    NodeLayout,
     SobolLayout,
 )
-from penchant.workflow.ask_beliefs import Answer, Belief, Posterior, posterior_summary
 from penchant.workflow.candidate_offers import (
     Offer,
     OfferTable,
@@ -77,7 +76,7 @@ def check_document(document: Any) -> None:
         )
 
 
-def table_document(table: OfferTable | None) -> dict[str, Any] | None:
+def offer_table_document(table: OfferTable | None) -> dict[str, Any] | None:
     """The table that offers came from; cells that JSON does not have become text."""
     if table is None:
         return None
@@ -160,7 +159,7 @@ def ask(
     names = scaling.coordinates.names
     wanted = _parameters_of_interest(about, names)
     check_attributes_ignore_order(known, described, scaling.typical_psi()[:1])
-    belief = Belief.before_answers(scaling, _layout(scaling, wanted, grid))
+    belief = Belief.before_answers(scaling, _choose_node_layout(scaling, wanted, grid))
     return Asker(belief, wanted, repeats, grid, source_table)
 
 
@@ -194,9 +193,9 @@ def _parameters_of_interest(
     return tuple(a for a, name in enumerate(names) if name in given)
 
 
-def _layout(
+def _choose_node_layout(
     scaling: ParameterScaling, about: tuple[int, ...], grid: Mapping[str, Any] | None
-) -> Layout:
+) -> NodeLayout:
     if grid is None:
         large = scaling.n_parameters > GRID.max_parameters
         return SobolLayout(scaling, about) if large else AdaptiveGridLayout(scaling, about)
@@ -374,7 +373,7 @@ class Asker(Result):
                     got=f"{limit!r} for {name}",
                     fix="Try 0.2.",
                 )
-        if most is not None and self.n_answers >= whole_number(most, "most", 0):
+        if most is not None and self.n_answers >= check_whole_number(most, "most", 0):
             return True
         known = self.posterior()
         return all(known[name]["sd"] <= limit for name, limit in limits.items())
@@ -425,7 +424,7 @@ class Asker(Result):
             "repeats": self._repeats,
             "grid": to_json(self._grid),
             "offers": to_json(scaling.offers),
-            "table": table_document(self._source_table),
+            "table": offer_table_document(self._source_table),
             "answers": [[a.offer.to_dict(), a.chosen] for a in self._belief.answers],
         }
 
@@ -459,13 +458,13 @@ class Asker(Result):
             asker.answer(offer, chosen)
         return cast("Self", asker)
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
+    def save(self, path: FilePath, *, overwrite: bool = True) -> None:
         """Write it to a file, to be read by `read`."""
         write_json(path, self.to_dict(), overwrite=overwrite)
 
     @classmethod
     def read(
-        cls, path: str | os.PathLike[str], model: Model | None = None, prior: AskPrior | None = None
+        cls, path: FilePath, model: Model | None = None, prior: AskPrior | None = None
     ) -> Asker:
         """Go on from a file that `save` wrote; see `from_dict`."""
         return cls.from_dict(read_document(path, FORMAT, version=1), model, prior)

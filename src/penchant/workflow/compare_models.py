@@ -15,16 +15,16 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from penchant._typing import IntVector, Label, Labels, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError, argument
 from penchant.inference.fit import History
 from penchant.inference.fit_each import OF_CHOICES, PortionFit, fit_each_model, portion_fit
+from penchant.models.arguments import as_episodes, refuse_no_model, refuse_word
 from penchant.models.model import Model
 from penchant.models.offers.attributes import Attributes
-from penchant.models.record import as_episodes, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.output import make_frame
 from penchant.reading.formula_sets import Attributed, is_set, rival_sets
@@ -34,7 +34,7 @@ from penchant.softmax.fit_each import fit_each_choices
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
 from penchant.softmax.probabilities import decision_log_likelihoods
 from penchant.tables.reading import Reading
-from penchant.workflow.comparison import (
+from penchant.workflow.model_comparison_results import (
     Criterion,
     ModelComparison,
     PopulationComparison,
@@ -42,7 +42,7 @@ from penchant.workflow.comparison import (
     compare_populations,
     model_setting_doubts,
 )
-from penchant.workflow.selection import (
+from penchant.workflow.model_selection import (
     Folds,
     HeldOut,
     checked_nested_pairs,
@@ -74,9 +74,9 @@ class BatchScores:
             "pyarrow",
         )
 
-    def one(self, data: Any, subject: Label) -> Any:
+    def fit_subject(self, data: Any, subject: Label) -> Any:
         """The estimate of one subject of the portion."""
-        return self.fits.one(data, subject)
+        return self.fits.fit_subject(data, subject)
 
     def __str__(self) -> str:
         return str(self.fits)
@@ -223,7 +223,7 @@ def _decision_folds(choices: Choices, folds: Any, pool: bool) -> Labels:
         names = choices.subject_labels or ()
         return object_array([names[code] for code in choices.subject.tolist()])
     if isinstance(folds, (int, np.integer)):
-        k = whole_number(int(folds), "folds", 2)
+        k = check_whole_number(int(folds), "folds", 2)
         # Every k-th decision of each subject, not of the whole table: all subjects then have about
         # as many decisions in each fold.
         codes = np.zeros(n, dtype=np.int64) if pool or choices.subject is None else choices.subject
@@ -489,7 +489,7 @@ def compare_models(
             "engine", "must be left out for data in memory", got="one", fix="It is for a scan."
         )
     data = as_episodes(episodes)
-    subjects, unscored = _scored_subjects(data)
+    subjects, unscored = _scored_and_unscored_subjects(data)
     if criterion is None:
         criterion = "bic" if folds is None else "held_out"
     n_parameters = tuple(len(model.weights) + len(model.shape) for model in named.values())
@@ -584,7 +584,9 @@ def _checked_models(models: Mapping[str, Any]) -> dict[str, Model]:
     return {str(name): model for name, model in models.items()}
 
 
-def _scored_subjects(episodes: Sequence[History]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _scored_and_unscored_subjects(
+    episodes: Sequence[History],
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Subjects with a decision to score, and those without."""
     everybody = dict.fromkeys(episode.subject for episode in episodes)
     scored = {episode.subject for episode in episodes if episode.n_decisions}

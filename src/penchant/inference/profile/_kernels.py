@@ -23,7 +23,7 @@ from penchant.softmax._kernels import (
     newton_step,
     sum_blocks,
 )
-from penchant.softmax._simd import LANES, exp_prefix_in_place, moment_kernel
+from penchant.softmax._moment_codegen import LANES, exp_prefix_in_place, moment_kernel
 from penchant.softmax.likelihood import aligned_vectors, n_moments, workspace_for
 
 _FAST: dict[str, Any] = {
@@ -97,38 +97,6 @@ def scatter_derivative(x: Matrix, dx: Matrix, scored: ScoredDecisions, into: Mat
     into[...] = 0.0
     _add_scatter_derivative(x, dx, scored, into)
     into *= (2.0 / x.shape[1] / np.maximum(scored.counts, 1))[:, None, None]
-
-
-def moments(
-    x: Matrix,
-    chosen: IntVector,
-    order: IntVector,
-    bounds: IntVector,
-    theta: Matrix,
-    sums: Vector,
-    gradient: Matrix,
-    information: Matrix,
-) -> None:
-    """Log-likelihood, gradient and information in theta, for pairs k of data and theta.
-
-    sums : (n,), gradient : (n, d), information : (n, d, d); filled
-    """
-    _, m, d = x.shape
-    workspace = np.empty((m, d)), np.empty(d), _probability_workspace(bounds, m)
-    gradient[...] = 0.0
-    information[...] = 0.0
-    _moments(x, (chosen, order, bounds), theta, sums, gradient, information, workspace)
-    _fill_upper_triangle(information)
-
-
-def _fill_upper_triangle(lower: Matrix) -> None:
-    for a in range(1, lower.shape[-1]):
-        lower[:, :a, a] = lower[:, a, :a]
-
-
-def _probability_workspace(bounds: IntVector, n_options: int) -> Vector:
-    most = int(np.diff(bounds).max(initial=0)) * n_options
-    return np.zeros(-(-most // LANES) * LANES)
 
 
 def solve_weights(
@@ -214,21 +182,7 @@ def copy_decisions(places, first_event, scored, subject, chosen, order):
 
 
 @fast
-def zero_small_differences(x, chosen, events, limits, away):
-    """Fill `away` with differences from the options chosen; 0 where they are within the limits.
-
-    x, away : (rows, n_options, d); events : where the rows of each pair begin; limits : (n, d)
-    """
-    for k in range(len(limits)):
-        for r in range(events[k], events[k + 1]):
-            for i in range(x.shape[1]):
-                for a in range(x.shape[2]):
-                    apart = x[r, i, a] - x[r, chosen[r], a]
-                    away[r, i, a] = apart if abs(apart) > limits[k, a] else 0.0
-
-
-@fast
-def clear_undefined(x, dx, scored, ends, perhaps, lost):
+def zero_nonfinite_variables(x, dx, scored, ends, perhaps, lost):
     """Mark pairs of whose variables some are not finite; these, and their derivatives, become 0.
 
     x : (rows, all of an event); dx : (n_shape, rows, the same), or empty
@@ -246,41 +200,6 @@ def clear_undefined(x, dx, scored, ends, perhaps, lost):
                     x[r, a] = 0.0
                     for q in range(len(dx)):
                         dx[q, r, a] = 0.0
-
-
-@fast_inner
-def probabilities(x, scored, k, theta, counted, p):
-    """Fill p with the probabilities of pair k's options; returns the log-likelihood if counted.
-
-    p : whole blocks of eight, enough for all options of the rows
-    """
-    _, m, d = x.shape
-    chosen, order, bounds = scored
-    at, log_likelihood = INDEX_ZERO, 0.0
-    for j in range(bounds[k], bounds[k + 1]):
-        r = order[j]
-        c, highest = chosen[r], 0.0
-        for i in range(m):
-            utility = 0.0
-            for a in range(d):
-                utility += theta[k, a] * (x[r, i, a] - x[r, c, a])
-            p[at + i] = utility
-            if utility > highest:
-                highest = utility
-        for i in range(m):
-            p[at + i] -= highest
-        log_likelihood -= highest
-        at += m
-    exp_prefix_in_place(p, at)
-    for first in range(0, at, m):
-        total = 0.0
-        for i in range(first, first + m):
-            total += p[i]
-        if counted:
-            log_likelihood -= math.log(total)
-        for i in range(first, first + m):
-            p[i] /= total
-    return log_likelihood
 
 
 @fast
@@ -466,33 +385,6 @@ def _add_scatter_derivative(x, dx, scored, into):
                         into[k, a, q] += (x[r, i, a] - level) * dx[q, r, i, a]
 
 
-@fast
-def _moments(x, scored, theta, sums, gradient, information, workspace):
-    _, m, d = x.shape
-    chosen, order, bounds = scored
-    away, mean, p = workspace
-    for k in range(len(theta)):
-        sums[k] = probabilities(x, scored, k, theta, k >= 0, p)
-        for j in range(bounds[k], bounds[k + 1]):
-            r = order[j]
-            c = chosen[r]
-            at = (j - bounds[k]) * m
-            for a in range(d):
-                mean[a] = 0.0
-            for i in range(m):
-                for a in range(d):
-                    away[i, a] = x[r, i, a] - x[r, c, a]
-                    mean[a] += p[at + i] * away[i, a]
-            for i in range(m):
-                for a in range(d):
-                    away[i, a] -= mean[a]
-                    share = p[at + i] * away[i, a]
-                    for b in range(a + 1):
-                        information[k, a, b] += share * away[i, b]
-            for a in range(d):
-                gradient[k, a] -= mean[a]
-
-
 # Changes of the weights held at 0: more mean cycling, and the general solver takes over.
 MAX_ACTIVE_SET_ROUNDS = 8
 # Squared decrements that a maximum may be above a value: four times what a Newton step gains.
@@ -513,31 +405,16 @@ def fill_decision_weights(n, side):
 
 @compiled_inner
 def pack_decisions(x, row, size, taken, events, to):
-    """Write blocks of eight decisions, relative to the options chosen.
+    """Write blocks of eight decisions, relative to the options chosen; 0 in filling lanes.
 
     x : variables (rows, n_options, d), in one line; row : the first of the pair
     size : n_options and d; taken : options chosen, and where those of the pair begin
     events : which of its events are scored: n of an array, from the second number on
     to : blocks in one line, and where they begin
     """
-    (m, d), (chosen, first), (scored, begin, n), (values, place) = size, taken, events, to
-    whole = INDEX_ZERO
-    if m == 2 and n > 0 and scored[begin + n - 1] == n - 1:
-        whole = n // LANES
-        firsts = np.uint64(first), np.uint64(whole), np.uint64(place)
-        pack_two(x, np.uint64(row), np.uint64(d), chosen, firsts, values)
-    done = whole * LANES
-    rest = scored, np.uint64(begin + done), np.uint64(n - done)
-    sizes, onwards = (np.uint64(m), np.uint64(d)), np.uint64(place + done * (m - 1) * d)
-    pack_any(x, np.uint64(row), sizes, chosen, (np.uint64(first), onwards), rest, values)
-
-
-@compiled_inner
-def pack_any(x, row, size, chosen, places, events, values):
-    """Differences of all other options from the one chosen; 0 in filling lanes."""
-    m, d = size
-    first, place = places
-    scored, begin, n = events
+    chosen, scored, n, values = taken[0], events[0], np.uint64(events[2]), to[0]
+    row, m, d = np.uint64(row), np.uint64(size[0]), np.uint64(size[1])
+    first, begin, place = np.uint64(taken[1]), np.uint64(events[1]), np.uint64(to[1])
     others = (m - ONE) * d
     for b in range((n + WIDE - ONE) // WIDE):
         for lane in range(WIDE):
@@ -545,30 +422,11 @@ def pack_any(x, row, size, chosen, places, events, values):
             event = np.uint64(scored[begin + (j if j < n else b * WIDE)])
             c, r = np.uint64(chosen[first + event]) * d, (row + event) * m * d
             for a in range(d):
-                own, to, i = x[r + c + a], place + (b * others + a) * WIDE + lane, a
+                own, at, i = x[r + c + a], place + (b * others + a) * WIDE + lane, a
                 while i < others:
-                    values[to] = x[r + (i if i < c else i + d)] - own if j < n else 0.0
-                    to += d * WIDE
+                    values[at] = x[r + (i if i < c else i + d)] - own if j < n else 0.0
+                    at += d * WIDE
                     i += d
-
-
-@compiled_inner
-def pack_two(x, row, d, chosen, places, values):
-    """The other of two options less the one chosen, where every event is scored; whole blocks."""
-    first, n_blocks, place = places
-    if d == ONE:  # a plain loop over decisions: blocks of one variable have the same layout
-        for j in range(n_blocks * WIDE):
-            apart = x[TWO * (row + j) + ONE] - x[TWO * (row + j)]
-            values[place + j] = -apart if chosen[first + j] else apart
-        return
-    for b in range(n_blocks):
-        for a in range(d):
-            for lane in range(WIDE):
-                j = b * WIDE + lane
-                at = TWO * (row + j) * d + a
-                apart = x[at + d] - x[at]
-                to = place + (b * d + a) * WIDE + lane
-                values[to] = -apart if chosen[first + j] else apart
 
 
 @compiled_inner
@@ -649,44 +507,6 @@ def solve_on_face(problem, ends, least, theta, state, workspace):
                 theta[a] = trial[a]
                 gradient[a] = -moments[1 + a]
             return best + 0.5 * squared
-    return np.nan
-
-
-@compiled_inner
-def solve_one_weight(problem, ends, least, positive, theta, workspace):
-    """Newton's method on a single weight, which may have to be nonnegative; NaN if it fails."""
-    tolerance, max_steps, floor = ends
-    moments, best, fraction, squared, step = workspace[1], -np.inf, 1.0, 0.0, 0.0
-    at = theta[0]
-    for _ in range(max_steps):
-        sum_moments(problem, theta, workspace)
-        if best == -np.inf and not moments[0] >= least:
-            theta[0] = 0.0
-            sum_moments(problem, theta, workspace)
-        if positive and theta[0] <= 0.0 and moments[1] >= 0.0:
-            return moments[0]  # concave and falling at 0: no positive weight can be higher
-        if not moments[0] >= best + 0.25 * fraction * squared - 1e-12 * (1.0 + abs(best)):
-            if moments[0] != moments[0]:
-                return np.nan
-            fraction *= 0.5
-        else:
-            best, fraction, at, before = moments[0], 1.0, theta[0], squared
-            # A variable that does not vary has no information: leave its weight, or divide by 0.
-            step = -moments[1] / moments[2] if moments[2] != 0.0 else 0.0
-            squared = -moments[1] * step
-            if not squared >= 0.0:
-                return np.nan
-            converged = squared < tolerance or squared < min(
-                MAX_QUADRATIC_DECREMENT, MAX_QUADRATIC_RATIO * before
-            )
-            if converged and not (positive and at + step <= 0.0):
-                theta[0] = at + step
-                return best + 0.5 * squared if best + 0.5 * squared <= 0.0 else np.nan
-            if best + MAX_DECREMENT_GAIN * squared < floor:
-                return best + 0.5 * squared
-        theta[0] = at + fraction * step
-        if positive and theta[0] < 0.0:
-            theta[0] = 0.0
     return np.nan
 
 
@@ -774,12 +594,7 @@ def _solve_weights(
             highest = -np.inf
         floor = max(ends[2][k if len(ends[2]) > 1 else INDEX_ZERO], highest - ends[3])
         limits = (ends[0], ends[1], floor)
-        if d == 1 and fixed_weight < 0:
-            values[k] = solve_one_weight(
-                problem, limits, least, len(positive) > 0, theta, workspace
-            )
-        else:
-            values[k] = solve_nonnegative(problem, limits, least, positive, theta, state, workspace)
+        values[k] = solve_nonnegative(problem, limits, least, positive, theta, state, workspace)
         if values[k] > highest:
             highest = values[k]
 
@@ -1014,19 +829,19 @@ def projected_newton_step(rows, u, gradient, curvature, bounds, fixed, reach, st
         k, again = rows[i], True
         for c in range(q):
             # Parameters held take no part: clipping a step of all would leave the ridge.
-            held = fixed[k, c] or _leads_out(u[k, c], bounds, c, gradient[k, c])
+            held = fixed[k, c] or _leaves_bounds(u[k, c], bounds, c, gradient[k, c])
             along[c] = 0.0 if held else 1.0
         while again:
             _newton_step(k, i, gradient, curvature, reach[k], steps, workspace)
             again = False
             for c in range(q):
-                if steps[i, c] != 0.0 and _leads_out(u[k, c], bounds, c, steps[i, c]):
+                if steps[i, c] != 0.0 and _leaves_bounds(u[k, c], bounds, c, steps[i, c]):
                     along[c] = 0.0
                     again = True
 
 
 @fast_inner
-def _leads_out(u, bounds, c, way):
+def _leaves_bounds(u, bounds, c, way):
     """Whether a parameter at an end of its range would move beyond it, or not at all."""
     return (u <= bounds[c, 0] and way <= 0.0) or (u >= bounds[c, 1] and way >= 0.0)
 

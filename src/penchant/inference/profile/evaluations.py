@@ -21,13 +21,12 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile._kernels import ScoredDecisions
 from penchant.models.model import Model, positive_weights
 from penchant.models.parameters import Parameter
 from penchant.models.priors import Density
 from penchant.softmax.constraints import Constraints, maximise_constrained, maximise_on_plane
-from penchant.softmax.fit_each import Grouping, fit_table
+from penchant.softmax.fit_each import Grouping, fit_table, group_moments, uniform_table
 from penchant.softmax.intervals_and_tests import Hypothesis
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Quadratic, RestrictedLikelihood
@@ -52,10 +51,10 @@ class DecisionIndex(NamedTuple):
     order: IntVector
     bounds: IntVector
 
-    @property
-    def scored(self) -> tuple[IntVector, IntVector, IntVector]:
-        """Arrays that compiled loops take."""
-        return self.chosen, self.order, self.bounds
+    def moments(self, x: Matrix, theta: Matrix) -> tuple[Vector, Matrix, Matrix]:
+        """Log-likelihoods, gradients and informations of pairs in theta (n, n_weights)."""
+        found = group_moments(uniform_table(x, self.chosen), self.grouping, theta[:, None])
+        return found[0][:, 0], found[1][:, 0], found[2][:, 0]
 
     @property
     def counted(self) -> ScoredDecisions:
@@ -244,7 +243,7 @@ def solve_on_constraint(
     x: Matrix, rows: DecisionIndex, constraint: LinearConstraint, near: Matrix | None
 ) -> tuple[Matrix, Vector, Matrix, BoolVector]:
     """Weights on the constraint, log-likelihoods, informations, and whether Newton converged."""
-    n, d, dimension = constraint.basis.shape
+    n, _, dimension = constraint.basis.shape
     theta, converged = constraint.origin.copy(), np.ones(n, dtype=bool)
     if dimension:
         lengths = np.diff(rows.events)
@@ -259,8 +258,7 @@ def solve_on_constraint(
         batch = fit_table(on_plane, rows.chosen, rows.grouping, None, start, known)
         theta += np.einsum("kar,kr->ka", constraint.basis, batch.theta)
         converged = batch.converged & np.isfinite(batch.value)
-    sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
-    compiled.moments(x, *rows.scored, theta, sums, gradient, information)
+    sums, _, information = rows.moments(x, theta)
     return theta, sums, information, converged
 
 
@@ -392,9 +390,7 @@ class Objective(NamedTuple):
 
     def at(self, theta: Matrix, which: IntVector) -> tuple[Vector, Vector, Matrix, Matrix]:
         """Objective, log-likelihood, gradient and minus the Hessian of selected pairs."""
-        n, d = theta.shape
-        sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
-        compiled.moments(self.x, *self.rows.only(which).scored, theta, sums, gradient, information)
+        sums, gradient, information = self.rows.only(which).moments(self.x, theta)
         value, slope, hessian = self.prior.on_weights(theta, self.psi[which])
         return sums + value, sums, gradient + slope, information - hessian
 

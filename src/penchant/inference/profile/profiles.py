@@ -64,7 +64,7 @@ INNER = InnerOptions()
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """What is computed of inner problems, and how exactly.
+    """Quantities computed for every inner problem, and their accuracy.
 
     Attributes
     ----------
@@ -173,8 +173,7 @@ def solve_nonnegative_pairs(
     pairs = x[ranges(rows.events, which)], profiles.decisions, subject, no_start_pair
     compiled.solve_weights(*pairs, INNER.exact_decrement, profiles.positive, values, theta)
     found = np.isfinite(values)
-    sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
-    compiled.moments(x, *mine.scored, theta, sums, gradient, information)
+    sums, _, information = mine.moments(x, theta)
     done = which[found]
     points.theta[done], points.value[done] = theta[found], sums[found]
     points.information[done] = information[found]
@@ -203,9 +202,7 @@ def _solve_face(
         prior = _free_prior(profiles.weight_prior, free, d)
         face = fit_table(x[:, :, free], rows.chosen, mine.grouping, prior)
         theta[:, free], converged = face.theta, face.converged
-    n = len(which)
-    sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
-    compiled.moments(x, *mine.scored, theta, sums, gradient, information)
+    sums, gradient, information = mine.moments(x, theta)
     spread = batch.spread[which]
     points.theta[which] = theta
     points.value[which] = sums + profiles.prior_value(theta, spread)
@@ -238,7 +235,7 @@ def _solve_with_fixed_weight(
     theta, converged = np.zeros((n, d)), np.ones(n, dtype=bool)
     theta[:, fixed_weight] = constraint.value
     spread = np.zeros((n, d, d))
-    spread[:, fixed_weight, fixed_weight] = _spread_of(x[:, :, fixed_weight], rows)
+    spread[:, fixed_weight, fixed_weight] = _mean_within_set_variance(x[:, :, fixed_weight], rows)
     if len(free):
         offset = x[:, :, fixed_weight] * np.repeat(constraint.value, np.diff(rows.events))[:, None]
         known = offset if offset.any() else None
@@ -246,8 +243,7 @@ def _solve_with_fixed_weight(
         batch = fit_table(x[:, :, free], rows.chosen, rows.grouping, prior, start, known)
         theta[:, free], converged = batch.theta, batch.converged & np.isfinite(batch.value)
         spread[:, free[:, None], free] = batch.spread
-    sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
-    compiled.moments(x, *rows.scored, theta, sums, gradient, information)
+    sums, _, information = rows.moments(x, theta)
     points.theta[:], points.log_likelihood[:] = theta, sums
     points.value[:] = sums + profiles.prior_value(theta, spread)
     points.information[:] = information + profiles.precision(spread)
@@ -257,7 +253,7 @@ def _solve_with_fixed_weight(
     return points.converged.copy()
 
 
-def _spread_of(column: Matrix, rows: DecisionIndex) -> Vector:
+def _mean_within_set_variance(column: Matrix, rows: DecisionIndex) -> Vector:
     mine = column[rows.order]
     squares = mine.var(axis=1)
     counts = np.diff(rows.bounds)
@@ -474,8 +470,8 @@ class Profiles:
         return np.diff(counts[self.first_event])
 
     @cached_property
-    def log_copies(self) -> Vector:
-        """What the log-likelihood of each subject lacks where small choice sets have copies.
+    def log_likelihood_copy_correction(self) -> Vector:
+        """Log-likelihood of each subject that copies of options in small choice sets take away.
 
         Values of profiles are without it: it is a constant, which is added to what is reported.
         """
@@ -548,9 +544,9 @@ class Profiles:
             return self._concatenate_episodes(subject, psi, self._variables_of), None
         own = Declared(self.model).explanatory_and_slopes
         if own is None:
-            return self._concatenate_episodes(subject, psi, self._variables_of), self._differences(
-                subject, psi
-            )
+            return self._concatenate_episodes(
+                subject, psi, self._variables_of
+            ), self._variable_slopes_by_differences(subject, psi)
         pairs = [
             own(executed_history(e), *at)
             for s, at in zip(subject, psi, strict=True)
@@ -582,7 +578,7 @@ class Profiles:
         episode.check_options(array.shape[1])
         return array
 
-    def _differences(self, subject: IntVector, psi: Matrix) -> Matrix:
+    def _variable_slopes_by_differences(self, subject: IntVector, psi: Matrix) -> Matrix:
         found = []
         for q in range(self.n_shape):
             low, high = self._neighbours(
@@ -630,7 +626,7 @@ class Profiles:
                 subject[portion], psi[portion], accuracy.derivatives and self.n_shape > 0
             )
             rows = self.rows(subject[portion])
-            outside = self.outside_domain(x, slopes, subject[portion])
+            outside = self.zero_outside_domain(x, slopes, subject[portion])
             self.check_finite(x, rows)
             points = self.blank(subject[portion], psi[portion])
             if self.density is not None:
@@ -723,7 +719,7 @@ class Profiles:
         # NaN is either an unconverged point or one outside the domain, with NaN variables.
         left = np.isnan(points.value)
         unsolved = bool(left.any())
-        outside = self.outside_domain(x, slopes, subject, left) if unsolved else left
+        outside = self.zero_outside_domain(x, slopes, subject, left) if unsolved else left
         points.converged[:] = ~left
         if slopes is not None:
             theta[left] = 0.0
@@ -754,7 +750,7 @@ class Profiles:
         self, subject: IntVector, with_derivatives: bool = False
     ) -> Iterator[tuple[int, int]]:
         """Split pairs into ranges whose variables, and derivatives if asked for, fit the cache."""
-        size = self._variables_per_subject[subject] * (1 + self.n_shape * with_derivatives)
+        size = self._n_variable_values_per_subject[subject] * (1 + self.n_shape * with_derivatives)
         if size.sum() < NUMBERS_AT_ONCE:
             yield 0, len(subject)
             return
@@ -763,7 +759,7 @@ class Profiles:
         yield from zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
 
     @cached_property
-    def _variables_per_subject(self) -> IntVector:
+    def _n_variable_values_per_subject(self) -> IntVector:
         return self.n_events * self.n_options * max(self.n_weights, 1)
 
     def _solve(
@@ -847,8 +843,9 @@ class Profiles:
             some = points.take(slice(begin, end))
             x, _ = self.variables(some.subject, some.psi, False)
             rows = self.rows(some.subject)
-            limits, away = ignored * some.largest[:, 1], np.empty_like(x)
-            compiled.zero_small_differences(x, rows.chosen, rows.events, limits, away)
+            away = x - x[np.arange(len(x)), rows.chosen][:, None]
+            limits = np.repeat(ignored * some.largest[:, 1], np.diff(rows.events), axis=0)
+            away[np.abs(away) <= limits[:, None]] = 0.0
             parts.append(fit_table(away, rows.chosen, rows.grouping, None, some.theta))
         return Batch.concatenated(parts)
 
@@ -859,7 +856,7 @@ class Profiles:
             at = subject[begin:end], psi[begin:end]
             x, slopes = self.variables(*at, True)
             assert slopes is not None
-            self.outside_domain(x, slopes, at[0])
+            self.zero_outside_domain(x, slopes, at[0])
             n, d, q = end - begin, self.n_weights, self.n_shape
             gradient, both = np.empty((n, q)), np.empty((2, n, d, q))
             curvature = both[0], both[1], np.empty((n, q, q)), np.empty((n, d, d))
@@ -867,7 +864,7 @@ class Profiles:
             found.append(gradient)
         return np.concatenate(found)
 
-    def outside_domain(
+    def zero_outside_domain(
         self,
         x: Matrix,
         slopes: Matrix | None,
@@ -887,7 +884,7 @@ class Profiles:
         scored, width = self._scored_of(subject), self.n_options * self.n_weights
         dx = np.empty((0, 0, 0)) if slopes is None else slopes.reshape(len(slopes), -1, width)
         ends = scored.row + self.n_events[subject]
-        compiled.clear_undefined(x.reshape(-1, width), dx, scored, ends, perhaps, found)
+        compiled.zero_nonfinite_variables(x.reshape(-1, width), dx, scored, ends, perhaps, found)
         return found
 
     def check_finite(self, x: Matrix, rows: DecisionIndex) -> None:

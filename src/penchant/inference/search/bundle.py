@@ -164,7 +164,7 @@ class BundleState:
         )
         return moved, best
 
-    def dominated(self, rows: IntVector, subject: IntVector) -> BoolVector:
+    def is_dominated(self, rows: IntVector, subject: IntVector) -> BoolVector:
         """Whether rows will not come as high as another iteration of the same subject is."""
         highest = np.full(int(subject.max()) + 1, -np.inf)
         np.maximum.at(highest, subject, self.value)
@@ -199,7 +199,7 @@ def bundle_search(
     rows = np.arange(n) if going is None else np.flatnonzero(going)
     n_steps = np.zeros(n, dtype=np.int64)
     u = np.clip(u, *profiles.bounds.T)
-    at = _solved(profiles, subject, u, theta, constraint)
+    at = _evaluate_points(profiles, subject, u, theta, constraint)
     held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
     drift, expected, _ = expected_curvature_at(profiles, at, constraint)
     state = BundleState.at(profiles.bounds, held, u, at.value, at.gradient, expected)
@@ -210,7 +210,7 @@ def bundle_search(
         m = points.shape[1]
         each = np.repeat(rows, m)
         on = None if constraint is None else constraint.take(each)
-        found = _solved(profiles, subject[each], points.reshape(-1, q), at.theta[each], on)
+        found = _evaluate_points(profiles, subject[each], points.reshape(-1, q), at.theta[each], on)
         moved, best = state.update(rows, points, found.value, found.gradient)
         mine, there = rows[moved], found.take((np.arange(len(rows)) * m + best)[moved])
         at.put(mine, there)
@@ -221,7 +221,7 @@ def bundle_search(
         over[moved] = growth > BUNDLE.diverged
         # Under a constraint every row is the end of another interval: none may be dropped.
         if k >= BUNDLE.min_rounds and constraint is None:
-            over |= state.dominated(rows, subject)
+            over |= state.is_dominated(rows, subject)
         rows = rows[~over]
     low, high = profiles.bounds.T
     at_bound = ((state.u <= low) | (state.u >= high)) & ~held
@@ -230,7 +230,7 @@ def bundle_search(
     return Optima(at, state.u, state.curvature, drift, at_bound, n_steps, *undecided)
 
 
-def _solved(
+def _evaluate_points(
     profiles: Profiles,
     subject: IntVector,
     u: Matrix,

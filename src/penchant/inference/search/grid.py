@@ -488,7 +488,7 @@ def _solve_pairs(
         deep=ends[2],
     )
     lost, rough = np.isnan(values), np.zeros(len(subject), dtype=bool)
-    nowhere = profiles.outside_domain(x, None, subject, lost)
+    nowhere = profiles.zero_outside_domain(x, None, subject, lost)
     values[nowhere] = -np.inf
     # Compiled steps give NaN where the weights diverge: only the general solver finds the supremum.
     left = np.flatnonzero(lost & ~nowhere)

@@ -136,7 +136,9 @@ def separated_interval(
     for side, sign in enumerate((-1.0, 1.0)):
         inside = np.array(
             [
-                _outermost(cells, grid.values > top - SEPARATED.interval_drop, at, sign, index)
+                _outermost_reached_cell(
+                    cells, grid.values > top - SEPARATED.interval_drop, at, sign, index
+                )
                 for grid, top, at in zip(grids, suprema, u, strict=True)
             ]
         )
@@ -147,7 +149,9 @@ def separated_interval(
     return ends
 
 
-def _outermost(cells: Matrix, reached: BoolVector, u: Vector, sign: float, index: int) -> Vector:
+def _outermost_reached_cell(
+    cells: Matrix, reached: BoolVector, u: Vector, sign: float, index: int
+) -> Vector:
     further = np.flatnonzero(reached & (sign * (cells[:, index] - u[index]) > 0))
     if not len(further):
         return u
@@ -277,7 +281,7 @@ def best_optima(
         _restart_from_higher_probes(profiles, bounded, best)
         _newton_polish(profiles, bounded[~best.converged[bounded]], best)
     newton = BatchNewton.at(profiles, best)
-    newton.finish()
+    newton.take_final_steps()
     optima = newton.optima()
     if not Declared(profiles.model).smooth and profiles.n_shape:
         optima = polish_nonsmooth_maxima(profiles, optima, lost)
@@ -303,27 +307,29 @@ def _newton_from_cells(
     idle, rounds = np.arange(len(subjects)), np.zeros(len(subjects), dtype=np.int64)
     while True:
         waited = rounds[idle]
-        rows = starts.next(idle, waited >= SEARCH.max_wait, waited < SEARCH.head_start)
+        rows = starts.next_rows(idle, waited >= SEARCH.max_wait, waited < SEARCH.head_start)
         if len(rows):
             newton.begin(rows, *starts.at(profiles, grids, rows))
         if not newton.active.any():
             break
         ended = newton.advance()
         if len(ended):
-            starts.found(ended, newton.u[ended], newton.converged[ended])
+            starts.record_ends(ended, newton.u[ended], newton.converged[ended])
             best.improve_by_any(newton.subject[ended], newton.optima(), ended)
         rows = np.flatnonzero(newton.active)
         low = np.flatnonzero(newton.points.value[rows] <= best.points.value[newton.subject[rows]])
         dropped = rows[low]
         mine, target = dropped // starts.n_cells, newton.targets(dropped)
-        leads = starts.near(mine, target, leading, starts.certain)
+        leads = starts.is_near_optimum(mine, target, leading, starts.certain)
         if in_plane:
-            leads |= starts.near(mine, newton.quadratic_maxima(dropped), leading, starts.certain)
-        there = starts.near(
+            leads |= starts.is_near_optimum(
+                mine, newton.quadratic_maxima(dropped), leading, starts.certain
+            )
+        there = starts.is_near_optimum(
             mine, newton.u[dropped], SEARCH.same_optimum, np.ones_like(starts.certain)
         )
         dropped = dropped[there | leads]
-        newton.stop(dropped)
+        newton.deactivate_rows(dropped)
         ended = np.concatenate([ended, dropped])
         busy: BoolVector = np.any(newton.active.reshape(len(subjects), -1), axis=1)
         idle = np.unique(ended // starts.n_cells)
@@ -333,14 +339,16 @@ def _newton_from_cells(
             idle, np.flatnonzero((rounds == SEARCH.head_start) | (rounds == SEARCH.max_wait))
         )
     if not smooth:
-        _continue_by_bundle(profiles, newton, starts.halted, best)
+        _continue_by_bundle(profiles, newton, starts.unconverged_rows, best)
 
 
 def _continue_by_bundle(
-    profiles: Profiles, newton: BatchNewton, halted: IntVector, best: Optima
+    profiles: Profiles, newton: BatchNewton, unconverged_rows: IntVector, best: Optima
 ) -> None:
-    below = best.points.value[newton.subject[halted]] - newton.points.value[halted]
-    rows = halted[below < SEARCH.max_bundle_deficit]
+    below = (
+        best.points.value[newton.subject[unconverged_rows]] - newton.points.value[unconverged_rows]
+    )
+    rows = unconverged_rows[below < SEARCH.max_bundle_deficit]
     if len(rows):
         subject = newton.subject[rows]
         found = bundle_search(profiles, subject, newton.u[rows], newton.points.theta[rows])
@@ -470,12 +478,12 @@ class _Starts:
         return int(self.cells.shape[1])
 
     @property
-    def halted(self) -> IntVector:
+    def unconverged_rows(self) -> IntVector:
         """Rows of iterations that ended, but not at a maximum."""
         ended = ~np.isnan(self.optima[:, 1:]).any(axis=2) & ~self.certain[:, 1:]
         return np.flatnonzero(ended)
 
-    def next(self, subjects: IntVector, at_once: BoolVector, alone: BoolVector) -> IntVector:
+    def next_rows(self, subjects: IntVector, at_once: BoolVector, alone: BoolVector) -> IntVector:
         """Rows, subject by subject and cell by cell, to start now.
 
         Of cells so close that one may lead where the other does, the better one comes first, unless
@@ -495,12 +503,14 @@ class _Starts:
         u = self.u.reshape(-1, profiles.n_shape)[rows] + shift * self.steps
         return profiles.from_unconstrained(u), grids.theta[subject, cell]
 
-    def found(self, rows: IntVector, u: Matrix, certain: BoolVector) -> None:
+    def record_ends(self, rows: IntVector, u: Matrix, certain: BoolVector) -> None:
         """Record the ends of iterations, and whether they are maxima."""
         at = rows // self.n_cells, 1 + rows % self.n_cells
         self.optima[at], self.certain[at] = u, certain
 
-    def near(self, subjects: IntVector, u: Matrix, steps: float, which: BoolVector) -> BoolVector:
+    def is_near_optimum(
+        self, subjects: IntVector, u: Matrix, steps: float, which: BoolVector
+    ) -> BoolVector:
         """Whether one of the selected optima lies within `steps` of u, along every parameter."""
         away = np.abs(self.optima[subjects] - u[:, None])
         near: BoolVector = np.all(away <= steps * self.steps, axis=2)

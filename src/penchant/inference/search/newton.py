@@ -144,7 +144,7 @@ class BatchNewton:
         self._correction = np.zeros((n, q, q))
         self.n_steps = np.zeros(n, dtype=np.int64)
         self.converged, self.active = np.zeros((2, n), dtype=bool)
-        # Only ends need certificates, which `finish` adds; without steps there is no `finish`.
+        # Only ends need certificates, which the final steps add; without steps there are none.
         self._certify = certify or max_steps == 0
 
     @classmethod
@@ -177,11 +177,11 @@ class BatchNewton:
         """Try one step, or a shorter one, of every active row; returns the rows that ended."""
         rows = np.flatnonzero(self.active)
         target = self.targets(rows)
-        up, known = self._move(rows, target, self._evaluate(rows, target))
+        up, known = self._accept_steps(rows, target, self._evaluate(rows, target))
         over = self.converged[rows] | (self.n_steps[rows] >= self.max_steps) | (up & ~known)
         over |= self._fraction[rows] < self._min_fraction
         if self._target is not None:
-            over |= (up & self._is_decided(rows)) | self._is_stalled(rows)
+            over |= (up & self._can_stop_early(rows)) | self._is_stalled(rows)
         self.active[rows[over]] = False
         return rows[over]
 
@@ -194,7 +194,7 @@ class BatchNewton:
             accuracy=CERTIFIED if self._certify else ITERATE,
         )
 
-    def _is_decided(self, rows: IntVector) -> BoolVector:
+    def _can_stop_early(self, rows: IntVector) -> BoolVector:
         """Whether rows have nearly converged, or will not reach their target.
 
         The next step gains half of what the gradient along it predicts. A row that is above its
@@ -244,11 +244,11 @@ class BatchNewton:
         compiled.quadratic_maxima(rows, *at, self.profiles.bounds, found)
         return found
 
-    def stop(self, rows: IntVector) -> None:
+    def deactivate_rows(self, rows: IntVector) -> None:
         """End rows that lead to a maximum already known."""
         self.active[rows] = False
 
-    def _move(
+    def _accept_steps(
         self, rows: IntVector, target: Matrix, trial: Evaluations
     ) -> tuple[BoolVector, BoolVector]:
         """Accept steps that lead up, update curvatures, and shorten the other steps.
@@ -352,7 +352,7 @@ class BatchNewton:
         self._step = self._newton_steps(np.arange(len(self.u)), self.curvature)
         self._repeat_steps(self._nearly_converged)
 
-    def finish(self) -> None:
+    def take_final_steps(self) -> None:
         """Take the last Newton steps, and the observed Hessian at their end."""
         n, q = self.u.shape
         if not q:
@@ -440,10 +440,10 @@ class BatchNewton:
         self.drift[rows] = drift = self._free_inverse(at, rows) @ at.cross
         # C lacks the density's part: hold the weights, and add what they would take back.
         if self.profiles.density is not None:
-            held = self._differences(rows, at, np.zeros_like(drift), approximate)
+            held = self._hessian_by_differences(rows, at, np.zeros_like(drift), approximate)
             self._set_curvature(rows, held + at.cross.transpose(0, 2, 1) @ drift)
             return
-        hessian = self._differences(rows, at, drift, approximate)
+        hessian = self._hessian_by_differences(rows, at, drift, approximate)
         # Where the weights nearly compensate for psi, the Hessian is a small difference of large
         # numbers: they must follow psi closer than along a straight line.
         given = np.einsum("kaq,kaq->kq", at.cross, drift)
@@ -452,7 +452,7 @@ class BatchNewton:
         )
         if bent.any():
             some = rows[bent], at.take(bent), drift[bent], approximate
-            hessian[bent] = self._differences(*some, solved=True)
+            hessian[bent] = self._hessian_by_differences(*some, solved=True)
         self._set_curvature(rows, hessian)
 
     def _set_curvature(self, rows: IntVector, hessian: Matrix) -> None:
@@ -460,7 +460,7 @@ class BatchNewton:
         self.curvature[rows] = -(hessian + hessian.transpose(0, 2, 1)) / 2
         self._correction[rows] = self.curvature[rows] - expected
 
-    def _differences(
+    def _hessian_by_differences(
         self,
         rows: IntVector,
         at: Evaluations,
@@ -569,5 +569,5 @@ def newton_batch(
     newton.run()
     newton.continue_by_bundle()
     if finish:
-        newton.finish()
+        newton.take_final_steps()
     return newton

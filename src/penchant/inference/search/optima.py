@@ -80,7 +80,7 @@ class Optima:
         return len(self.u)
 
     def __getitem__(self, k: int) -> Optima:
-        """One row, as a batch of one that shares its numbers."""
+        """Optimum of row k, as a batch of one that shares memory."""
         return self.take(slice(k, k + 1))
 
     def __iter__(self) -> Iterator[Optima]:

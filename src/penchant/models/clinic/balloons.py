@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import DataError
+from penchant.argument_checks import one_of
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion
 from penchant.models.transforms import Transform
@@ -71,8 +71,7 @@ class Balloons(Recursion):
     optional: ClassVar[tuple[str, ...]] = ("choice", "burst")
 
     def __post_init__(self) -> None:
-        if self.rule not in (TARGET, MEAN):
-            raise DataError(f"rule must be {TARGET!r} or {MEAN!r}; got {self.rule!r}. Choose one.")
+        one_of(self.rule, "rule", (TARGET, MEAN))
 
     @property
     def weights(self) -> tuple[str, ...]:

@@ -25,11 +25,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_number, check_whole_number
 from penchant.errors import DataError
-from penchant.models.parameters import Row, Shape
-from penchant.models.record import Record, known_number
-from penchant.models.recursion import TEMPERATURE, Field, ValueModel
+from penchant.models.parameters import TEMPERATURE, Row, Shape
+from penchant.models.record import Record
+from penchant.models.recursion import Field, ValueModel
 
 
 @dataclass(frozen=True)
@@ -68,18 +68,22 @@ class Beads(ValueModel):
     before: tuple[str, ...] = field(default=("drawn", "firsts"), init=False, repr=False)
 
     def __post_init__(self) -> None:
-        whole_number(self.most, "most", 1)
-        known_number(self.share, "share", "Give the share of beads of one colour in its jar.")
-        if not 0.5 < self.share < 1:
-            raise DataError(
-                f"share must lie between 0.5 and 1; got {self.share}. Give the larger of the two."
-            )
+        check_whole_number(self.most, "most", 1)
+        check_number(
+            self.share,
+            "share",
+            above=0.5,
+            below=1,
+            fix="Give the share of beads of one colour in its jar.",
+        )
         for name in ("win", "loss"):
-            known_number(getattr(self, name), name, "1 and 1 are usual.")
+            check_number(getattr(self, name), name, fix="1 and 1 are usual.")
         if not self.win + self.loss > 0:
             raise DataError(
-                f"win and loss must add up to more than 0; got {self.win} and {self.loss}. 1 and "
-                "1 are usual."
+                "win and loss",
+                "must add up to more than 0",
+                got=f"{self.win} and {self.loss}",
+                fix="1 and 1 are usual.",
             )
 
     @property
@@ -104,9 +108,10 @@ class Beads(ValueModel):
         if wrong.size:
             k = int(wrong[0])
             raise DataError(
-                f"before['firsts'] must not exceed before['drawn']; got {found['firsts'][k]} of "
-                f"{found['drawn'][k]} at event {k}. Count beads of the first colour among those "
-                "drawn."
+                "before['firsts']",
+                "must not exceed before['drawn']",
+                got=f"{found['firsts'][k]} of {found['drawn'][k]} at event {k}",
+                fix="Count beads of the first colour among those drawn.",
             )
         return found
 

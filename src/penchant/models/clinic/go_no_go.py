@@ -30,7 +30,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number, one_of
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion, rates
@@ -38,7 +38,7 @@ from penchant.models.recursion import Recursion, rates
 ONE = ("sensitivity",)
 TWO = ("gain_sensitivity", "loss_sensitivity")
 VALENCE = ("pavlovian_gain", "pavlovian_loss")
-MOST = 5.0  # Pavlovian weights that are looked at, where they are a shape parameter
+MAX_PAVLOVIAN = 5.0  # Pavlovian weights that are looked at, where they are a shape parameter
 
 
 @dataclass(frozen=True)
@@ -80,16 +80,14 @@ class GoNoGo(Recursion):
     before: tuple[str, ...] = field(default=("cue",), init=False, repr=False)
 
     def __post_init__(self) -> None:
-        whole_number(self.n_cues, "n_cues", 1)
-        if self.pavlovian not in (True, False, "by valence"):
-            raise DataError(
-                f"pavlovian must be True, False or 'by valence'; got {self.pavlovian!r}. Choose "
-                "one."
-            )
+        check_whole_number(self.n_cues, "n_cues", 1)
+        one_of(self.pavlovian, "pavlovian", (True, False, "by valence"))
         if self.pavlovian == "by valence" and not self.two_sensitivities:
             raise DataError(
-                "pavlovian must be True or False with one sensitivity; got 'by valence'. Set "
-                "two_sensitivities=True."
+                "pavlovian",
+                "must be True or False with one sensitivity",
+                got="'by valence'",
+                fix="Set two_sensitivities=True.",
             )
 
     @property
@@ -105,7 +103,7 @@ class GoNoGo(Recursion):
             found.append(Parameter.ratio("pavlovian", "pavlovian*sensitivity", "sensitivity"))
         if not self._searched:
             return (*found, *rates("learning_rate"))
-        pi = Shape("pavlovian", -MOST, MOST, n_grid=21)
+        pi = Shape("pavlovian", -MAX_PAVLOVIAN, MAX_PAVLOVIAN, n_grid=21)
         return (*found, *rates("learning_rate", of=2), pi)
 
     @property

@@ -41,8 +41,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
-from penchant.errors import DataError
+from penchant.argument_checks import check_number, check_whole_number, one_of
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion, rates
 from penchant.models.transforms import Transform
@@ -57,11 +56,8 @@ class Decks(Recursion):
     payscale: float
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
-        if not self.payscale > 0:
-            raise DataError(
-                f"payscale must be > 0; got {self.payscale}. Give what outcomes are divided by."
-            )
+        check_whole_number(self.n_options, "n_options", 2)
+        check_number(self.payscale, "payscale", above=0, fix="Give what outcomes are divided by.")
 
     def settings(self) -> Mapping[str, float]:
         """Number of decks, and the payscale."""
@@ -162,8 +158,7 @@ class PVL(ProspectDecks):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rule not in ("decay", "delta"):
-            raise DataError(f"rule must be 'decay' or 'delta'; got {self.rule!r}. Choose one.")
+        one_of(self.rule, "rule", ("decay", "delta"))
 
     @property
     def parameters(self) -> tuple[Row, ...]:

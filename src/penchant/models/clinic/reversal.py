@@ -23,9 +23,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
-from penchant.models.parameters import Shape
-from penchant.models.recursion import TEMPERATURE, ValueModel, rates
+from penchant.argument_checks import check_whole_number
+from penchant.models.parameters import TEMPERATURE, Shape
+from penchant.models.recursion import ValueModel, rates
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class EWA(ValueModel):
     n_options: int
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
 
     parameters = (TEMPERATURE, *rates("value_decay", "experience_decay"))
 

@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from penchant._typing import Vector
-from penchant.argument_checks import whole_number
-from penchant.models.parameters import Parameter, Row
-from penchant.models.record import control_names
-from penchant.models.recursion import TEMPERATURE, ValueModel, rates
+from penchant.argument_checks import check_whole_number
+from penchant.models.controls import control_names
+from penchant.models.parameters import TEMPERATURE, Parameter, Row
+from penchant.models.recursion import ValueModel, rates
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class PearceHall(ValueModel):
     outside: bool = field(default=True, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
 
     parameters = (TEMPERATURE, *rates("learning_scale", "associability_rate"))
 

@@ -39,9 +39,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.argument_checks import check_number, one_of
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row
-from penchant.models.record import known_number
 from penchant.models.recursion import Recursion, rates
 
 BASED, FREE, TRACED = "model_based", "model_free", "model_free_with_trace"
@@ -94,20 +94,19 @@ class TwoStep(Recursion):
     optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
     def __post_init__(self) -> None:
-        known_number(self.common, "common", "Give the probability of the usual transition.")
+        check_number(self.common, "common", fix="Give the probability of the usual transition.")
         if not 0.5 < self.common <= 1:
             raise DataError(
-                f"common must lie above 0.5, up to 1; got {self.common}. Give the larger of the "
-                "two probabilities."
+                "common",
+                "must lie above 0.5, up to 1",
+                got=self.common,
+                fix="Give the larger of the two probabilities.",
             )
-        if self.trace not in ("before", "after"):
-            raise DataError(f"trace must be 'before' or 'after'; got {self.trace!r}. Choose one.")
+        one_of(self.trace, "trace", ("before", "after"))
         if self.trace_decay is not None:
-            known_number(self.trace_decay, "trace_decay", "Give None to estimate it.")
-            if not 0 <= self.trace_decay <= 1:
-                raise DataError(
-                    f"trace_decay must lie in 0..1, or be None; got {self.trace_decay}. Correct it."
-                )
+            check_number(
+                self.trace_decay, "trace_decay", least=0, most=1, fix="Give None to estimate it."
+            )
 
     @property
     def parameters(self) -> tuple[Row, ...]:

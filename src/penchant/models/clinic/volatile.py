@@ -24,13 +24,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
-from penchant.models.parameters import Row, Shape
-from penchant.models.record import (
-    doubts_of_start,
-    known_number,
-)
-from penchant.models.recursion import N_RATE_GRID, TEMPERATURE, Recursion, per_temperature, rates
+from penchant.argument_checks import check_number, check_whole_number
+from penchant.models.doubts import doubts_of_start
+from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
+from penchant.models.recursion import N_RATE_GRID, Recursion, rates
 
 
 @dataclass(frozen=True)
@@ -70,8 +67,8 @@ class VolatileKalman(Recursion):
     noises: tuple[float, float] = (1e-3, 1e3)
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
-        known_number(self.initial_value, "initial_value", "0 is usual.")
+        check_whole_number(self.n_options, "n_options", 2)
+        check_number(self.initial_value, "initial_value", fix="0 is usual.")
 
     @property
     def parameters(self) -> tuple[Row, ...]:

@@ -31,11 +31,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.argument_checks import whole_number
-from penchant.errors import DataError
+from penchant.argument_checks import check_number, check_whole_number
+from penchant.models.controls import bias_names
+from penchant.models.doubts import doubts_of_threshold, start_words
 from penchant.models.model import finite
 from penchant.models.parameters import Parameter, Row
-from penchant.models.record import bias_names, doubts_of_threshold, known_number, start_words
 from penchant.models.recursion import Recursion
 
 # Shares of errors that agents are given for 0 and 2, whose log-odds are infinite: no agent of
@@ -67,7 +67,7 @@ class RandomChoice(Recursion):
     n_options: int
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
 
     @property
     def parameters(self) -> tuple[Row, ...]:
@@ -126,8 +126,8 @@ class WinStayLoseShift(Recursion):
     equal: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
-        known_number(self.win_above, "win_above", "Give the largest reward that is no win.")
+        check_whole_number(self.n_options, "n_options", 2)
+        check_number(self.win_above, "win_above", fix="Give the largest reward that is no win.")
 
     @property
     def parameters(self) -> tuple[Row, ...]:
@@ -165,8 +165,7 @@ class WinStayLoseShift(Recursion):
         """Agents who play so; those who never err, or always, have a weight that is finite."""
         if "epsilon" in parameters:
             epsilon = finite(parameters, "epsilon")
-            if not 0 <= epsilon <= 2:
-                raise DataError(f"epsilon must lie in 0..2; got {epsilon}. 1 is random choice.")
+            check_number(epsilon, "epsilon", least=0, most=2, fix="1 is random choice.")
             parameters = {**parameters, "epsilon": min(max(epsilon, MIN_EPSILON), MAX_EPSILON)}
         return super().agents(parameters, n_agents)
 

@@ -21,10 +21,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.errors import DataError
+from penchant.models.controls import control_names
 from penchant.models.parameters import Parameter, Row
-from penchant.models.record import control_names
 from penchant.models.recursion import Recursion
 
 
@@ -65,13 +65,15 @@ class HistoryRegression(Recursion):
     bias: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
-        whole_number(self.reward_lags, "reward_lags", 0)
-        whole_number(self.choice_lags, "choice_lags", 0)
+        check_whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.reward_lags, "reward_lags", 0)
+        check_whole_number(self.choice_lags, "choice_lags", 0)
         if self.reward_lags + self.choice_lags == 0:
             raise DataError(
-                "reward_lags or choice_lags must be 1 or more; got 0 for both. "
-                "RandomChoice is the model without a history."
+                "reward_lags or choice_lags",
+                "must be 1 or more",
+                got="0 for both",
+                fix="RandomChoice is the model without a history.",
             )
 
     @property

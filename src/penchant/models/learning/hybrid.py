@@ -25,7 +25,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.argument_checks import check_number
 from penchant.errors import DataError, argument
+from penchant.models.controls import control_names
+from penchant.models.doubts import doubts_of_noise, doubts_of_start, start_words
 from penchant.models.learning.kalman import (
     LEAST_BESIDE_MEAN,
     N_GRID,
@@ -33,13 +36,6 @@ from penchant.models.learning.kalman import (
     prior_variances,
 )
 from penchant.models.parameters import Limit, Parameter, Row, Shape
-from penchant.models.record import (
-    control_names,
-    doubts_of_noise,
-    doubts_of_start,
-    known_number,
-    start_words,
-)
 from penchant.models.recursion import Recursion
 from penchant.models.transforms import Transform
 
@@ -97,7 +93,7 @@ class GershmanHybrid(Recursion):
         _check_variances(self.noise_variance, "noise_variance")
         if self.prior_variance is not None:
             _check_variances(self.prior_variance, "prior_variance")
-        known_number(self.initial_mean, "initial_mean", "Give what is expected before play.")
+        check_number(self.initial_mean, "initial_mean", fix="Give what is expected before play.")
 
     def noise_of(self, option: int) -> float:
         """Variance of an option's rewards, as the player takes it."""
@@ -215,11 +211,13 @@ def _check_variances(given: Any, name: str) -> None:
         check_variance(given, argument(name))
         return
     for one in given:
-        known_number(one, argument(name), "Give variances, in squared units of rewards.")
+        check_number(one, argument(name), fix="Give variances, in squared units of rewards.")
     if len(given) != 2 or min(given) < 0 or max(given) <= 0:
         raise DataError(
-            f"{argument(name)} must be a variance, or two of which one may be 0; got "
-            f"{given}. Correct it."
+            argument(name),
+            "must be a variance, or two of which one may be 0",
+            got=given,
+            fix="Correct it.",
         )
 
 

@@ -30,19 +30,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_number, check_whole_number
 from penchant.errors import DataError, argument
+from penchant.models.controls import control_names, with_starts
+from penchant.models.doubts import doubts_of_noise, doubts_of_start, start_words
 from penchant.models.model import positive
-from penchant.models.parameters import Limit, Parameter, Row, Shape
-from penchant.models.record import (
-    control_names,
-    doubts_of_noise,
-    doubts_of_start,
-    known_number,
-    start_words,
-    with_starts,
-)
-from penchant.models.recursion import TEMPERATURE, Recursion, per_temperature
+from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
+from penchant.models.recursion import Recursion
 from penchant.models.transforms import Transform
 
 N_GRID = {1: 33, 2: 17, 3: 11}
@@ -119,30 +113,28 @@ class KalmanFilter(Recursion):
     optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
         check_variance(self.noise_variance, argument("noise_variance"))
         if self.prior_variance is not None:
             check_variance(self.prior_variance, "prior_variance")
         if self.initial_mean is not None:
-            known_number(self.initial_mean, "initial_mean", "Give None to estimate it.")
+            check_number(self.initial_mean, "initial_mean", fix="Give None to estimate it.")
         decay, drift = self.decay, self.drift_variance
         if decay is not None:
-            known_number(decay, "decay", "Give None to estimate it.")
-            if not 0 <= decay <= 1:
-                raise DataError(f"decay must lie in 0..1, or be None; got {decay}. 1 is none.")
+            check_number(decay, "decay", least=0, most=1, fix="Give None to estimate it.")
         if drift is not None:
-            known_number(drift, "drift_variance", "Give None to estimate it.")
-            if drift < 0:
-                raise DataError(f"drift_variance must be >= 0, or None; got {drift}. 0 is none.")
+            check_number(drift, "drift_variance", least=0, fix="Give None to estimate it.")
         if self.centre == "initial_mean":
             return
         if self.decay == 1:
             raise DataError(
-                f"centre must be left out where decay is 1; got {self.centre!r}. Nothing decays to "
-                "it: give a decay, or None to estimate it."
+                "centre",
+                "must be left out where decay is 1",
+                got=repr(self.centre),
+                fix="Nothing decays to it: give a decay, or None to estimate it.",
             )
         if self.centre is not None:
-            known_number(self.centre, "centre", "Give 'initial_mean', or None to estimate it.")
+            check_number(self.centre, "centre", fix="Give 'initial_mean', or None to estimate it.")
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Mean and standard deviation of every option's reward, as the player believes them."""
@@ -383,9 +375,7 @@ def prior_variances(n_grid: int, *, static: bool, bonus: tuple[str, int] | None)
 
 def check_variance(value: object, name: str) -> None:
     """Refuse what is no variance."""
-    known_number(value, name, "Give a variance, in squared units of rewards.")
-    if not value > 0:  # type: ignore[operator]  # a number, as just checked
-        raise DataError(f"{name} must be > 0; got {value}. Correct it.")
+    check_number(value, name, above=0, fix="Give a variance, in squared units of rewards.")
 
 
 def _said(value: float | str | None) -> str:

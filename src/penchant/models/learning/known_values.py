@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion
@@ -66,16 +67,14 @@ class KnownValues(Recursion):
         values = exact_floats(self.values, "values", lambda i: f"option {i}")
         if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
             raise DataError(
-                f"values must be two or more finite numbers, one per option; got {self.values!r}. "
-                "Values that differ between decisions go to temperature_choices."
+                "values",
+                "must be two or more finite numbers, one per option",
+                got=repr(self.values),
+                fix="Values that differ between decisions go to temperature_choices.",
             )
         object.__setattr__(self, "values", tuple(values.tolist()))
         object.__setattr__(self, "n_options", len(values))
-        if self.cooling not in NOISE_NAMES:
-            raise DataError(
-                f"cooling must be one of {', '.join(NOISE_NAMES)}; got {self.cooling!r}. "
-                "Choose one."
-            )
+        one_of(self.cooling, "cooling", NOISE_NAMES)
 
     @property
     def parameters(self) -> tuple[Row, ...]:

@@ -33,22 +33,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_number, check_whole_number, one_of
 from penchant.errors import DataError
-from penchant.models.parameters import Limit, Parameter, Row, Shape
-from penchant.models.record import (
-    control_names,
-    doubts_of_start,
-    known_number,
-    start_words,
-    with_starts,
-)
-from penchant.models.recursion import TEMPERATURE, Recursion, per_temperature
+from penchant.models.controls import control_names, with_starts
+from penchant.models.doubts import doubts_of_start, start_words
+from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
+from penchant.models.recursion import Recursion
 
 Rate = float | None
 Tied = Literal["learning_rate"]
 DUAL = ("learning_rate_positive", "learning_rate_negative")
-MOST = 3
+MAX_ESTIMATED_RATES = 3
 N_GRID = {1: 33, 2: 17, 3: 17}
 FROM_ZERO = ("forgetting", "fictitious_rate")
 # At 0 nothing is learnt, and no trace is left. As near to it values move in proportion to the rate,
@@ -87,10 +82,14 @@ class LearningRates:
             others = _rate(model.fictitious, "fictitious_rate", gains)
         trace = _rate(model.choice_rate, "choice_rate", gains) if model.choice_kernel else 0.0
         rates = cls(gains, losses, others, trace)
-        if len(rates.estimated) > MOST:
+        if len(rates.estimated) > MAX_ESTIMATED_RATES:
             raise DataError(
-                f"rates to be estimated must be at most {MOST}; got {', '.join(rates.estimated)}. "
-                "Give one a known value: learning_rate, forgetting, fictitious or choice_rate."
+                "rates to be estimated",
+                f"must be at most {MAX_ESTIMATED_RATES}",
+                got=", ".join(rates.estimated),
+                fix=(
+                    "Give one a known value: learning_rate, forgetting, fictitious or choice_rate."
+                ),
             )
         return rates
 
@@ -197,27 +196,33 @@ def _check_numbers(model: Any) -> None:
     """Every rate is a number from 0 to 1, to be estimated, or that of learning."""
     for name, rate in _given(model):
         tied = rate == "learning_rate" and name in ("forgetting", "fictitious")
-        if not tied and rate is not None and not _is_share(rate):
-            raise DataError(f"{name} must lie in 0..1, or be None; got {rate!r}. Correct it.")
+        if not tied and rate is not None:
+            check_number(rate, name, least=0, most=1, fix="Give None to estimate it.")
         if tied and model.dual_rates and name == "forgetting":
             raise DataError(
-                f"{name} must not be 'learning_rate' with dual_rates; got it. Give a number, "
-                "or None to estimate it."
+                name,
+                "must not be 'learning_rate' with dual_rates",
+                got="it",
+                fix="Give a number, or None to estimate it.",
             )
     pair = model.learning_rate
     if model.dual_rates and pair is not None and not _is_pair(pair):
         raise DataError(
-            f"learning_rate must be two numbers in 0..1 with dual_rates; got {pair!r}. "
-            "Give those for rewards above and below the value, or None."
+            "learning_rate",
+            "must be two numbers in 0..1 with dual_rates",
+            got=repr(pair),
+            fix="Give those for rewards above and below the value, or None.",
         )
     if model.forgetting != 0.0 and model.fictitious != 0.0:
         raise DataError(
-            "forgetting and fictitious must not both be given: each says what becomes of "
-            f"options not taken; got {model.forgetting!r} and {model.fictitious!r}. Choose one."
+            "forgetting and fictitious",
+            "must not both be given: each says what becomes of options not taken",
+            got=f"{model.forgetting!r} and {model.fictitious!r}",
+            fix="Choose one.",
         )
     if model.choice_rate is not None and not model.choice_kernel:
         raise DataError(
-            f"choice_rate must come with choice_kernel=True; got {model.choice_rate}. Add it."
+            "choice_rate", "must come with choice_kernel=True", got=model.choice_rate, fix="Add it."
         )
 
 
@@ -299,18 +304,20 @@ class QLearning(Recursion):
     bias: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 1)
+        check_whole_number(self.n_options, "n_options", 1)
         if self.initial_value is not None:
-            known_number(self.initial_value, "initial_value", "Give None to estimate it.")
+            check_number(self.initial_value, "initial_value", fix="Give None to estimate it.")
         elif self._by_error:
             raise DataError(
-                "initial_value must be known with dual_rates; got None. It decides which of the "
-                "two rates is used: give a number, or use a single rate."
+                "initial_value",
+                "must be known with dual_rates",
+                got="None",
+                fix=(
+                    "It decides which of the two rates is used: give a number, or use a single "
+                    "rate."
+                ),
             )
-        if self.dual_rates not in (True, False, "outcome"):
-            raise DataError(
-                f"dual_rates must be True, False or 'outcome'; got {self.dual_rates!r}. Choose one."
-            )
+        one_of(self.dual_rates, "dual_rates", (True, False, "outcome"))
         if isinstance(self.learning_rate, list):
             object.__setattr__(self, "learning_rate", tuple(self.learning_rate))
         _ = self._rates  # says what is wrong with them

@@ -24,16 +24,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import whole_number
-from penchant.models.parameters import Parameter, Row
-from penchant.models.record import (
-    control_names,
-    doubts_of_start,
-    known_number,
-    start_words,
-    with_starts,
-)
-from penchant.models.recursion import TEMPERATURE, Recursion, per_temperature
+from penchant.argument_checks import check_number, check_whole_number
+from penchant.models.controls import control_names, with_starts
+from penchant.models.doubts import doubts_of_start, start_words
+from penchant.models.parameters import TEMPERATURE, Parameter, Row, per_temperature
+from penchant.models.recursion import Recursion
 
 
 @dataclass(frozen=True)
@@ -72,9 +67,9 @@ class UCB1(Recursion):
     bias: bool = False
 
     def __post_init__(self) -> None:
-        whole_number(self.n_options, "n_options", 2)
+        check_whole_number(self.n_options, "n_options", 2)
         if self.initial_value is not None:
-            known_number(self.initial_value, "initial_value", "Give None to estimate it.")
+            check_number(self.initial_value, "initial_value", fix="Give None to estimate it.")
 
     @property
     def parameters(self) -> tuple[Row, ...]:

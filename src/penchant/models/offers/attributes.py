@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import Described, natural_parameters, weights_and_shape
-from penchant.models.natural import Natural, Shape
 from penchant.models.offers.offers import Offers
 from penchant.models.offers.program import OfferDeclarations, offer_program
+from penchant.models.parameters import Parameter, Row
 from penchant.models.record import CompiledModel, Record
 
 
@@ -41,8 +41,6 @@ class OfferModel(CompiledModel):
     """
 
     attributes: ClassVar[tuple[str, ...]]
-    weights: Any
-    shape: Any
     features: ClassVar[Callable[..., None]]
 
     def fields(self, offers: Described) -> Described:
@@ -138,18 +136,19 @@ def check_attributes(decisions: Any, wanted: tuple[str, ...], whose: str) -> Non
     offers = getattr(decisions, "offers", None)
     if offers is None:
         raise DataError(
-            f"{whose} must be given Offers; got {type(decisions).__name__}. "
-            "Make them with Offers(chosen, offers) or offers_from_frame."
+            whose,
+            "must be given Offers",
+            got=type(decisions).__name__,
+            fix="Make them with Offers(chosen, offers) or offers_from_frame.",
         )
     missing = [name for name in wanted if name not in offers]
     if missing:
         raise DataError(
-            f"offers must have {' and '.join(wanted)} for {whose}; got {', '.join(offers)}."
-            f"{closest_match_hint(missing[0], offers) or f' Add {missing[0]}.'}"
+            "offers",
+            f"must have {' and '.join(wanted)} for {whose}",
+            got=", ".join(offers),
+            fix=closest_match_hint(missing[0], offers) or f"Add {missing[0]}.",
         )
-
-
-TEMPERATURE = Natural("temperature", "reciprocal", 0)
 
 
 class LinearModel(OfferModel):
@@ -167,16 +166,6 @@ class LinearModel(OfferModel):
         every = record.kept(self, lambda: self.columns(record.offers))
         rows = np.concatenate([np.arange(record.starts[e], record.starts[e + 1]) for e in which])
         return every[rows], np.empty((0, len(rows), *every.shape[1:])) if with_slopes else None
-
-
-def ratios(*names: str) -> tuple[Natural, ...]:
-    """Temperature, and parameters that are the weights after the first over the first."""
-    return (TEMPERATURE, *(Natural(name, "ratio", a, 0) for a, name in enumerate(names, start=1)))
-
-
-def shapes(*names: str) -> tuple[Natural, ...]:
-    """Shape parameters under their own names."""
-    return tuple(Natural(name, "shape", a) for a, name in enumerate(names))
 
 
 @dataclass(frozen=True)
@@ -202,19 +191,23 @@ class Attributes(LinearModel):
 
     attributes: tuple[str, ...]  # type: ignore[misc]  # of every model of its own
     price: str | None = None
-    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         given: Any = self.attributes
         names = (given,) if isinstance(given, str) else tuple(map(str, given))
         if not names or len(set(names)) < len(names):
             raise DataError(
-                f"attributes must be one name or more, each once; got {names!r}. Name them."
+                "attributes",
+                "must be one name or more, each once",
+                got=repr(names),
+                fix="Name them.",
             )
         if self.price is not None and self.price not in names:
             raise DataError(
-                f"price must be one of the attributes {', '.join(names)}; got {self.price!r}."
-                f"{closest_match_hint(self.price, names) or ' Choose one.'}"
+                "price",
+                f"must be one of the attributes {', '.join(names)}",
+                got=repr(self.price),
+                fix=closest_match_hint(self.price, names) or "Choose one.",
             )
         object.__setattr__(self, "attributes", names)
 
@@ -224,16 +217,15 @@ class Attributes(LinearModel):
         return self.attributes
 
     @property
-    def natural(self) -> tuple[Natural, ...]:
+    def parameters(self) -> tuple[Row, ...]:
         """The weights; or the sensitivity to the price, and what other attributes are worth."""
         if self.price is None:
-            return tuple(Natural(name, "weight", i) for i, name in enumerate(self.attributes))
-        at = self.attributes.index(self.price)
+            return tuple(map(Parameter.weight, self.attributes))
         return tuple(
-            Natural(f"{name}_sensitivity", "weight", i)
-            if i == at
-            else Natural(f"{name}_worth", "ratio", i, at)
-            for i, name in enumerate(self.attributes)
+            Parameter(f"{name}_sensitivity", (name,))
+            if name == self.price
+            else Parameter.ratio(f"{name}_worth", name, self.price)
+            for name in self.attributes
         )
 
     def columns(self, offers: Described) -> Matrix:

@@ -24,10 +24,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.model import Described
-from penchant.models.natural import Natural, Shape
-from penchant.models.offers.attributes import OfferModel, ratios, shapes
+from penchant.models.offers.attributes import OfferModel
+from penchant.models.parameters import TEMPERATURE, Parameter, Row, Shape, per_temperature
 
 HUNDRED = 100.0
 
@@ -66,8 +67,7 @@ class CambridgeGamble(OfferModel):
     part: Literal["stakes", "colours"] = "stakes"
 
     def __post_init__(self) -> None:
-        if self.part not in ("stakes", "colours"):
-            raise DataError(f"part must be one of stakes, colours; got {self.part!r}. Choose one.")
+        one_of(self.part, "part", ("stakes", "colours"))
 
     @property
     def attributes(self) -> tuple[str, ...]:  # type: ignore[override]  # by part
@@ -76,32 +76,15 @@ class CambridgeGamble(OfferModel):
         return stakes if self.part == "stakes" else ("probability",)
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau and beta/tau, or alpha and the log-odds of the first colour."""
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, beta and rho; or alpha and c, of which the log-odds of the first colour tell."""
         if self.part == "stakes":
-            return ("inverse_temperature", "impatience_weight")
-        return ("probability_distortion", "first_colour")
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """1/tau; of colours none."""
-        return self.weights[:1] if self.part == "stakes" else ()
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """rho, of stakes."""
-        if self.part == "colours":
-            return ()
-        return (Shape("loss_sensitivity", 1e-3, 1e3, scale="log", n_grid=45),)
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau, beta and rho; or alpha and c."""
-        if self.part == "stakes":
-            return (*ratios("impatience"), *shapes("loss_sensitivity"))
+            impatience = per_temperature("impatience", "impatience_weight")
+            left = Shape("loss_sensitivity", 1e-3, 1e3, scale="log", n_grid=45)
+            return (TEMPERATURE, impatience, left)
         return (
-            Natural("probability_distortion", "weight", 0),
-            Natural("colour_bias", "share", 1),
+            Parameter.weight("probability_distortion"),
+            Parameter.share("colour_bias", "first_colour"),
         )
 
     def fields(self, offers: Described) -> Described:
@@ -110,8 +93,10 @@ class CambridgeGamble(OfferModel):
         low = 0.0 if self.part == "stakes" else np.nextafter(0.0, 1.0)
         if not ((p >= low) & (p <= 1.0 - low)).all():
             raise DataError(
-                "offers['probability'] must lie between 0 and 1 for CambridgeGamble; got "
-                f"{p.min():g} to {p.max():g}. Give shares of boxes."
+                "offers['probability']",
+                "must lie between 0 and 1 for CambridgeGamble",
+                got=f"{p.min():g} to {p.max():g}",
+                fix="Give shares of boxes.",
             )
         if self.part == "colours":
             return {"probability": p, "first": np.arange(p.shape[1]) == np.zeros((len(p), 1))}

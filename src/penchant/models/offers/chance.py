@@ -18,12 +18,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.model import Described
-from penchant.models.natural import Natural, Shape
-from penchant.models.offers.attributes import TEMPERATURE, OfferModel, ratios, shapes
-from penchant.models.offers.discounting import N_RATES, RATES
+from penchant.models.offers.attributes import OfferModel
+from penchant.models.offers.discounting import N_RATES, RATES, discount_rate
 from penchant.models.offers.gambles import CURVATURE
+from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
 
 ODDS = (1e-4, 1e4)
 
@@ -58,28 +59,17 @@ class ProbabilityDiscounting(OfferModel):
     odds: tuple[float, float] = ODDS
     rates: tuple[float, float] = RATES
 
-    weights = ("inverse_temperature",)
-    positive = ("inverse_temperature",)
-
     @property
     def attributes(self) -> tuple[str, ...]:  # type: ignore[override]  # by delays
         """Amount and probability, and the delay."""
         return ("amount", "probability", "delay") if self.delays else ("amount", "probability")
 
     @property
-    def shape(self) -> tuple[Shape, ...]:
-        """Rates of discounting, on logarithmic scales."""
-        if not self.delays:
-            return (Shape("odds_rate", *self.odds, scale="log", n_grid=N_RATES),)
-        return (
-            Shape("discount_rate", *self.rates, scale="log", n_grid=45),
-            Shape("odds_rate", *self.odds, scale="log", n_grid=31),
-        )
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """Temperature, and the rates."""
-        return (TEMPERATURE, *shapes(*(s.name for s in self.shape)))
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, k with delays, and h."""
+        delayed = (discount_rate(self.rates, 45),) if self.delays else ()
+        n_grid = 31 if self.delays else N_RATES
+        return (TEMPERATURE, *delayed, Shape("odds_rate", *self.odds, scale="log", n_grid=n_grid))
 
     def settings(self) -> Mapping[str, int]:
         """Whether amounts come after delays."""
@@ -124,40 +114,26 @@ class Ambiguity(OfferModel):
     kind: Literal["linear", "exponential"] = "linear"
 
     attributes = ("amount", "probability", "ambiguity")
-    positive = ("inverse_temperature",)
 
     def __post_init__(self) -> None:
-        if self.kind not in ("linear", "exponential"):
-            raise DataError(
-                f"kind must be one of linear, exponential; got {self.kind!r}. Choose one."
-            )
+        one_of(self.kind, "kind", ("linear", "exponential"))
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, and beta/tau."""
-        linear = ("ambiguity_weight",) if self.kind == "linear" else ()
-        return ("inverse_temperature", *linear)
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """Curvature of utility, and ambiguity aversion where it is in an exponent."""
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, beta and alpha; or tau, alpha, and beta where it is in an exponent."""
         if self.kind == "linear":
-            return (CURVATURE,)
-        return (CURVATURE, Shape("ambiguity_aversion", -0.95, 6.0, n_grid=21))
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """Temperature, ambiguity aversion, curvature."""
-        if self.kind == "linear":
-            return (*ratios("ambiguity_aversion"), *shapes("curvature"))
-        return (TEMPERATURE, *shapes("curvature", "ambiguity_aversion"))
+            aversion = per_temperature("ambiguity_aversion", "ambiguity_weight")
+            return (TEMPERATURE, aversion, CURVATURE)
+        return (TEMPERATURE, CURVATURE, Shape("ambiguity_aversion", -0.95, 6.0, n_grid=21))
 
     def fields(self, offers: Described) -> Described:
         """The attributes, if amounts are gains."""
         if (offers["amount"] < 0).any():
             raise DataError(
-                "offers['amount'] must not be negative for Ambiguity; got "
-                f"{offers['amount'].min():g}. Fit gains and losses apart."
+                "offers['amount']",
+                "must not be negative for Ambiguity",
+                got=f"{offers['amount'].min():g}",
+                fix="Fit gains and losses apart.",
             )
         return super().fields(offers)
 
@@ -200,14 +176,7 @@ class PeerInfluence(OfferModel):
     in_brief: ClassVar[str] = "gambles, and what others took"
 
     attributes = ("high", "low", "probability", "condition")
-    weights = ("inverse_temperature", "influence_weight")
-    positive = ("inverse_temperature",)
-    natural = (*ratios("peer_influence"), *shapes("curvature"))
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """Curvature of utility."""
-        return (CURVATURE,)
+    parameters = (TEMPERATURE, per_temperature("peer_influence", "influence_weight"), CURVATURE)
 
     def fields(self, offers: Described) -> Described:
         """The attributes, and 1 for what peers took."""

@@ -21,8 +21,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from penchant._typing import BoolVector, Vector
-from penchant.models.natural import Natural, Shape
 from penchant.models.offers.attributes import OfferModel, check_attributes
+from penchant.models.parameters import TEMPERATURE, Parameter, Row, Shape
 
 Option = tuple[Vector, Vector]  # amount and delay
 
@@ -83,23 +83,23 @@ def _points(model: Discounting, taken: Option, other: Option) -> tuple[Vector, B
 # From an impatience of years to one of seconds, whatever the unit of delay.
 RATES = (1e-6, 1e3)
 N_RATES = 70
-TEMPERATURE = Natural("temperature", "reciprocal", 0)
-RATE = Natural("discount_rate", "shape", 0)
+
+
+def discount_rate(rates: tuple[float, float], n_grid: int = N_RATES) -> Shape:
+    """The rate of discounting, on a logarithmic scale."""
+    return Shape("discount_rate", *rates, scale="log", n_grid=n_grid)
 
 
 class _OneRate(OfferModel):
     """One weight and one rate: V = A f(k D), with f falling from 1."""
 
     attributes = ("amount", "delay")
-    weights = ("inverse_temperature",)
-    positive = ("inverse_temperature",)
-    natural = (TEMPERATURE, RATE)
     rates: tuple[float, float]
 
     @property
-    def shape(self) -> tuple[Shape, ...]:
-        """The discount rate, on a logarithmic scale."""
-        return (Shape("discount_rate", *self.rates, scale="log", n_grid=N_RATES),)
+    def parameters(self) -> tuple[Row, ...]:
+        """tau and k."""
+        return (TEMPERATURE, discount_rate(self.rates))
 
     def indifferent_at(self, one: Option, other: Option) -> Vector:
         """Rate at which two options, each (amount, delay), are worth the same; NaN for none."""
@@ -216,14 +216,16 @@ class QuasiHyperbolicDiscounting(OfferModel):
     rates: tuple[float, float] = RATES
 
     attributes = ("amount", "delay")
-    weights = ("inverse_temperature", "inverse_temperature_later")
-    positive = ("inverse_temperature", "inverse_temperature_later")
-    natural = (TEMPERATURE, Natural("present_bias", "ratio", 1, 0), RATE)
 
     @property
-    def shape(self) -> tuple[Shape, ...]:
-        """The discount rate, on a logarithmic scale."""
-        return (Shape("discount_rate", *self.rates, scale="log", n_grid=N_RATES),)
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, b and k."""
+        later = ("inverse_temperature_later", "inverse_temperature")
+        return (
+            TEMPERATURE,
+            Parameter.ratio("present_bias", *later, positive=True),
+            discount_rate(self.rates),
+        )
 
     @staticmethod
     def features(o: Any, psi: Any, c: Any, x: Any) -> None:
@@ -258,17 +260,12 @@ class ConstantSensitivityDiscounting(OfferModel):
     sensitivities: tuple[float, float] = (0.05, 5.0)
 
     attributes = ("amount", "delay")
-    weights = ("inverse_temperature",)
-    positive = ("inverse_temperature",)
-    natural = (TEMPERATURE, RATE, Natural("time_sensitivity", "shape", 1))
 
     @property
-    def shape(self) -> tuple[Shape, ...]:
-        """Impatience and sensitivity to time, both on a logarithmic scale."""
-        return (
-            Shape("discount_rate", *self.rates, scale="log", n_grid=45),
-            Shape("time_sensitivity", *self.sensitivities, scale="log", n_grid=11),
-        )
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, a and s."""
+        sensitivity = Shape("time_sensitivity", *self.sensitivities, scale="log", n_grid=11)
+        return (TEMPERATURE, discount_rate(self.rates, 45), sensitivity)
 
     @staticmethod
     def features(o: Any, psi: Any, c: Any, x: Any) -> None:

@@ -16,9 +16,9 @@ import numpy as np
 from scipy.special import expit
 
 from penchant._typing import Vector
-from penchant.errors import DataError
-from penchant.models.natural import Natural, Shape
-from penchant.models.offers.attributes import TEMPERATURE, OfferModel, ratios, shapes
+from penchant.argument_checks import one_of
+from penchant.models.offers.attributes import OfferModel
+from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
 
 KINDS = ("linear", "quadratic", "power", "hyperbolic", "exponential", "sigmoid")
 POWER = Shape("effort_power", 0.1, 10.0, scale="log", n_grid=25)
@@ -59,42 +59,22 @@ class Effort(OfferModel):
     turns: tuple[float, float] = (1e-3, 1e2)
 
     attributes = ("reward", "effort")
-    positive = ("inverse_temperature",)
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise DataError(
-                f"kind must be one of {', '.join(KINDS)}; got {self.kind!r}. Choose one."
-            )
+        one_of(self.kind, "kind", KINDS)
 
     @property
-    def _subtracts(self) -> bool:
-        return self.kind in ("linear", "quadratic", "power")
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, and k/tau where the cost is subtracted."""
-        cost = ("effort_weight",) if self._subtracts else ()
-        return ("inverse_temperature", *cost)
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """The power of effort, or how fast it discounts, and where."""
+    def parameters(self) -> tuple[Row, ...]:
+        """tau; the cost of effort and its power, or how fast effort discounts, and where."""
+        cost = per_temperature("effort_cost", "effort_weight")
         if self.kind in ("linear", "quadratic"):
-            return ()
+            return (TEMPERATURE, cost)
         if self.kind == "power":
-            return (POWER,)
-        rate = Shape("effort_rate", *self.rates, scale="log", n_grid=60)
-        if self.kind != "sigmoid":
-            return (rate,)
-        rate = Shape("effort_rate", *self.rates, scale="log", n_grid=41)
-        return (rate, Shape("effort_turn", *self.turns, scale="log", n_grid=31))
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """Temperature, the cost of effort, and shape parameters."""
-        first = ratios("effort_cost") if self._subtracts else (TEMPERATURE,)
-        return (*first, *shapes(*(s.name for s in self.shape)))
+            return (TEMPERATURE, cost, POWER)
+        is_sigmoid = self.kind == "sigmoid"
+        rate = Shape("effort_rate", *self.rates, scale="log", n_grid=41 if is_sigmoid else 60)
+        turn = Shape("effort_turn", *self.turns, scale="log", n_grid=31)
+        return (TEMPERATURE, rate, turn) if is_sigmoid else (TEMPERATURE, rate)
 
     def steps(self, decisions: Any) -> dict[str, Vector]:
         """Turns at which a sigmoid that is steep passes an effort."""

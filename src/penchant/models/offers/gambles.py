@@ -13,23 +13,23 @@ gamma = 1, and overweight small probabilities where gamma < 1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import exp, log
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from penchant._typing import Matrix
+from penchant.argument_checks import one_of
 from penchant.errors import DataError, argument
 from penchant.models.model import Described
-from penchant.models.natural import Natural, Shape
 from penchant.models.offers.attributes import LinearModel, OfferModel
+from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
 
 WEIGHTINGS = ("none", "prelec", "tversky-kahneman")
 
 CURVATURE = Shape("curvature", 0.05, 5.0, scale="log", n_grid=21)
 SENSITIVITY = Shape("probability_sensitivity", 0.3, 3.0, scale="log", n_grid=9)
-TEMPERATURE = Natural("temperature", "reciprocal", 0)
 
 
 class GambleModel(OfferModel):
@@ -92,10 +92,7 @@ class ExpectedUtility(GambleModel):
     in_brief: ClassVar[str] = "gambles by expected utility"
 
     weighting = "none"
-    weights = ("inverse_temperature",)
-    positive = ("inverse_temperature",)
-    shape = (CURVATURE,)
-    natural = (TEMPERATURE, Natural("curvature", "shape", 0))
+    parameters = (TEMPERATURE, CURVATURE)
 
     def __str__(self) -> str:
         return "expected utility, u(x) = x^rho"
@@ -140,47 +137,32 @@ class ProspectValue(GambleModel):
         return {"loss_weight": f"Where no gamble has a loss, {typed}."}
 
     def __post_init__(self) -> None:
-        if self.weighting not in WEIGHTINGS:
-            raise DataError(
-                f"weighting must be one of {', '.join(WEIGHTINGS)}; "
-                f"got {self.weighting!r}. Choose one."
-            )
+        one_of(self.weighting, "weighting", WEIGHTINGS)
         if self.curvature is not None and not 0 < self.curvature < np.inf:
             raise DataError(
-                f"curvature must be positive, or None to estimate it; got {self.curvature}. "
-                "1 is linear."
+                "curvature",
+                "must be positive, or None to estimate it",
+                got=self.curvature,
+                fix="1 is linear.",
             )
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, and lambda/tau."""
-        return ("inverse_temperature", "loss_weight") if self.losses else ("inverse_temperature",)
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """1/tau; who likes losses has a negative loss aversion."""
-        return ("inverse_temperature",)
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """Curvature of utility, and sensitivity to probabilities where they are weighted."""
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, lambda (negative of who likes losses), rho, gamma."""
+        aversion = (per_temperature("loss_aversion", "loss_weight"),) if self.losses else ()
         curved = (CURVATURE,) if self.curvature is None else ()
-        return curved if self.weighting == "none" else (*curved, SENSITIVITY)
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """Temperature, loss aversion, curvature, sensitivity to probabilities."""
-        aversion = (Natural("loss_aversion", "ratio", 1, 0),) if self.losses else ()
-        named = (Natural(s.name, "shape", a) for a, s in enumerate(self.shape))
-        return (TEMPERATURE, *aversion, *named)
+        weighted = () if self.weighting == "none" else (SENSITIVITY,)
+        return (TEMPERATURE, *aversion, *curved, *weighted)
 
     def fields(self, offers: Described) -> Described:
         """Outcomes and probabilities, if losses are expected where there are some."""
         outcome = offers["outcome"]
         if not self.losses and (outcome < 0).any():
             raise DataError(
-                f"offers['outcome'] must not be negative with losses=False; got {outcome.min():g}. "
-                "Leave losses=True to estimate loss aversion."
+                "offers['outcome']",
+                f"must not be negative with {argument('losses', False)}",
+                got=f"{outcome.min():g}",
+                fix=f"Leave {argument('losses', True)} to estimate loss aversion.",
             )
         return super().fields(offers)
 
@@ -212,10 +194,7 @@ class MeanVariance(LinearModel):
     in_brief: ClassVar[str] = "gambles by mean and variance"
 
     attributes = ("outcome", "probability")
-    weights = ("inverse_temperature", "variance_weight")
-    positive = ("inverse_temperature",)
-    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
-    natural = (TEMPERATURE, Natural("risk_attitude", "ratio", 1, 0))
+    parameters = (TEMPERATURE, per_temperature("risk_attitude", "variance_weight"))
 
     def columns(self, offers: Described) -> Matrix:
         """Mean m = sum p x, and variance sum p (x - m)^2, with nothing for the rest of p."""

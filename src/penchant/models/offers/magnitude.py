@@ -8,17 +8,18 @@ are linear in what it brings more and how much later it comes, absolutely and re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.model import Described
-from penchant.models.natural import Natural, Shape
-from penchant.models.offers.attributes import TEMPERATURE, LinearModel, OfferModel, shapes
-from penchant.models.offers.discounting import RATES
+from penchant.models.offers.attributes import LinearModel, OfferModel
+from penchant.models.offers.discounting import RATES, discount_rate
+from penchant.models.parameters import TEMPERATURE, Parameter, Row, Shape
 
 
 @dataclass(frozen=True)
@@ -50,33 +51,28 @@ class MagnitudeDiscounting(OfferModel):
     rates: tuple[float, float] = RATES
 
     attributes = ("amount", "delay")
-    weights = ("inverse_temperature",)
-    positive = ("inverse_temperature",)
 
     def __post_init__(self) -> None:
-        if self.kind not in ("rate", "utility"):
-            raise DataError(f"kind must be one of rate, utility; got {self.kind!r}. Choose one.")
+        one_of(self.kind, "kind", ("rate", "utility"))
 
     @property
-    def shape(self) -> tuple[Shape, ...]:
-        """The rate, and the exponent of the amount."""
-        # every fourth point, both ends among them, is looked at first
-        rate = Shape("discount_rate", *self.rates, scale="log", n_grid=41)
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, the rate, and the exponent of the amount."""
+        # Every fourth point of a grid, both ends among them, is looked at first.
         if self.kind == "rate":
-            return (rate, Shape("magnitude_effect", -1.0, 2.0, n_grid=17))
-        return (replace(rate, n_grid=45), Shape("curvature", 0.05, 5.0, scale="log", n_grid=15))
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """Temperature, rate and exponent."""
-        return (TEMPERATURE, *shapes(*(s.name for s in self.shape)))
+            effect = Shape("magnitude_effect", -1.0, 2.0, n_grid=17)
+            return (TEMPERATURE, discount_rate(self.rates, 41), effect)
+        curvature = Shape("curvature", 0.05, 5.0, scale="log", n_grid=15)
+        return (TEMPERATURE, discount_rate(self.rates, 45), curvature)
 
     def fields(self, offers: Described) -> Described:
         """The attributes, if amounts are positive."""
         if (offers["amount"] <= 0).any():
             raise DataError(
-                "offers['amount'] must be positive for MagnitudeDiscounting; got "
-                f"{offers['amount'].min():g}. Leave such decisions out."
+                "offers['amount']",
+                "must be positive for MagnitudeDiscounting",
+                got=f"{offers['amount'].min():g}",
+                fix="Leave such decisions out.",
             )
         return super().fields(offers)
 
@@ -118,15 +114,16 @@ class ITCH(LinearModel):
     in_brief: ClassVar[str] = "amounts and delays, absolute and relative"
 
     attributes = ("amount", "delay")
-    weights = ("later", "amount", "relative_amount", "delay", "relative_delay")
-    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
+    parameters = tuple(
+        map(Parameter.weight, ("later", "amount", "relative_amount", "delay", "relative_delay"))
+    )
 
     def columns(self, offers: Described) -> Matrix:
         """Differences of the second option from the first."""
         amount, delay = offers["amount"], offers["delay"]
         if amount.shape[1] != 2:
             raise DataError(
-                f"offers must have two options for ITCH; got {amount.shape[1]}. Choose two."
+                "offers", "must have two options for ITCH", got=amount.shape[1], fix="Choose two."
             )
         x = np.zeros((*amount.shape, 5))
         x[:, 1, 0] = 1.0

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.choices import Choices
 from penchant.errors import DataError, argument, format_list
 from penchant.output import format_count
@@ -47,21 +48,24 @@ from penchant.tables.offer_columns import (
 LARGEST = 1e100
 DELAY, PROBABILITY = "delay", "probability"
 ONE_EACH = "Make one Offers per label, e.g. with offers_from_frame."
-ROUNDING = 1e-9  # that probabilities written as decimals may be off in their sum
+PROBABILITY_SUM_TOL = 1e-9  # that probabilities written as decimals may be off in their sum
 
 
 def read_offers(offers: Any, n: int, place: Place) -> dict[str, Matrix]:
     """Attributes of the options, as arrays of their own."""
     if not isinstance(offers, Mapping) or not offers:
         raise DataError(
-            "offers must map names of attributes to numbers; got "
-            f"{'none' if isinstance(offers, Mapping) else type(offers).__name__}. "
-            'Write {"amount": ..., "delay": ...}.'
+            "offers",
+            "must map names of attributes to numbers",
+            got="none" if isinstance(offers, Mapping) else type(offers).__name__,
+            fix='Write {"amount": ..., "delay": ...}.',
         )
     found: dict[str, Matrix] = {}
     for name, values in offers.items():
         if not isinstance(name, str) or not name:
-            raise DataError(f"offers must be named by text; got {name!r}. Give it a name.")
+            raise DataError(
+                "offers", "must be named by text", got=repr(name), fix="Give it a name."
+            )
         found[name] = _attribute(name, values, n, place)
     _check_options_agree(found)
     return found
@@ -72,8 +76,13 @@ def _attribute(name: str, values: Any, n: int, place: Place) -> Matrix:
     array = np.array(exact_floats(values, said))
     if array.ndim not in (2, 3) or len(array) != n or 0 in array.shape:
         raise DataError(
-            f"{said} must have shape ({n}, n_options), one row per decision, as chosen has, or "
-            f"({n}, n_options, n_outcomes); got shape {array.shape}. Stack a column per option."
+            said,
+            (
+                f"must have shape ({n}, n_options), one row per decision, as chosen has, or ("
+                f"{n}, n_options, n_outcomes)"
+            ),
+            got=f"shape {array.shape}",
+            fix="Stack a column per option.",
         )
     with np.errstate(invalid="ignore"):
         _refuse(~(np.abs(array) <= LARGEST), array, said, "be finite, not beyond 1e100", place)
@@ -93,19 +102,23 @@ def _refuse(wrong: Any, array: Matrix, said: str, rule: str, place: Place) -> No
         f"{array[tuple(at)]:g} at {place(int(at[0]))}, option {int(at[1])}" for at in where[:11]
     )
     raise DataError(
-        f"{said} must {rule}; got {format_list(cells, len(where))}. Correct these cells, or leave "
-        "the decisions out."
+        said,
+        f"must {rule}",
+        got=format_list(cells, len(where)),
+        fix="Correct these cells, or leave the decisions out.",
     )
 
 
 def _check_total(array: Matrix, said: str, place: Place) -> None:
     total = array.reshape(*array.shape[:2], -1).sum(axis=2)
-    where = np.argwhere(total > 1 + ROUNDING)
+    where = np.argwhere(total > 1 + PROBABILITY_SUM_TOL)
     if len(where):
         cells = (f"{total[t, i]:g} at {place(int(t))}, option {int(i)}" for t, i in where[:11])
         raise DataError(
-            f"{said} must sum to at most 1 over the outcomes of an option; got "
-            f"{format_list(cells, len(where))}. Correct them."
+            said,
+            "must sum to at most 1 over the outcomes of an option",
+            got=format_list(cells, len(where)),
+            fix="Correct them.",
         )
 
 
@@ -114,8 +127,10 @@ def _check_options_agree(found: Mapping[str, Matrix]) -> None:
     if len(set(sizes.values())) > 1:
         said = ", ".join(f"{size} of {name}" for name, size in sizes.items())
         raise DataError(
-            f"offers must describe the same options by every attribute; got {said}. "
-            "Give each attribute one column per option."
+            "offers",
+            "must describe the same options by every attribute",
+            got=said,
+            fix="Give each attribute one column per option.",
         )
 
 
@@ -260,8 +275,10 @@ class Offers:
             if shapes[0] != shapes[1]:
                 before, now = ("none" if s is None else f"shape {s}" for s in shapes)
                 raise DataError(
-                    f"offers[{name!r}] must describe the same options at every decision; got "
-                    f"{now} after {before}. Describe all offers alike."
+                    f"offers[{name!r}]",
+                    "must describe the same options at every decision",
+                    got=f"{now} after {before}",
+                    fix="Describe all offers alike.",
                 )
         return Offers.of_checked(
             np.concatenate([self.chosen, others.chosen]),
@@ -298,8 +315,10 @@ def read_chosen(chosen: Any, place: Place) -> IntVector:
     options = option_indices(chosen, place)
     if not len(options):
         raise DataError(
-            f"chosen must have shape (n_events,) with one event or more; got shape {options.shape}."
-            " Give the index of one option per decision, counted from 0."
+            "chosen",
+            "must have shape (n_events,) with one event or more",
+            got=f"shape {options.shape}",
+            fix="Give the index of one option per decision, counted from 0.",
         )
     return options
 
@@ -315,8 +334,10 @@ def offers_of_choices(choices: Choices) -> list[Offers]:
     sizes = np.diff(choices.first_row)
     if (sizes != sizes[0]).any() or choices.available is not None or choices.offset is not None:
         raise DataError(
-            "choices must have the same options in every decision, all on offer, without an "
-            f"offset; got {sizes.min()} to {sizes.max()} options. Fit them with fit_each instead."
+            "choices",
+            ("must have the same options in every decision, all on offer, without an offset"),
+            got=f"{sizes.min()} to {sizes.max()} options",
+            fix="Fit them with fit_each instead.",
         )
     n, m = len(sizes), int(sizes[0])
     cubes = choices.explanatory.reshape(n, m, -1)
@@ -390,10 +411,7 @@ def offers_from_frame(
     >>> al.notes
     ('1 decision without a choice: not scored.',)
     """
-    if base not in (0, 1):
-        raise DataError(
-            f"base must be 0 or 1; got {base!r}. Say which number the first option has."
-        )
+    one_of(base, "base", (0, 1), "Say which number the first option has.")
     table = open_frame(frame)
     given = {"subject": subject, "block": block, "chosen": chosen, "scored": scored}
     columns = offer_columns(list(map(str, table.columns)), given, offers)
@@ -485,14 +503,18 @@ def _check_cells(offers: Mapping[str, Any]) -> None:
     for name, cells in offers.items():
         if isinstance(cells, str) or not isinstance(cells, Sequence) or not cells:
             raise DataError(
-                f"offers[{name!r}] must list a column or a number for each option; got {cells!r}. "
-                f'Write {{{name!r}: ["first_column", "second_column"]}}.'
+                f"offers[{name!r}]",
+                "must list a column or a number for each option",
+                got=repr(cells),
+                fix=f'Write {{{name!r}: ["first_column", "second_column"]}}.',
             )
         sizes = {len(_outcomes(cell)) for cell in cells}
         if len(sizes) > 1:
             raise DataError(
-                f"offers[{name!r}] must have as many outcomes for every option; got {cells!r}. "
-                "Fill up with outcome 0 and probability 0."
+                f"offers[{name!r}]",
+                "must have as many outcomes for every option",
+                got=repr(cells),
+                fix="Fill up with outcome 0 and probability 0.",
             )
 
 
@@ -550,8 +572,10 @@ def _taken(
         allowed = format_list(map(str, options)) if options else f"{base}..{n_options - 1 + base}"
         counted = base == 0 and options is None and codes[-1:] == [n_options]
         raise DataError(
-            f"chosen must be among the options {allowed}; got {format_list(cells, wrong.size)}. "
-            + (_from_1(0 in codes) if counted else CORRECT)
+            "chosen",
+            f"must be among the options {allowed}",
+            got=format_list(cells, wrong.size),
+            fix=_from_1(0 in codes) if counted else CORRECT,
         )
     return taken
 
@@ -583,12 +607,15 @@ def _check_codes(codes: list[int], name: str, base: int, n_options: int) -> None
     """-1 means no choice, and 0 where options are counted from 1: that may lose half of them."""
     if n_options == 2 and codes == [-1, 1] and base == 0:
         raise DataError(
-            f"chosen {name!r} must count options from 0, with -1 for no choice; got -1 and 1 only. "
-            f"If -1 is the first option, pass {argument('options', [-1, 1])}."
+            f"chosen {name!r}",
+            "must count options from 0, with -1 for no choice",
+            got="-1 and 1 only",
+            fix=f"If -1 is the first option, pass {argument('options', [-1, 1])}.",
         )
     if base == 1 and 0 in codes and codes[-1] < n_options:
         raise DataError(
-            f"chosen {name!r} must count options from 1, as base says, with 0 for no choice; got "
-            f"{format_list(map(str, codes))}, and never {n_options}. If 0 is the first option, "
-            f"leave {argument('base')} out."
+            f"chosen {name!r}",
+            "must count options from 1, as base says, with 0 for no choice",
+            got=f"{format_list(map(str, codes))}, and never {n_options}",
+            fix=f"If 0 is the first option, leave {argument('base')} out.",
         )

@@ -19,13 +19,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix
+from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.model import Described
-from penchant.models.natural import Natural, Shape
-from penchant.models.offers.attributes import LinearModel, check_attributes, ratios, shapes
+from penchant.models.offers.attributes import LinearModel, check_attributes
+from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
 from penchant.models.record import Record
 from penchant.models.recursion import Recursion
 
+ENVY, GUILT, EQUALITY = (
+    per_temperature(name, f"{name}_weight") for name in ("envy", "guilt", "equality")
+)
 NORM_RATE = Shape("norm_rate", 1e-8, 1.0, n_grid=41)
 
 
@@ -54,27 +58,14 @@ class Inequity(LinearModel):
     kind: Literal["fehr-schmidt", "erc"] = "fehr-schmidt"
 
     attributes = ("own", "other")
-    positive = ("inverse_temperature",)
 
     def __post_init__(self) -> None:
-        _one_of(self.kind, "kind", ("fehr-schmidt", "erc"))
+        one_of(self.kind, "kind", ("fehr-schmidt", "erc"))
 
     @property
-    def shape(self) -> tuple[Shape, ...]:
-        """None."""
-        return ()
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, and envy/tau and guilt/tau, or equality/tau."""
-        if self.kind == "erc":
-            return ("inverse_temperature", "equality_weight")
-        return ("inverse_temperature", "envy_weight", "guilt_weight")
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """Temperature, envy and guilt; or temperature and equality."""
-        return ratios("equality") if self.kind == "erc" else ratios("envy", "guilt")
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, envy and guilt; or tau and equality."""
+        return (TEMPERATURE, EQUALITY) if self.kind == "erc" else (TEMPERATURE, ENVY, GUILT)
 
     def columns(self, offers: Described) -> Matrix:
         """Own, less envy and guilt, or less the squared distance from half."""
@@ -126,40 +117,28 @@ class Ultimatum(Recursion):
     count: float = 4.0
 
     attributes = ("offer",)
-    positive = ("inverse_temperature",)
     optional: ClassVar[tuple[str, ...]] = ("offer",)
     agents = None  # type: ignore[assignment]  # offers are put before people: nobody plays
 
     def __post_init__(self) -> None:
-        _one_of(self.norm, "norm", ("bayes", "delta"))
+        one_of(self.norm, "norm", ("bayes", "delta"))
         if not (np.isfinite(self.first) and self.count > 0 and np.isfinite(self.count)):
             raise DataError(
-                f"first and count must be finite, the latter positive; got {self.first} and "
-                f"{self.count}. 10 and 4 are usual."
+                "first and count",
+                "must be finite, the latter positive",
+                got=f"{self.first} and {self.count}",
+                fix="10 and 4 are usual.",
             )
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, envy/tau, and guilt/tau with norm="bayes"."""
-        more = ("guilt_weight",) if self.norm == "bayes" else ()
-        return ("inverse_temperature", "envy_weight", *more)
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """The rate of the norm with norm="delta"."""
-        return () if self.norm == "bayes" else (NORM_RATE,)
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, envy, and guilt or the rate of the norm."""
+        return (TEMPERATURE, ENVY, GUILT if self.norm == "bayes" else NORM_RATE)
 
     @property
     def smooth(self) -> bool:
         """Not with norm="delta": where the norm equals an offer, envy begins."""
         return self.norm == "bayes"
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """Temperature, envy, and guilt or the rate of the norm."""
-        if self.norm == "bayes":
-            return ratios("envy", "guilt")
-        return (*ratios("envy"), *shapes("norm_rate"))
 
     def options(self, record: Record) -> int:
         """Rejecting, and offers to accept."""
@@ -211,8 +190,3 @@ class Ultimatum(Recursion):
     def __str__(self) -> str:
         how = "mean of offers" if self.norm == "bayes" else "norm by a rate"
         return f"ultimatum game, {how}, from {self.first:g}"
-
-
-def _one_of(given: str, name: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise DataError(f"{name} must be one of {', '.join(known)}; got {given!r}. Choose one.")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_level, check_rng, whole_number
+from penchant.argument_checks import check_level, check_rng, check_whole_number
 from penchant.json_records import attributes_json
 from penchant.models.spatial.ucl import UCL
 from penchant.output import Columns, Result
@@ -226,7 +226,7 @@ class BeliefMap(Result):
 
     def draws(self, rng: np.random.Generator, n: int = 1) -> Matrix:
         """Maps as likely as the choices make them, of mean 0 over the options: (n, n_options)."""
-        n = whole_number(n, "n", 1)
+        n = check_whole_number(n, "n", 1)
         check_rng(rng)
         which = rng.choice(len(self.fits), size=n, p=evidence_weights(self.fits))
         found = np.empty((n, len(self.mean)))

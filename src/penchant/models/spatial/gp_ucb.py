@@ -31,12 +31,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
+from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.bandit.landscape import check_locations, distances
-from penchant.errors import DataError, argument
+from penchant.errors import DataError
+from penchant.models.controls import with_starts
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
-from penchant.models.record import CompiledModel, Record, empty, with_starts
+from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import KERNELS, process
 from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality, spacing
 
@@ -92,15 +94,10 @@ class GPUCBAgents:
 
 def _check_agent(given: dict[str, float]) -> None:
     for name, value in given.items():
-        if not np.isfinite(value):
-            raise DataError(f"{name} must be finite; got {value}. Correct it.")
+        check_number(value, name)
     for name in ("temperature", "noise_ratio"):
-        if given[name] <= 0:
-            raise DataError(f"{name} must be > 0; got {given[name]}. Correct it.")
-    if given["length_scale"] < 0:
-        raise DataError(
-            f"{argument('length_scale')} must be >= 0; got {given['length_scale']}. Correct it."
-        )
+        check_number(given[name], name, above=0)
+    check_number(given["length_scale"], "length_scale", least=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +193,7 @@ class GPUCB(CompiledModel):
         """Mean, standard deviation and locality before every event, and their derivatives."""
         record.check_options(self.n_options)
         names = [s.name for s in self.shape]
-        x = empty(int(record.lengths(which).sum()), self.n_options, len(self.weights))
+        x = np.empty((int(record.lengths(which).sum()), self.n_options, len(self.weights)))
         dx = np.zeros((len(names) if with_slopes else 0, *x.shape))
         derived = [1 if name == "noise_ratio" else 2 for name in names] if with_slopes else []
         process(
@@ -258,24 +255,31 @@ class GPUCB(CompiledModel):
         )
 
 
+ESTIMATED = "Give None to estimate it."
+
+
 def _check(model: GPUCB) -> None:
     """Refuse settings that no model can have."""
     if not isinstance(model.kernel, Kernel) or model.kernel.name not in KERNELS:
         raise DataError(
-            f"kernel must be one of penchant.bandit.beliefs; got {model.kernel!r}. "
-            "Import GAUSSIAN, MATERN32, MATERN52 or EXPONENTIAL from there."
+            "kernel",
+            "must be one of penchant.bandit.beliefs",
+            got=repr(model.kernel),
+            fix="Import GAUSSIAN, MATERN32, MATERN52 or EXPONENTIAL from there.",
         )
-    _check_number(
-        argument("length_scale"), model.length_scale, "must be >= 0, or None to estimate it", 0.0
-    )
-    _check_number("prior_mean", model.prior_mean, "must be finite, or None to estimate it")
-    ratio = model.noise_ratio
-    _check_number("noise_ratio", ratio, "must be > 0, or None to estimate it", 1e-300)
-    _check_number("prior_sd", model.prior_sd, "must be > 0", 1e-300)
+    if model.length_scale is not None:
+        check_number(model.length_scale, "length_scale", least=0, fix=ESTIMATED)
+    if model.prior_mean is not None:
+        check_number(model.prior_mean, "prior_mean", fix=ESTIMATED)
+    if model.noise_ratio is not None:
+        check_number(model.noise_ratio, "noise_ratio", above=0, fix=ESTIMATED)
+    check_number(model.prior_sd, "prior_sd", above=0)
     if model.length_scale is None and model.n_options < 2:
         raise DataError(
-            f"{argument('length_scale')} must be given for a single option; got None. Nothing "
-            "could tell it."
+            "length_scale",
+            "must be given for a single option",
+            got="None",
+            fix="Nothing could tell it.",
         )
     ranges = (
         ("length_scale_range", model.length_scale_range),
@@ -283,12 +287,4 @@ def _check(model: GPUCB) -> None:
     )
     for name, limits in ranges:
         if limits is not None and not 0 < limits[0] < limits[1] < np.inf:
-            raise DataError(f"{name} must go up from above 0; got {limits}. Correct it.")
-
-
-def _check_number(name: str, value: Any, rule: str, least: float = -np.inf) -> None:
-    if value is None and "None" in rule:
-        return
-    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not is_number or not (np.isfinite(value) and value >= least):
-        raise DataError(f"{name} {rule}; got {value!r}. Correct it.")
+            raise DataError(name, "must go up from above 0", got=limits, fix="Correct it.")

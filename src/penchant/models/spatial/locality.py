@@ -23,11 +23,12 @@ import numpy as np
 import scipy
 
 from penchant._typing import IntVector, Matrix, Vector
+from penchant.argument_checks import check_number
 from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row
-from penchant.models.record import CompiledModel, Record, empty
+from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import TERMS, nearness, spread_over
 
 
@@ -46,8 +47,7 @@ class LocalityAgents:
     ) -> LocalityAgents:
         """Agents before play, with a parameter for each term."""
         for name in terms:
-            if not np.isfinite(parameters[name]):
-                raise DataError(f"{name} must be finite; got {parameters[name]}. Correct it.")
+            check_number(parameters[name], name)
         return cls(locations, {name: float(parameters[name]) for name in terms}, n_agents)
 
     def objective(self) -> Matrix:
@@ -117,7 +117,9 @@ class Locality(CompiledModel):
         object.__setattr__(self, "locations", check_locations(self.locations))
         object.__setattr__(self, "terms", check_terms(self.terms, "terms"))
         if not self.terms:
-            raise DataError(f"terms must name one of {', '.join(LOCALITY)}; got none. Give some.")
+            raise DataError(
+                "terms", f"must name one of {', '.join(LOCALITY)}", got="none", fix="Give some."
+            )
 
     @property
     def n_options(self) -> int:
@@ -134,7 +136,7 @@ class Locality(CompiledModel):
     ) -> tuple[Matrix, Matrix | None]:
         """The columns before every event: (rows, n_options, n_terms); there is no psi."""
         record.check_options(self.n_options)
-        x = empty(int(record.lengths(which).sum()), self.n_options, len(self.terms))
+        x = np.empty((int(record.lengths(which).sum()), self.n_options, len(self.terms)))
         fill_locality(self.locations, tuple(self.terms), record, which, x)
         return x, np.empty((0, *x.shape)) if with_slopes else None
 
@@ -154,11 +156,13 @@ def check_terms(terms: Any, name: str) -> tuple[str, ...]:
     for term in given:
         if term not in LOCALITY:
             raise DataError(
-                f"{name} must be among {', '.join(LOCALITY)}, or all; got {term!r}."
-                f"{closest_match_hint(str(term), LOCALITY) or ' Choose some of these.'}"
+                name,
+                f"must be among {', '.join(LOCALITY)}, or all",
+                got=repr(term),
+                fix=closest_match_hint(str(term), LOCALITY) or "Choose some of these.",
             )
     if len(set(given)) < len(given):
-        raise DataError(f"{name} must name each term once; got {', '.join(given)}. Drop one.")
+        raise DataError(name, "must name each term once", got=", ".join(given), fix="Drop one.")
     return given
 
 

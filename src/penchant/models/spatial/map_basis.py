@@ -14,14 +14,14 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_number, check_whole_number, one_of
 from penchant.bandit.beliefs import MATERN52, Kernel
 from penchant.bandit.landscape import Landscape, check_locations, distances
 from penchant.errors import DataError
 from penchant.models.spatial.locality import spacing
 
 LENGTH = 3.5  # of a smooth map, in spacings of the options
-FLAT = 1e-9  # share of a function's size below which it is the same everywhere
+CONSTANT_REL_TOL = 1e-9  # share of a function's size below which it is the same everywhere
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,18 +79,22 @@ class MapBasis:
             Correlation over distance.
         """
         places = check_locations(locations)
-        n = whole_number(n, "n", 0)
+        n = check_whole_number(n, "n", 0)
         if n >= len(places):
             raise DataError(
-                f"n must be below the number of options, {len(places)}; got {n}. Ask for fewer."
+                "n",
+                f"must be below the number of options, {len(places)}",
+                got=n,
+                fix="Ask for fewer.",
             )
         scale = LENGTH * spacing(places) if length_scale is None else float(length_scale)
-        if not (np.isfinite(scale) and scale > 0):
-            raise DataError(f"length_scale must be > 0; got {scale}. Correct it.")
+        check_number(scale, "length_scale", above=0)
         if not isinstance(kernel, Kernel):
             raise DataError(
-                f"kernel must be one of penchant.bandit.beliefs; got {kernel!r}. Import MATERN52 "
-                "or GAUSSIAN from there."
+                "kernel",
+                "must be one of penchant.bandit.beliefs",
+                got=repr(kernel),
+                fix="Import MATERN52 or GAUSSIAN from there.",
             )
         correlation = kernel(distances(places), scale)
         centred = correlation - correlation.mean(axis=0)
@@ -116,29 +120,37 @@ class MapBasis:
             rows = [_means(one) for one in several]
         except (TypeError, ValueError):
             raise DataError(
-                "landscapes must be mean rewards of the same options, one row for each; got "
-                f"{landscapes!r:.60}. Give (n, n_options)."
+                "landscapes",
+                "must be mean rewards of the same options, one row for each",
+                got=f"{landscapes!r:.60}",
+                fix="Give (n, n_options).",
             ) from None
         if rows and all(row.ndim == 0 for row in rows):
             rows = [np.array(rows)]
         if not rows or any(row.ndim != 1 or row.shape != rows[0].shape for row in rows):
             raise DataError(
-                "landscapes must be mean rewards of the same options, one row for each; got "
-                f"shapes {[row.shape for row in rows]}. Give (n, n_options)."
+                "landscapes",
+                "must be mean rewards of the same options, one row for each",
+                got=f"shapes {[row.shape for row in rows]}",
+                fix="Give (n, n_options).",
             )
         if not all(np.isfinite(row).all() for row in rows):
-            raise DataError("landscapes must be finite; got a number that is not. Correct it.")
+            raise DataError(
+                "landscapes", "must be finite", got="a number that is not", fix="Correct it."
+            )
         shapes = []
         for row in rows:
             shape = row - row.mean()
             size = np.sqrt((shape**2).mean())
-            if size > FLAT * max(np.abs(row).max(), 1e-300):
+            if size > CONSTANT_REL_TOL * max(np.abs(row).max(), 1e-300):
                 shapes.append(shape / size)
         functions = np.column_stack(shapes) if shapes else np.empty((len(rows[0]), 0))
         if functions.shape[1] and np.linalg.matrix_rank(functions) < functions.shape[1]:
             raise DataError(
-                "landscapes must not follow from each other; got one that is a sum of others. "
-                "Leave it out."
+                "landscapes",
+                "must not follow from each other",
+                got="one that is a sum of others",
+                fix="Leave it out.",
             )
         return cls._scaled(functions, "landscapes")
 
@@ -219,12 +231,13 @@ class MapPrior:
     def __post_init__(self) -> None:
         if not _is_positive(self.sd) and self.sd not in ("evidence", "prediction"):
             raise DataError(
-                f"sd must be > 0, or 'evidence' or 'prediction'; got {self.sd!r}. Correct it."
+                "sd",
+                "must be > 0, or 'evidence' or 'prediction'",
+                got=repr(self.sd),
+                fix="Correct it.",
             )
-        if self.n not in ("all", "evidence"):
-            raise DataError(f"n must be 'all' or 'evidence'; got {self.n!r}. Choose one.")
-        if not _is_positive(self.others):
-            raise DataError(f"others must be > 0; got {self.others}. Correct it.")
+        one_of(self.n, "n", ("all", "evidence"))
+        check_number(self.others, "others", above=0)
 
     def __str__(self) -> str:
         width = f"by {self.sd}" if isinstance(self.sd, str) else f"{self.sd:g}"

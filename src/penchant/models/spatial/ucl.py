@@ -35,6 +35,7 @@ import scipy
 from scipy import special
 
 from penchant._typing import IntVector, Matrix, Vector
+from penchant.argument_checks import check_number, one_of
 from penchant.bandit.beliefs import (
     EXPONENTIAL,
     Beliefs,
@@ -45,10 +46,10 @@ from penchant.bandit.beliefs import (
 )
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import check_locations, distances, distances_to
-from penchant.errors import DataError, argument
+from penchant.errors import DataError
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
-from penchant.models.record import CompiledModel, Record, empty
+from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import map_shares, upper_limits
 from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality
 from penchant.models.spatial.map_basis import MapBasis
@@ -136,51 +137,54 @@ class UCL(CompiledModel):
         object.__setattr__(self, "locality", check_terms(asked, "locality"))
         if self.prior_map is not None and not isinstance(self.prior_map, MapBasis):
             raise DataError(
-                f"prior_map must be a MapBasis; got {type(self.prior_map).__name__}. Make one with "
-                "MapBasis.smooth(locations)."
+                "prior_map",
+                "must be a MapBasis",
+                got=type(self.prior_map).__name__,
+                fix="Make one with MapBasis.smooth(locations).",
             )
         if self.prior_map is not None and self.prior_map.n_options != self.n_options:
             raise DataError(
-                f"prior_map must be of the {self.n_options} options of the model; got one of "
-                f"{self.prior_map.n_options}. Match them."
+                "prior_map",
+                f"must be of the {self.n_options} options of the model",
+                got=f"one of {self.prior_map.n_options}",
+                fix="Match them.",
             )
-        variance = self.noise_variance
-        if not isinstance(variance, (int, float)) or not (np.isfinite(variance) and variance > 0):
-            raise DataError(
-                f"{argument('noise_variance')} must be > 0; got {self.noise_variance}. It is 10 in "
-                "the paper's human data."
-            )
+        check_number(
+            self.noise_variance,
+            "noise_variance",
+            above=0,
+            fix="It is 10 in the paper's human data.",
+        )
         fixed = self.length_scale
-        if fixed is not None and not (np.isfinite(fixed) and fixed >= 0):
-            raise DataError(
-                f"{argument('length_scale')} must be >= 0, or None to estimate it; got {fixed}. 0 "
-                "means independent options."
-            )
+        if fixed is not None:
+            check_number(fixed, "length_scale", least=0, fix="0 means independent options.")
         if not isinstance(self.kernel, Kernel):
             raise DataError(
-                f"kernel must be one of penchant.bandit.beliefs; got {self.kernel!r}. "
-                "Import EXPONENTIAL or GAUSSIAN from there."
+                "kernel",
+                "must be one of penchant.bandit.beliefs",
+                got=repr(self.kernel),
+                fix="Import EXPONENTIAL or GAUSSIAN from there.",
             )
         if not (self.alpha_scale > 1 and self.alpha_power >= 0):
             raise DataError(
-                f"alpha_scale must be > 1 and alpha_power >= 0; got {self.alpha_scale} and "
-                f"{self.alpha_power}. alpha_t = 1/(K t^a) must lie in (0, 1)."
+                "alpha_scale",
+                "must be > 1 and alpha_power >= 0",
+                got=f"{self.alpha_scale} and {self.alpha_power}",
+                fix="alpha_t = 1/(K t^a) must lie in (0, 1).",
             )
         if self.length_scale is None and self.n_options < 2:
             raise DataError(
-                f"{argument('length_scale')} must be given for a single option; got None. Nothing "
-                "could tell it."
+                "length_scale",
+                "must be given for a single option",
+                got="None",
+                fix="Nothing could tell it.",
             )
         for name in ("precision_range", "length_scale_range"):
             limits = getattr(self, name)
             if limits is not None and not 0 < limits[0] < limits[1]:
-                raise DataError(f"{name} must go up from above 0; got {limits}. Correct it.")
+                raise DataError(name, "must go up from above 0", got=limits, fix="Correct it.")
         for name, known in OPTIONS.items():
-            if getattr(self, name) not in known:
-                raise DataError(
-                    f"{name} must be one of {', '.join(known)}; got {getattr(self, name)!r}. "
-                    "Choose one."
-                )
+            one_of(getattr(self, name), name, known)
 
     @property
     def n_options(self) -> int:
@@ -300,8 +304,8 @@ class UCL(CompiledModel):
         """Variables of every event (rows, n_options, n_weights); derivatives in delta, lambda."""
         lengths = record.lengths(which)
         n_shape = 1 if self.length_scale is not None else 2
-        x = empty(int(lengths.sum()), self.n_options, len(self.weights))
-        dx = empty(n_shape if with_slopes else 0, *x.shape)
+        x = np.empty((int(lengths.sum()), self.n_options, len(self.weights)))
+        dx = np.empty((n_shape if with_slopes else 0, *x.shape))
         scales = psi[:, 1] if n_shape == 2 else np.full(len(psi), self.length_scale)
         ends = np.cumsum(lengths)
         for first, last in _runs(which, scales):
@@ -407,8 +411,10 @@ class UCL(CompiledModel):
         if self.length_scale is None:
             if prior.length_scale is None:
                 raise DataError(
-                    "nominal must have a length_scale where the model estimates it; got none. "
-                    "Give RewardPrior(mean, variance, length_scale)."
+                    "nominal",
+                    "must have a length_scale where the model estimates it",
+                    got="none",
+                    fix="Give RewardPrior(mean, variance, length_scale).",
                 )
             psi.append(prior.length_scale)
         extra = [] if self.bonus == "known" else [float(np.sqrt(self.noise_variance))]
@@ -481,18 +487,10 @@ class UCLAgents:
         """
         nu, variance = parameters["decision_noise"], parameters["prior_variance"]
         scale = model.length_scale if model.length_scale is not None else parameters["length_scale"]
-        if not (np.isfinite(nu) and nu >= 0):
-            raise DataError(f"decision_noise must be >= 0; got {nu}. 0 means deterministic UCL.")
-        if not (np.isfinite(variance) and variance > 0):
-            raise DataError(f"prior_variance must be > 0 and finite; got {variance}. Correct it.")
-        if not (np.isfinite(scale) and scale >= 0):
-            raise DataError(
-                f"{argument('length_scale')} must be >= 0; got {scale}. 0: independent options."
-            )
-        if not np.isfinite(parameters["prior_mean"]):
-            raise DataError(
-                f"prior_mean must be finite; got {parameters['prior_mean']}. Correct it."
-            )
+        check_number(nu, "decision_noise", least=0, fix="0 means deterministic UCL.")
+        check_number(variance, "prior_variance", above=0)
+        check_number(scale, "length_scale", least=0, fix="0: independent options.")
+        check_number(parameters["prior_mean"], "prior_mean")
         correlation = model.kernel(distances(model.locations), float(scale))
         given = {name: float(value) for name, value in parameters.items()}
         return cls(
@@ -532,7 +530,9 @@ def _expected(model: UCL, parameters: Mapping[str, float]) -> Vector:
     if model.prior_map is not None and model.n_functions:
         coefficients = np.array([parameters[name] for name in model.map_names])
         if not np.isfinite(coefficients).all():
-            raise DataError(f"map_1, map_2 ... must be finite; got {coefficients}. Correct them.")
+            raise DataError(
+                "map_1, map_2 ...", "must be finite", got=coefficients, fix="Correct them."
+            )
         expected = expected + model.prior_map.functions @ coefficients
     return expected
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penchant._typing import IntVector, Label, Matrix, Vector
-from penchant.argument_checks import check_level
+from penchant.argument_checks import check_level, one_of
 from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.inference.fit import History
 from penchant.inference.profile.profiles import Profiles
@@ -243,13 +243,7 @@ class Contrast(Result):
         return adjusted_p_values(self.p_value.tolist())
 
     def __getitem__(self, name: str) -> dict[str, float]:
-        if name not in self.names:
-            raise DataError(
-                "parameter",
-                f"must be one of {', '.join(self.names)}",
-                got=repr(name),
-                fix=closest_match_hint(name, self.names) or "Correct it.",
-            )
+        one_of(name, "parameter", self.names)
         a = self.names.index(name)
         fields = ("difference", "standard_error", "low", "high", "t", *P_VALUES)
         return {field: float(getattr(self, field)[a]) for field in fields}

@@ -17,14 +17,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from penchant._typing import Label, Vector
+from penchant.argument_checks import one_of
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import Code, DataError, argument, closest_match_hint, format_list
 from penchant.inference.fit import History
 from penchant.inference.profile.profiles import Profiles
+from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.coordinates import Coordinates, Links
+from penchant.models.doubts import doubts_of
 from penchant.models.model import Model
-from penchant.models.record import as_episodes, doubts_of, refuse_no_model
 from penchant.population.hierarchy.contrasts import WithinConditions, stack_conditions
 from penchant.population.hierarchy.design_matrix import Design, read_design
 from penchant.population.hierarchy.marginal_likelihood import LogCholesky, RandomEffectsStructure
@@ -725,18 +727,9 @@ def _check_arguments(
             got=repr(spread),
             fix="Choose one.",
         )
-    if estimator not in (None, "ml", "reml"):
-        raise DataError(
-            "estimator", "must be 'ml' or 'reml'", got=repr(estimator), fix="Choose one."
-        )
-    if covariance not in ("model", "robust"):
-        raise DataError(
-            "covariance", "must be 'model' or 'robust'", got=repr(covariance), fix="Choose one."
-        )
-    if spread_prior not in (None, "gamma"):
-        raise DataError(
-            "spread_prior", "must be 'gamma' or left out", got=repr(spread_prior), fix="Choose one."
-        )
+    one_of(estimator, "estimator", (None, "ml", "reml"))
+    one_of(covariance, "covariance", ("model", "robust"))
+    one_of(spread_prior, "spread_prior", (None, "gamma"))
     whole = isinstance(nodes, int | np.integer) and not isinstance(nodes, bool)
     if nodes is not None and not (whole and 3 <= nodes <= 99):
         raise DataError(

@@ -171,7 +171,7 @@ class SearchResult(NamedTuple):
 
 
 class StartingValues(NamedTuple):
-    """Where a search begins.
+    """Starting values of the search for the maximum of the marginal likelihood.
 
     Attributes
     ----------

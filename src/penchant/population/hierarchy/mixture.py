@@ -16,10 +16,11 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import Label, Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.json_records import attributes_json
+from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.model import Model
-from penchant.models.record import as_episodes, refuse_no_model
 from penchant.output import (
     Columns,
     Result,
@@ -195,10 +196,7 @@ def fit_mixture(
         )
     for model in models.values():
         refuse_no_model(model)
-    if spread not in ("full", "diagonal"):
-        raise DataError(
-            "spread", "must be 'full' or 'diagonal'", got=repr(spread), fix="Choose one."
-        )
+    one_of(spread, "spread", ("full", "diagonal"))
     episodes = as_episodes(data)
     workers = available_threads() if threads is None else threads
     components = [

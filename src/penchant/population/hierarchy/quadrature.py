@@ -20,7 +20,13 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.inference.predict import PROPOSAL_DF, log_t, quasi_random, random_rotations, whitened
+from penchant.inference.predict import (
+    PROPOSAL_DF,
+    log_t,
+    quasi_random,
+    random_rotations,
+    squared_distances_and_log_determinants,
+)
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy.marginal_likelihood import (
     MarginalEvaluation,
@@ -211,7 +217,7 @@ def _t_to_normal_points(z: Matrix) -> Matrix:
 
 
 def _log_normal_density(away: Matrix, factor: Matrix) -> Matrix:
-    squared, level = whitened(away, factor)
+    squared, level = squared_distances_and_log_determinants(away, factor)
     return np.asarray(-0.5 * squared - level - 0.5 * away.shape[-1] * np.log(2 * np.pi))
 
 

@@ -57,7 +57,7 @@ WITHOUT_INTERVAL = (
 LOW_RELIABILITY = 0.3  # below it subjects differ mostly by noise: a note warns of reading them
 
 
-class Sd(NamedTuple):
+class SpreadEstimate(NamedTuple):
     """A standard deviation between people, on its link, with its interval."""
 
     name: str
@@ -91,7 +91,7 @@ class ParameterRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class PopulationDocument:
-    """What is written of a fit: its fields, and what only the data would give again."""
+    """Stored form of a fit: its fields, and results that could only be recomputed from the data."""
 
     status: str
     message: str
@@ -105,7 +105,7 @@ class PopulationDocument:
     spread: ByLevel
     correlations: ByLevel
     correlated: tuple[CorrelationRow, ...] = ()
-    spreads: tuple[Sd, ...]
+    spreads: tuple[SpreadEstimate, ...]
     parameters: tuple[ParameterRow, ...]
     groups: tuple[GroupRow, ...] = ()
     reliability: Mapping[str, float]
@@ -299,7 +299,7 @@ class PopulationFit(FrameExport):
         rows = self.source.design.person_design_matrix(given)
         return [(f"[{within.labels[c]}]", within.base, within.maps[c] @ rows) for c in chosen]
 
-    def spreads(self, level: float = 0.95) -> tuple[Sd, ...]:
+    def spreads(self, level: float = 0.95) -> tuple[SpreadEstimate, ...]:
         """Standard deviations between people, on the links, with intervals.
 
         The intervals are Satterthwaite's; of a standard deviation that is hardly told, with a lower
@@ -316,12 +316,12 @@ class PopulationFit(FrameExport):
         own = self.source.problem, self.source.optimum, self._spread_errors
         return self._spreads_with_limits(uncertainty.sd_limits(*own, level))
 
-    def _spreads_with_limits(self, limits: Matrix) -> tuple[Sd, ...]:
+    def _spreads_with_limits(self, limits: Matrix) -> tuple[SpreadEstimate, ...]:
         assert self.source is not None
         structure = self.source.optimum.marginal.structure
         matrices = structure.spread.covariance_matrices(self.source.optimum.x[structure.n_beta :])
         return tuple(
-            Sd(
+            SpreadEstimate(
                 self.parameter_names[a],
                 label,
                 float(np.sqrt(matrices[g, c, c])),
@@ -331,7 +331,7 @@ class PopulationFit(FrameExport):
             for c, a in enumerate(structure.random)
         )
 
-    def _summary_sds(self, level: float) -> tuple[Sd, ...]:
+    def _summary_sds(self, level: float) -> tuple[SpreadEstimate, ...]:
         """Spreads with the intervals that need no profile: a summary must be quick."""
         if self.source is None or level == 0.95:
             return self.spreads(level)
@@ -701,7 +701,7 @@ class PopulationFit(FrameExport):
 
     @property
     def _saved_document(self) -> PopulationDocument:
-        """What was read, of a fit without its data."""
+        """Stored document of a fit that was read without its data."""
         assert self.document is not None
         return self.document
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_whole_number, one_of
 from penchant.errors import DataError
 from penchant.inference.predict import PROPOSAL_DF
 from penchant.output import Backend, Columns, Result, make_frame
@@ -198,10 +198,7 @@ class PopulationSample(Result):
         return np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2], axis=0).T
 
     def __getitem__(self, name: str) -> Vector:
-        if name not in self.names:
-            raise DataError(
-                "name", f"must be one of {', '.join(self.names)}", got=repr(name), fix="Correct it."
-            )
+        one_of(name, "name", self.names)
         return np.asarray(self.draws[:, self.names.index(name)])
 
     def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
@@ -246,7 +243,7 @@ def sample_posterior(
     fit: PopulationFit, n: int, method: Literal["importance", "nuts"], rng: np.random.Generator
 ) -> PopulationSample:
     """Draw from the posterior of a population fit by importance sampling or NUTS."""
-    n = whole_number(n, "draws", 100)
+    n = check_whole_number(n, "draws", 100)
     if method not in ("importance", "nuts"):
         raise DataError(
             "method", "must be 'importance' or 'nuts'", got=repr(method), fix="Choose one."

@@ -10,8 +10,7 @@ L of the weights for each of these, so that a model is asked for its variables K
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -24,12 +23,11 @@ from penchant.inference.profile import _kernels as profile_kernels
 from penchant.inference.profile.evaluations import DecisionIndex, ranges
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates
-from penchant.population.hierarchy import _kernels as compiled
+from penchant.softmax.fit_each import Grouping, group_moments, uniform_table
+from penchant.softmax.likelihood import locked_table, map_threads
 
 MAX_CHUNK_NUMBERS = 1_000_000  # 8 MB of attributes: larger chunks fall out of the cache
 MAX_CACHED_CHUNKS = 8  # bounds memory; searches in the weights alone reuse the same few chunks
-EMPTY: Vector = np.empty(0)
-NO_GRADIENT, NO_INFORMATION = np.empty((0, 0, 0)), np.empty((0, 0, 0, 0))
 
 
 class Derivatives(NamedTuple):
@@ -93,7 +91,7 @@ class SubjectPsiDecisions(NamedTuple):
     """
 
     table: tuple[Any, ...]
-    scored: tuple[IntVector, IntVector]
+    scored: Grouping
     undefined: BoolVector
     with_slopes: tuple[Matrix, Matrix, DecisionIndex] | None = None
 
@@ -134,10 +132,8 @@ class LogitLikelihoods:
 
         def fill(part: slice, pairs: IntVector, psi: Matrix) -> None:
             own = self.decisions(pairs, psi, False)
-            theta = np.ascontiguousarray(self.coordinates.theta(flat[part, :, q:]))
-            compiled.log_likelihoods(
-                own.table, own.scored, theta, found[part], NO_GRADIENT, NO_INFORMATION
-            )
+            theta = self.coordinates.theta(flat[part, :, q:])
+            found[part] = group_moments(own.table, own.scored, theta)[0]
             found[part][own.undefined] = -np.inf
 
         self._evaluate_in_chunks(np.repeat(subject_indices, h.shape[1]), flat[:, 0, :q], fill)
@@ -165,12 +161,10 @@ class LogitLikelihoods:
 
     def _fill_derivatives(self, own: SubjectPsiDecisions, h: Matrix, found: Derivatives) -> None:
         """Derivatives at coordinates h (n, n_weights, p), by the chain rule from theta and psi."""
-        q, d = self.coordinates.n_shape, self.coordinates.n_weights
+        q = self.coordinates.n_shape
         value, gradient, information = found
         theta, theta_slopes = self.coordinates.theta_and_slopes(h[..., q:])
-        theta = np.ascontiguousarray(theta)
-        on_theta, theta_information = np.empty((*value.shape, d)), np.empty((*value.shape, d, d))
-        compiled.log_likelihoods(own.table, own.scored, theta, value, on_theta, theta_information)
+        value[:], on_theta, theta_information = group_moments(own.table, own.scored, theta)
         turned_slopes = np.swapaxes(theta_slopes, -1, -2)
         gradient[..., q:] = np.einsum("kta,ktab->ktb", on_theta, theta_slopes)
         information[..., q:, q:] = turned_slopes @ theta_information @ theta_slopes
@@ -235,7 +229,7 @@ class LogitLikelihoods:
         def fill_chunk(part: slice) -> None:
             fill(part, np.ascontiguousarray(pairs[part]), np.ascontiguousarray(psi[part]))
 
-        run_chunks(fill_chunk, parts, self.threads)
+        map_threads(fill_chunk, parts, self.threads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,7 +262,7 @@ class EpisodeLikelihoods(LogitLikelihoods):
         for begin, end in profiles.portions(everyone):
             own_rows = everyone[begin:end]
             x, _ = profiles.variables(own_rows, np.repeat(middle, len(own_rows), axis=0), False)
-            profiles.outside_domain(x, None, own_rows)
+            profiles.zero_outside_domain(x, None, own_rows)
             scored = x[profiles.rows(own_rows).order]
             squares += (scored - scored.mean(axis=1, keepdims=True)).var(axis=1).sum(axis=0)
             count += len(scored)
@@ -280,14 +274,13 @@ class EpisodeLikelihoods(LogitLikelihoods):
         """Options and decisions of pairs, whose attributes are computed at psi."""
         x, slopes = self.profiles.variables(pairs, psi, with_shape_slopes)
         rows = self.profiles.rows(pairs)
-        undefined = self.profiles.outside_domain(x, slopes, pairs)
+        undefined = self.profiles.zero_outside_domain(x, slopes, pairs)
         self.profiles.check_finite(x, rows)
-        n_events, m, d = x.shape
-        table = x.reshape(n_events * m, d), np.arange(n_events + 1) * m, rows.chosen, EMPTY, EMPTY
+        table = uniform_table(x, rows.chosen)
         if self.profiles.record.choice_sets is not None:
             table = self._without_duplicate_options(x, pairs, rows.chosen)
         with_slopes = None if slopes is None else (x, slopes, rows)
-        return SubjectPsiDecisions(table, (rows.order, rows.bounds), undefined, with_slopes)
+        return SubjectPsiDecisions(table, rows.grouping, undefined, with_slopes)
 
     def _without_duplicate_options(
         self, x: Matrix, pairs: IntVector, chosen: IntVector
@@ -298,7 +291,7 @@ class EpisodeLikelihoods(LogitLikelihoods):
         first: BoolVector = np.arange(m) % copies[:, None] == 0
         first_row = np.concatenate([[0], np.cumsum(m // copies)])
         own = np.where(chosen < 0, chosen, chosen // copies)
-        return x[first].reshape(-1, d), first_row, own, EMPTY, EMPTY
+        return locked_table(x[first].reshape(-1, d), None, None, first_row, own, None)
 
     def n_attribute_values(self, pairs: IntVector) -> IntVector:
         """Numbers that the attributes of each pair take."""
@@ -331,7 +324,7 @@ class ChoiceLikelihoods(LogitLikelihoods):
     @cached_property
     def typical_range(self) -> TypicalRange:
         """Typical ranges by each attribute's root mean square within choice sets."""
-        x, first_row, *_ = self._choice_table
+        x, _, _, first_row, *_ = self._choice_table
         sizes = np.diff(first_row)
         means = np.add.reduceat(x, first_row[:-1], axis=0) / sizes[:, None]
         away = x - np.repeat(means, sizes, axis=0)
@@ -341,15 +334,13 @@ class ChoiceLikelihoods(LogitLikelihoods):
     def _choice_table(self) -> tuple[Any, ...]:
         c = self.choices
         x, first_row, chosen = c.explanatory, c.first_row, c.chosen
-        offset = EMPTY if c.offset is None else c.offset
+        offset = c.offset
         if c.available is not None:
             before = np.concatenate([[0], np.cumsum(c.available)])
             chosen = before[c.chosen_row] - before[first_row[:-1]]
             x, first_row = x[c.available], before[first_row]
-            offset = offset[c.available] if len(offset) else EMPTY
-        counts = EMPTY if c.weights is None else np.asarray(c.weights, dtype=np.float64)
-        arrays = (np.array(x), np.array(first_row), np.array(chosen), np.array(offset))
-        return (*arrays, np.array(counts))
+            offset = None if offset is None else offset[c.available]
+        return locked_table(x, offset, None, first_row, chosen, c.weights)
 
     @cached_property
     def _decisions_by_subject(self) -> tuple[IntVector, IntVector]:
@@ -366,7 +357,7 @@ class ChoiceLikelihoods(LogitLikelihoods):
         """Options and decisions of subjects: there is no psi on which they could depend."""
         order, bounds = self._decisions_by_subject
         own_bounds = np.concatenate([[0], np.cumsum(self.n_decisions[pairs])])
-        scored = order[ranges(bounds, pairs)], own_bounds
+        scored = Grouping(order[ranges(bounds, pairs)], own_bounds)
         return SubjectPsiDecisions(self._choice_table, scored, np.zeros(len(pairs), dtype=bool))
 
     def n_attribute_values(self, pairs: IntVector) -> IntVector:
@@ -446,16 +437,6 @@ def chunk_slices(size: IntVector, threads: int) -> Iterator[slice]:
     edges = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [len(size)]])
     for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         yield slice(begin, end)
-
-
-def run_chunks(fill_chunk: Callable[[slice], None], parts: Sequence[slice], threads: int) -> None:
-    """Fill all chunks, in threads where there are several of both."""
-    if threads == 1 or len(parts) == 1:
-        for part in parts:
-            fill_chunk(part)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(fill_chunk, parts))
 
 
 def typical_ranges(coordinates: Coordinates, size: Vector) -> TypicalRange:

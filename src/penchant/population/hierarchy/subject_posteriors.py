@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant._typing import IntVector, Label, Matrix, Vector
-from penchant.argument_checks import check_level, check_rng, whole_number
+from penchant.argument_checks import check_level, check_rng, check_whole_number
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
 from penchant.inference.fit_each import fit_each
 from penchant.inference.predict import PROPOSAL_DF, probabilities
 from penchant.json_records import attributes_json, to_json
+from penchant.models.arguments import as_episodes, data_of
 from penchant.models.model import Model
-from penchant.models.record import as_episodes, data_of
 from penchant.models.transforms import Transform
 from penchant.output import (
     Backend,
@@ -224,7 +224,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         model is asked at every candidate. The population is at its best, its own uncertainty left
         aside.
         """
-        n = whole_number(n, "n", 1)
+        n = check_whole_number(n, "n", 1)
         check_rng(rng)
         if self.source is None:
             raise DataError(

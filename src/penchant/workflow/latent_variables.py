@@ -20,14 +20,15 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.bandit.episode import executed_history
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
 from penchant.inference.fit_each import PortionFit
 from penchant.inference.model_estimate import model_source
+from penchant.models.arguments import as_episodes, data_of
 from penchant.models.model import Declared, Model
-from penchant.models.record import as_episodes, data_of
 from penchant.output import (
     Backend,
     Columns,
@@ -87,13 +88,7 @@ class Latent(Result):
 
     def __getitem__(self, name: str) -> Any:
         """A column, by name."""
-        if name not in self.columns:
-            raise DataError(
-                "name",
-                f"must be one of {', '.join(self.columns)}",
-                got=repr(name),
-                fix="Choose one.",
-            )
+        one_of(name, "name", self.columns)
         return self.columns[name]
 
     def to_frame(
@@ -202,7 +197,7 @@ def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
     # All episodes have a column of executed options, or none has: they are concatenated.
     with_executed = any(executed_history(episode) is not episode for _, episode in pairs)
     parts = [_episode_latents(fit, episode, with_executed) for fit, episode in pairs]
-    without = dict.fromkeys(fit.subject for fit, _ in pairs if not _is_finite(fit))
+    without = dict.fromkeys(fit.subject for fit, _ in pairs if not _has_finite_parameters(fit))
     return _concatenate_episodes(parts, tuple(e.n_events for _, e in pairs), tuple(without))
 
 
@@ -210,13 +205,13 @@ def _episode_latents(
     estimate: Estimate, episode: History, with_executed: bool
 ) -> tuple[dict[str, Any], dict[str, Matrix]]:
     """Columns and matrices of one episode; with a column of executed options, if asked for."""
-    theta, psi = estimate.weights, model_source(estimate).working_psi(estimate)
+    theta, psi = estimate.weights, model_source(estimate).finite_psi(estimate)
     # Without a finite estimate the values are NaN, and any psi will do: only shapes and names are
     # taken from the attributes there.
     at = psi if np.isfinite(psi).all() else np.array([s.grid()[0] for s in estimate.model.shape])
     history = executed_history(episode)
     x = np.asarray(estimate.model.explanatory(history, *at))
-    if _is_finite(estimate):
+    if _has_finite_parameters(estimate):
         q = x @ theta
         available = getattr(episode, "available", None)
         if available is not None:  # a utility of -inf has probability 0
@@ -384,9 +379,9 @@ def _concatenate_episodes(
     return Latent(columns, options, lengths, without)
 
 
-def _is_finite(estimate: Estimate) -> bool:
+def _has_finite_parameters(estimate: Estimate) -> bool:
     return bool(
-        np.isfinite(np.append(estimate.weights, model_source(estimate).working_psi(estimate))).all()
+        np.isfinite(np.append(estimate.weights, model_source(estimate).finite_psi(estimate))).all()
     )
 
 

@@ -17,12 +17,13 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import IntVector, Label, Matrix, Vector
-from penchant.errors import DataError, closest_match_hint, format_list
+from penchant.argument_checks import one_of
+from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
 from penchant.json_records import attributes_json, to_json
 from penchant.models.coordinates import Coordinates
+from penchant.models.doubts import doubts_of
 from penchant.models.model import Model
-from penchant.models.record import doubts_of
 from penchant.output import (
     MAX_TABLE_WIDTH,
     Backend,
@@ -37,7 +38,7 @@ from penchant.output import (
 from penchant.population.hierarchy.contrasts import Comparison, compare_population_fits
 from penchant.population.hierarchy.fit import default_spread, fit_population
 from penchant.population.hierarchy.result import PopulationFit
-from penchant.workflow.selection import (
+from penchant.workflow.model_selection import (
     HeldOut,
     LikelihoodRatio,
     ModelSelection,
@@ -297,13 +298,7 @@ class ModelComparison(Result):
         return np.asarray(np.sqrt(n) * differences.std(axis=0, ddof=1))
 
     def _index_of(self, name: str) -> int:
-        if name not in self.names:
-            raise DataError(
-                "model",
-                f"must be one of {', '.join(self.names)}",
-                got=repr(name),
-                fix=closest_match_hint(name, self.names) or "Choose one.",
-            )
+        one_of(name, "model", self.names)
         return self.names.index(name)
 
     @cached_property
@@ -484,13 +479,7 @@ class PopulationComparison(Result):
         return np.asarray(np.sqrt(len(differences)) * differences.std(axis=0, ddof=1))
 
     def __getitem__(self, name: str) -> PopulationFit:
-        if name not in self.fits:
-            raise DataError(
-                "model",
-                f"must be one of {', '.join(self.names)}",
-                got=repr(name),
-                fix=closest_match_hint(str(name), self.names) or "Choose one.",
-            )
+        one_of(name, "model", self.fits)
         return self.fits[name]
 
     @cached_property
@@ -625,13 +614,7 @@ def compare_populations(
 ) -> PopulationComparison:
     """Fit the population of every model, and put them side by side."""
     asked = criterion or "loo"
-    if asked not in POPULATION_LABELS:
-        raise DataError(
-            "criterion",
-            f"must be one of {', '.join(POPULATION_LABELS)} for populations",
-            got=repr(asked),
-            fix="Choose one.",
-        )
+    one_of(asked, "criterion", POPULATION_LABELS)
     scored = [episode for episode in episodes if episode.n_decisions]
     # The same spread for all: with correlations in some models only, likelihood ratios would test
     # these correlations.

@@ -8,8 +8,8 @@ from typing import cast
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.argument_checks import whole_number
-from penchant.assistance.helper import Helper
+from penchant.argument_checks import check_whole_number
+from penchant.assistance.adviser import Helper
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
@@ -68,7 +68,7 @@ def simulate_team(
     >>> bool((play.executed != play.chosen).any())
     True
     """
-    n_decisions = whole_number(n_decisions, "n_decisions", 1)
+    n_decisions = check_whole_number(n_decisions, "n_decisions", 1)
     if hasattr(operator, "observe"):
         agents = cast(Agents, operator)
     else:

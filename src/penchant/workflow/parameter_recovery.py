@@ -15,13 +15,13 @@ import numpy as np
 import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.argument_checks import check_level, check_rng, whole_number
-from penchant.errors import DataError, closest_match_hint
+from penchant.argument_checks import check_level, check_rng, check_whole_number, one_of
+from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.json_records import attributes_json
+from penchant.models.arguments import refuse_no_model, refuse_word
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
-from penchant.models.record import refuse_no_model, refuse_word
 from penchant.models.simulate import blocks_of, check_parameters
 from penchant.models.task import Task
 from penchant.output import (
@@ -77,7 +77,7 @@ def draw_people(
     rng
         Source of randomness.
     """
-    whole_number(n, "n_subjects", 1)
+    check_whole_number(n, "n_subjects", 1)
     known = {natural.name: natural for natural in natural_parameters(model)}
     check_parameters(model, parameters, RANGES_HINT)
     return {
@@ -257,13 +257,17 @@ class RecoveredParameter:
     def correlation(self) -> float:
         """Pearson's correlation of true and estimated values, or of their logarithms."""
         x, y = self._true_and_estimated()
-        return float(np.corrcoef(x, y)[0, 1]) if _both_vary(x, y) else np.nan
+        return float(np.corrcoef(x, y)[0, 1]) if _is_correlation_meaningful(x, y) else np.nan
 
     @property
     def rank_correlation(self) -> float:
         """Spearman's correlation of true and estimated values."""
         x, y = self._true_and_estimated()
-        return float(scipy.stats.spearmanr(x, y).statistic) if _both_vary(x, y) else np.nan
+        return (
+            float(scipy.stats.spearmanr(x, y).statistic)
+            if _is_correlation_meaningful(x, y)
+            else np.nan
+        )
 
     def _true_and_estimated(self) -> tuple[Vector, Vector]:
         known = self.has_estimate
@@ -325,7 +329,7 @@ def _mean_or_nan(values: Vector) -> float:
     return float(values.mean()) if len(values) else np.nan
 
 
-def _both_vary(x: Vector, y: Vector) -> bool:
+def _is_correlation_meaningful(x: Vector, y: Vector) -> bool:
     """Whether a correlation means anything: of two points it is 1 or -1 always."""
     return len(x) > 2 and bool(np.ptp(x) > 0) and bool(np.ptp(y) > 0)
 
@@ -381,13 +385,7 @@ class Recovery(Result):
     def of(self, name: str) -> RecoveredParameter:
         """The recovery of one parameter, by name."""
         known = {parameter.name: parameter for parameter in self.parameters}
-        if name not in known:
-            raise DataError(
-                "name",
-                f"must be one of {', '.join(known)}",
-                got=repr(name),
-                fix=closest_match_hint(name, known) or "Choose one.",
-            )
+        one_of(name, "name", known)
         return known[name]
 
     def where(self, name: str, n_parts: int = 5, backend: Backend = "pandas") -> Any:
@@ -440,7 +438,7 @@ class Recovery(Result):
             (
                 ("People", str(self.n_subjects)),
                 ("Statuses", text),
-                ("Trials each", self._decisions()),
+                ("Trials each", self._decision_count_text()),
                 ("Intervals", f"{self.intervals}, {100 * self.level:g} %"),
             ),
             header,
@@ -448,7 +446,7 @@ class Recovery(Result):
             (*notes, f"Model: {self.model}."),
         )
 
-    def _decisions(self) -> str:
+    def _decision_count_text(self) -> str:
         each, blocks = self.task.length(), self.task.n_blocks
         return str(each) if blocks == 1 else f"{blocks} blocks of {each}"
 

@@ -23,9 +23,10 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
+from penchant.argument_checks import one_of
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
-from penchant.errors import DataError, closest_match_hint, format_list
+from penchant.errors import DataError, format_list
 from penchant.inference.fit import fit
 from penchant.inference.linearized import BackMap, Coordinate, Nominal, nominal_point
 from penchant.models.model import Model, natural_parameters
@@ -169,7 +170,7 @@ def pool(
         population estimate for each.
     rule
         "mean-pooled", "mean-sample", "fixed-effect", "random-effects", "dersimonian-laird" or
-        "joint"; `penchant.population.pool` has the formulas.
+        "joint"; `penchant.population.pooled_estimates` has the formulas.
     scale
         "theta": parameters as fitted; "natural": natural ones. The map of an average is not the
         average of the maps.
@@ -194,13 +195,7 @@ def pool(
     >>> pn.pool(pn.simulate(sets, [1.0], rng=rng), rule="joint")
     <PopulationEstimate joint of 2 subjects: gain=0.93583>
     """
-    if rule not in (*RULES, "joint"):
-        raise DataError(
-            "rule",
-            f"must be one of {', '.join((*RULES, 'joint'))}",
-            got=repr(rule),
-            fix=closest_match_hint(str(rule), (*RULES, "joint")) or "Choose one.",
-        )
+    one_of(rule, "rule", (*RULES, "joint"))
     places = None if categories is None else _indices_by_category(categories, len(estimates))
     if rule == "joint":
         if places is None:

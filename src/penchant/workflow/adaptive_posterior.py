@@ -16,12 +16,12 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import DataError
+from penchant.argument_checks import one_of
 from penchant.models.coordinates import Coordinate
 from penchant.output import Columns, Result, Table, format_count
 from penchant.workflow.adaptive_prior import ParameterScaling
 from penchant.workflow.adaptive_quadrature import (
-    Layout,
+    NodeLayout,
     Nodes,
     OfferProbabilities,
     answer_entropy,
@@ -58,14 +58,14 @@ class Belief:
     """
 
     scaling: ParameterScaling
-    layout: Layout
+    layout: NodeLayout
     nodes: Nodes
     answers: tuple[Answer, ...]
     log_likelihood: Matrix
     information_gain: float = 0.0
 
     @classmethod
-    def before_answers(cls, scaling: ParameterScaling, layout: Layout) -> Belief:
+    def before_answers(cls, scaling: ParameterScaling, layout: NodeLayout) -> Belief:
         """Prior belief, on nodes that are adapted to it."""
         nodes = layout.initial_nodes()
         return cls(scaling, layout, nodes, (), np.zeros(nodes.log_prior.shape))._on_adapted_nodes()
@@ -186,10 +186,7 @@ class Posterior(Result):
 
     def __getitem__(self, name: str) -> dict[str, Any]:
         """Name, scale, mean, sd, median, low and high of a parameter."""
-        if name not in self.names:
-            raise DataError(
-                "name", f"must be one of {', '.join(self.names)}", got=repr(name), fix="Choose one."
-            )
+        one_of(name, "name", self.names)
         return self._row(self.names.index(name))
 
     def _row(self, a: int) -> dict[str, Any]:

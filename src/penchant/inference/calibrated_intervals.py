@@ -3,7 +3,8 @@
 An interval holds the values of a parameter that the choices do not contradict. A likelihood ratio
 contradicts more often than it should where choices are few: its distribution is that of large
 samples. Here the distribution is found by drawing choices anew, at every value that is tried
-(`softmax.calibrated`). What was offered, or what happened before each decision, stays as it was.
+(`softmax.calibrated_intervals`). What was offered, or what happened before each decision, stays as
+it was.
 
 Positions along a parameter are those of `intervals.ParameterLine`.
 """
@@ -22,13 +23,13 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.optima import Optima
 from penchant.models.parameters import Parameter
 from penchant.output import progress
-from penchant.softmax.calibrated import (
+from penchant.softmax.calibrated_intervals import (
     FURTHER_RATIO,
     BootstrapTest,
     EndSearch,
     Lattice,
-    calibrated_end,
     generator_for,
+    search_interval_end,
 )
 from penchant.tail_probabilities import chi_square_isf
 
@@ -232,7 +233,7 @@ def _calibrated_end(
     slope = (further - first) / (root * (np.sqrt(FURTHER_RATIO) - 1))
     if slope == 0:
         slope = (first - centre) / root
-    found = calibrated_end(
+    found = search_interval_end(
         lambda position: person.bootstrap_test.test(person.lattice_at(line, position), level),
         EndSearch(centre, first, float(slope), limit),
     )

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_level, whole_number
-from penchant.errors import DataError, closest_match_hint
+from penchant.argument_checks import check_level, check_number, check_whole_number, one_of
+from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.json_records import attributes_json
 from penchant.models.model import Model, natural_parameters
@@ -30,7 +30,7 @@ from penchant.output import (
 from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.prior import ParameterPrior
 from penchant.tail_probabilities import normal_isf, normal_sf, t_sf
-from penchant.workflow.recover import (
+from penchant.workflow.parameter_recovery import (
     check_simulation_arguments,
     draw_people,
     recovered_parameters,
@@ -128,7 +128,7 @@ class Design(Result):
         }
 
     @property
-    def unit_words(self) -> str:
+    def unit_label(self) -> str:
         """The unit as readers know it."""
         return "trials" if self.unit == DECISIONS_UNIT else self.unit
 
@@ -143,9 +143,9 @@ class Design(Result):
         )
         needed = f"none up to {self.tried[-1].n}" if self.needed is None else str(self.needed)
         return Table(
-            f"{self.unit_words.capitalize()} needed: {needed}",
+            f"{self.unit_label.capitalize()} needed: {needed}",
             (("Goal", self.goal), ("Share of simulations that must reach it", f"{self.target:g}")),
-            (self.unit_words, "share", "Monte Carlo s.e.", "median width")[: 3 + widths],
+            (self.unit_label, "share", "Monte Carlo s.e.", "median width")[: 3 + widths],
             rows,
             (_describe_bracket(*self.bracket),),
         )
@@ -327,24 +327,16 @@ def design(
     return _design_subjects(model, task, parameters, goal, n, rng, fitting)
 
 
-def check_goal(model: Model, parameter: str, size: float, name: str) -> None:
+def check_parameter_and_size(model: Model, parameter: str, size: float, name: str) -> None:
     """Refuse a parameter that the model does not have, and a size that is not positive."""
     known = [natural.name for natural in natural_parameters(model)]
-    if parameter not in known:
-        raise DataError(
-            "parameter",
-            f"must be one of {', '.join(known)}",
-            got=repr(parameter),
-            fix=closest_match_hint(parameter, known) or "Choose one.",
-        )
-    if not (np.isfinite(size) and size > 0):
-        raise DataError(name, "must be > 0", got=size, fix="Correct it.")
+    one_of(parameter, "parameter", known)
+    check_number(size, name, above=0)
 
 
 def check_share(value: float, name: str) -> None:
     """Refuse what does not lie between 0 and 1."""
-    if not 0 < value < 1:
-        raise DataError(name, "must lie between 0 and 1", got=value, fix="Correct it.")
+    check_number(value, name, above=0, below=1)
 
 
 def _design_decisions(
@@ -358,9 +350,9 @@ def _design_decisions(
 ) -> Design:
     parameter, width = goal.parameter, goal.width
     check_level(goal.level)
-    check_goal(model, parameter, width, "width")
+    check_parameter_and_size(model, parameter, width, "width")
     check_share(goal.share, "share")
-    whole_number(goal.first, "first", 1)
+    check_whole_number(goal.first, "first", 1)
     if goal.most < goal.first:
         raise DataError(
             "most", f"must be at least first, {goal.first}", got=goal.most, fix="Correct it."
@@ -414,7 +406,7 @@ def _design_subjects(
                 fix="Say which difference shall be found.",
             )
         (parameter,) = goal.against
-    check_goal(model, parameter, alpha, "alpha")
+    check_parameter_and_size(model, parameter, alpha, "alpha")
     check_share(goal.power, "power")
     check_share(alpha, "alpha")
     # Fitting is slow, drawing is not: each group is fitted once, and every experiment draws its
@@ -471,7 +463,7 @@ def _experiment_p_values(
 
 def welch_p_values(x: Matrix, y: Matrix) -> Vector:
     """Two-sided p-values of Welch's test, one for each row; NaN cells are left out."""
-    (n, mean, error), (m, other, other_error) = map(_mean_and_error, (x, y))
+    (n, mean, error), (m, other, other_error) = map(_count_mean_and_squared_error, (x, y))
     variance = error + other_error
     with np.errstate(invalid="ignore", divide="ignore"):
         t = np.abs(mean - other) / np.sqrt(variance)
@@ -482,7 +474,7 @@ def welch_p_values(x: Matrix, y: Matrix) -> Vector:
     return np.where((n > 1) & (m > 1) & np.isfinite(p), p, 1.0)
 
 
-def _mean_and_error(x: Matrix) -> tuple[Vector, Vector, Vector]:
+def _count_mean_and_squared_error(x: Matrix) -> tuple[Vector, Vector, Vector]:
     """Count, mean and squared standard error of the finite cells of each row."""
     known = np.isfinite(x)
     n = known.sum(axis=1).astype(np.float64)

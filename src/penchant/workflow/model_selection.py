@@ -28,7 +28,7 @@ import scipy
 from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Label, Labels, Matrix, Vector
-from penchant.argument_checks import whole_number
+from penchant.argument_checks import check_number, check_whole_number
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, argument, closest_match_hint, format_list
 from penchant.inference.fit import History
@@ -116,7 +116,7 @@ def fold_labels(episodes: Sequence[History], folds: Folds) -> list[Labels]:
             )
         return [_constant_labels(episode.block, episode.n_events) for episode in episodes]
     if isinstance(folds, (int, np.integer)):
-        return _every_kth_label(episodes, whole_number(int(folds), "folds", 2))
+        return _every_kth_label(episodes, check_whole_number(int(folds), "folds", 2))
     return _labels_of_given_folds(episodes, folds)
 
 
@@ -566,8 +566,7 @@ def select_models(
     """
     evidence = _checked_evidence(log_evidence)
     n_models = evidence.shape[1]
-    if not (np.isfinite(prior_count) and prior_count > 0):
-        raise DataError("prior_count", "must be > 0", got=prior_count, fix="1 is usual.")
+    check_number(prior_count, "prior_count", above=0, fix="1 is usual.")
     labels = tuple(names) if names is not None else tuple(f"model {k + 1}" for k in range(n_models))
     if len(labels) != n_models:
         raise DataError(

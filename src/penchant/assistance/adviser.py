@@ -21,8 +21,8 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import Vector
-from penchant.argument_checks import whole_number
-from penchant.assistance.knowledge import (
+from penchant.argument_checks import check_whole_number
+from penchant.assistance.assistant_beliefs import (
     Z_90,
     Field,
     FieldPosterior,
@@ -45,10 +45,10 @@ from penchant.output import (
     Columns,
     Result,
     Table,
-    decode,
-    encode,
     format_cell,
     format_count,
+    from_json_value,
+    to_json_value,
 )
 
 Mode = Literal["watch", "suggest", "decide"]
@@ -226,14 +226,14 @@ class Helper(Result):
             hint = closest_match_hint(str(mode), MODES) or "Choose one."
             raise DataError("mode", f"must be one of {', '.join(MODES)}", got=repr(mode), fix=hint)
         if unassisted is not None:
-            whole_number(unassisted, "unassisted", 1)
+            check_whole_number(unassisted, "unassisted", 1)
         if not isinstance(trust, Trust):
             raise DataError(
                 "trust", "must be a Trust", got=repr(trust), fix="Give Trust(0.5, 0.5)."
             )
         self.mode, self.first_trust, self.unassisted = mode, trust, unassisted
         seed = rng.integers(2**62) if isinstance(rng, np.random.Generator) else rng
-        self.seed = whole_number(seed, "rng", 0)
+        self.seed = check_whole_number(seed, "rng", 0)
         self.log: list[dict[str, Any]] = []
         self._carried: tuple[list[OperatorProfile], int, float] | None = None
         self._restart()
@@ -274,7 +274,7 @@ class Helper(Result):
         return self._operator.belief_sd()
 
     @property
-    def used_trust(self) -> float:
+    def effective_trust(self) -> float:
         """Trust in the operator's map as it is used: 0 where it is too small."""
         return self.trust.mean if self.trust.mean >= ADVICE.min_trust else 0.0
 
@@ -325,9 +325,9 @@ class Helper(Result):
                 got=f"{option}, but they are {' and '.join(map(str, sorted(allowed)))}",
                 fix="Nothing else may be executed.",
             )
-        self.happened(option, reward)
+        self.record_unassisted(option, reward)
 
-    def happened(self, option: int, reward: float | None = None) -> None:
+    def record_unassisted(self, option: int, reward: float | None = None) -> None:
         """Learn which option was executed in play that this machine had no part in."""
         if self._pending is None:
             raise DataError(
@@ -404,12 +404,12 @@ class Helper(Result):
         self._profiles.append(found.profile)
         self.known = merge_profiles(self._profiles)
         paid = ~np.isnan(rewards[:last])
-        self.trust = self.trust.learnt(
+        self.trust = self.trust.updated_by_episode(
             self.field, found.belief, done[:last][paid], rewards[:last][paid]
         )
 
     def _field_posterior(self) -> FieldPosterior:
-        trust = self.used_trust
+        trust = self.effective_trust
         no_map = np.zeros(self.model.n_options)
         return self._field.posterior(trust, self._operator.belief() if trust else no_map)
 
@@ -462,7 +462,7 @@ class Helper(Result):
         """Probability that each option is better than one, and the sd of the difference."""
         own = posterior.sd() ** 2
         variance = own + own[option] - 2 * posterior.covariance_with(option)
-        if self.used_trust:
+        if self.effective_trust:
             # The trust is itself uncertain: without this term (delta method) intervals of gains
             # would be too narrow.
             slope = posterior.map_sensitivity()
@@ -490,7 +490,7 @@ class Helper(Result):
                 f"The model of the operator predicts choices {self.prequential:.2f} nats above "
                 f"chance; {ADVICE.min_information:g} are needed."
             )
-        n, z = len(self._payoff_z), self.disappointment
+        n, z = len(self._payoff_z), self.accepted_payoff_z
         if n >= ADVICE.min_accepted and z < ADVICE.min_payoff_z:
             return (
                 f"{n} suggestions paid less than predicted (z = {z:.1f}): none "
@@ -499,7 +499,7 @@ class Helper(Result):
         return None
 
     @property
-    def disappointment(self) -> float:
+    def accepted_payoff_z(self) -> float:
         """z of what accepted suggestions paid less what was predicted, in this episode."""
         n = len(self._payoff_z)
         return float(np.sum(self._payoff_z) / np.sqrt(n)) if n else 0.0
@@ -527,7 +527,7 @@ class Helper(Result):
             if rewards
             else (f"Nobody has looked near option {suggested}")
         )
-        belief = self.used_trust * self._operator.belief()
+        belief = self.effective_trust * self._operator.belief()
         more = belief[suggested] - belief[proposed]
         if more > ADVICE.min_reason_difference * self.field.sd:
             text += f"; you seem to expect {more:.0f} more there than at {proposed}"
@@ -537,7 +537,7 @@ class Helper(Result):
         )
 
     def _checked_option(self, option: Any, name: str) -> int:
-        number = whole_number(option, name, 0)
+        number = check_whole_number(option, name, 0)
         if number >= self.model.n_options:
             raise DataError(
                 name,
@@ -576,12 +576,12 @@ class Helper(Result):
             "format": "penchant-helper",
             "version": 1,
             "model": model_document(self.model),
-            "field": encode(self.field),
+            "field": to_json_value(self.field),
             "mode": self.mode,
-            "trust": encode(self.first_trust),
+            "trust": to_json_value(self.first_trust),
             "seed": self.seed,
             "unassisted": self.unassisted,
-            "carried": encode(self._carried),
+            "carried": to_json_value(self._carried),
             "log": [dict(row) for row in self.log],
             "proposed": self.last,
         }
@@ -592,13 +592,13 @@ class Helper(Result):
         check_kept(document, "Helper", ("model", "field", "mode", "trust", "seed", "log"))
         again = cls(
             model_of(document["model"], None),
-            decode(document["field"]),
+            from_json_value(document["field"]),
             document["mode"],
-            decode(document["trust"]),
+            from_json_value(document["trust"]),
             document["seed"],
             document["unassisted"],
         )
-        carried = decode(document["carried"])
+        carried = from_json_value(document["carried"])
         if carried is not None:
             again._adopt_knowledge(*carried)
         again = cast("Self", again._after_log(document["log"], any_option=True))
@@ -610,7 +610,7 @@ class Helper(Result):
         n = sum(not row.get("ended") for row in self.log)
         return f"<Helper ({self.mode}): {format_count(n, 'decision')}, trust {self.trust.mean:.2f}>"
 
-    def fresh(self) -> Helper:
+    def copy_before_first_decision(self) -> Helper:
         """Return a machine with the same settings, before its first decision."""
         other = Helper(
             self.model, self.field, self.mode, self.first_trust, self.seed, self.unassisted
@@ -620,7 +620,7 @@ class Helper(Result):
             other._adopt_knowledge(list(profiles), n_scored, score)
         return other
 
-    def carried_on(self, mode: Mode, trust: Trust) -> Helper:
+    def copy_with_operator_knowledge(self, mode: Mode, trust: Trust) -> Helper:
         """Return a machine that knows the operator as this one does, before an assisted episode."""
         other = Helper(self.model, self.field, mode, trust, self.seed, self.unassisted)
         other._adopt_knowledge(list(self._profiles), self.n_scored, self._score)
@@ -637,7 +637,7 @@ class Helper(Result):
         self.is_assisted = True
         self._begin_episode()
 
-    def replayed(self, log: Sequence[Mapping[str, Any]]) -> Helper:
+    def copy_after_log(self, log: Sequence[Mapping[str, Any]]) -> Helper:
         """Return a fresh machine after the decisions of a log: the same advice, bit for bit.
 
         An advice that differs from the log's is an error: it is the log of another machine.
@@ -646,7 +646,7 @@ class Helper(Result):
 
     def _after_log(self, log: Sequence[Mapping[str, Any]], *, any_option: bool) -> Helper:
         """Replay a log; with `any_option`, executions need be neither proposed nor advised."""
-        again = self.fresh()
+        again = self.copy_before_first_decision()
         for number, row in enumerate(log):
             if isinstance(row, Mapping) and row.get("ended"):
                 again.end_episode()
@@ -660,7 +660,7 @@ class Helper(Result):
                     fix="Give the log of a helper.",
                 )
             again.proposed(int(row["proposed"]))
-            learn = again.happened if any_option else again.executed
+            learn = again.record_unassisted if any_option else again.executed
             learn(int(row["executed"]), row["reward"])
             made = again.log[-1]
             for name in ("kind", "advised", "p_better", "gain", "reason"):
@@ -687,7 +687,7 @@ def replay(helper: Helper, log: Sequence[Mapping[str, Any]] | None = None) -> He
     log
         Rows of its `log`; the helper's own, if not given.
     """
-    return helper.replayed(list(helper.log) if log is None else log)
+    return helper.copy_after_log(list(helper.log) if log is None else log)
 
 
 def _checked_reward(reward: Any) -> float:

@@ -26,9 +26,13 @@ from penchant.output import (
 )
 from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.compare_models import DEFAULT_PRIOR, compare_models
-from penchant.workflow.comparison import CRITERION_LABELS, Criterion
-from penchant.workflow.recover import check_simulation_arguments, draw_people, simulate_people
-from penchant.workflow.selection import Folds
+from penchant.workflow.model_comparison_results import CRITERION_LABELS, Criterion
+from penchant.workflow.model_selection import Folds
+from penchant.workflow.parameter_recovery import (
+    check_simulation_arguments,
+    draw_people,
+    simulate_people,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
@@ -22,10 +21,10 @@ from penchant._typing import IntVector
 from penchant.choices import Choices
 from penchant.errors import DataError, format_names
 from penchant.output import format_count, progress
+from penchant.scale.data_files import SOURCE_FILE_COLUMN, StoredFile, cache_folder, stored_files
 from penchant.scale.history_scan import HistoryScan, scan_histories
 from penchant.scale.rows_to_choices import (
     ChoiceLayout,
-    ChoicePart,
     Rows,
     check_column_names,
     check_no_empty_cells,
@@ -34,10 +33,8 @@ from penchant.scale.rows_to_choices import (
     chosen_holds_labels,
     decision_starts,
     merge_choices,
-    merge_columns,
 )
-from penchant.scale.stored_files import SOURCE_FILE_COLUMN, StoredFile, cache_folder, stored_files
-from penchant.scale.subject_batches import BatchLimits, Span, SubjectBatch, sorted_copy
+from penchant.scale.subject_batches import BatchLimits, FileRowRange, SubjectBatch, sorted_copy
 from penchant.scale.subject_estimates import (
     SubjectFiles,
     SubjectScanBase,
@@ -56,78 +53,27 @@ CHUNK_ROWS = 1_000_000  # some 100 MB with ten variables: small beside memory, l
 # Many subjects per batch, as compiled loops fit them together and a batch has fixed costs;
 # larger ones need more memory, and an interruption loses more work.
 MAX_CHOOSERS_PER_BATCH = 8192
-# float64 values of a slice (32 MB): arrays that a kernel derives from a larger one would leave the
-# cache.
-VALUES_PER_SLICE = 2**22
 
 
 @dataclass(frozen=True)
 class ChunkTask:
     """Read a chunk and apply `work` to it; picklable, so that any worker process can call it.
 
-    Work whose results can be added has an attribute `added`, the sum of two of them; work that
-    needs no matrix of variables has `of_columns`, which takes `ChoiceColumns`. Rows that an earlier
-    pass has checked are `validated`, and are not checked again.
+    Rows that an earlier pass has checked are `validated`, and are not checked again.
     """
 
     layout: ChoiceLayout
     work: Callable[[Choices], Any]
     validated: bool
 
-    def __call__(self, spans: tuple[Span, ...]) -> Any:
-        """Result of the work on the chunk; summed over slices where results can be added."""
-        layout = self.layout
-        added = getattr(self.work, "added", None)
-        # The first pass reads whole chunks: its checks name rows, and it is not what takes time.
-        if added is None or not self.validated:
-            return self.work(read_chunk(spans, layout, self.validated))
-        of_columns = getattr(self.work, "of_columns", None)
-        n_rows = max(VALUES_PER_SLICE // len(layout.columns.explanatory), 1)
-        if of_columns is None:
-            pieces = chunk_slices(spans, layout, n_rows)
-            return reduce(added, (self.work(merge_choices(parts, layout)) for parts in pieces))
-        pieces = chunk_slices(spans, layout, n_rows, without_labels=True)
-        return reduce(added, (of_columns(merge_columns(parts, layout)) for parts in pieces))
+    def __call__(self, spans: tuple[FileRowRange, ...]) -> Any:
+        """Result of the work on the chunk."""
+        return self.work(read_chunk(spans, self.layout, self.validated))
 
 
-def chunk_slices(
-    spans: Sequence[Span], layout: ChoiceLayout, n_rows: int, without_labels: bool = False
-) -> Iterator[list[ChoicePart]]:
-    """Yield slices of a chunk, each a list of parts with about `n_rows` rows in all.
-
-    Slices end at multiples of `n_rows` of the chunk, so that sums over them do not depend on how
-    rows are divided into files. `without_labels` leaves out the columns that name decisions and
-    subjects, where the number of rows per decision is known.
-    """
-    parts: list[ChoicePart] = []
-    before = 0
-    for span in spans:
-        here = layout.without_labels if without_labels and span.rows_per_decision else layout
-        rows = span.read([name for name in here.names if name in here.required_names], places=False)
-        starts = (
-            np.arange(0, span.n_rows, span.rows_per_decision)
-            if span.rows_per_decision
-            else decision_starts(rows.table, here.key)
-        )
-        first, end = np.append(starts, span.n_rows), before + span.n_rows
-        # Slices are full at multiples of n_rows of the whole chunk, not of this span, so that sums
-        # do not depend on the files; each slice ends with the decision there.
-        cuts = np.arange(before // n_rows + 1, end // n_rows + 1) * n_rows - before
-        closed = {*np.searchsorted(starts, cuts).tolist()}
-        for one, other in pairwise(sorted({0, len(starts), *closed})):
-            begin, stop = int(first[one]), int(first[other])
-            table = rows.table.slice(begin, stop - begin)
-            piece = replace(rows, table=table, begin=rows.begin + begin)
-            parts.append(choice_part(piece, here, True, starts[one:other] - begin))
-            if other in closed:
-                yield parts
-                parts = []
-        before = end
-    if parts:
-        yield parts
-
-
-def read_chunk(spans: Sequence[Span], layout: ChoiceLayout, validated: bool = False) -> Choices:
+def read_chunk(
+    spans: Sequence[FileRowRange], layout: ChoiceLayout, validated: bool = False
+) -> Choices:
     """Read the decisions of a chunk; once validated, without columns only checks need."""
     names = [name for name in layout.names if not validated or name in layout.required_names]
     parts = []
@@ -176,7 +122,7 @@ class Scan(SubjectScanBase):
     """
 
     layout: ChoiceLayout
-    chunks: tuple[tuple[Span, ...], ...]
+    chunks: tuple[tuple[FileRowRange, ...], ...]
     files: tuple[StoredFile, ...]
     chunk_rows: int
     engine: Any = None
@@ -452,7 +398,7 @@ def _choice_layout(given: Mapping[str, Any], weight_kind: str, first: StoredFile
 
 def _scan_choices(files: tuple[StoredFile, ...], layout: ChoiceLayout, chunk_rows: int) -> Scan:
     """Find where decisions begin in every file, and fix the chunks."""
-    spans: list[Span] = []
+    spans: list[FileRowRange] = []
     before: _DecisionStarts | None = None
     with progress("Looking for decisions", len(files)) as advance:
         for file in files:
@@ -475,9 +421,11 @@ def _scan_choices(files: tuple[StoredFile, ...], layout: ChoiceLayout, chunk_row
     return Scan(layout, _merge_small_spans(spans, chunk_rows), files, chunk_rows)
 
 
-def _merge_small_spans(spans: Sequence[Span], chunk_rows: int) -> tuple[tuple[Span, ...], ...]:
+def _merge_small_spans(
+    spans: Sequence[FileRowRange], chunk_rows: int
+) -> tuple[tuple[FileRowRange, ...], ...]:
     """Group consecutive spans into chunks of up to `chunk_rows` rows, so small files share one."""
-    chunks: list[tuple[Span, ...]] = []
+    chunks: list[tuple[FileRowRange, ...]] = []
     room = 0
     for span in spans:
         n_rows = span.end - span.begin
@@ -549,7 +497,7 @@ class _DecisionStarts:
         """Number of rows."""
         return self.edges[-1]
 
-    def spans(self, chunk_rows: int) -> list[Span]:
+    def spans(self, chunk_rows: int) -> list[FileRowRange]:
         """Divide the file into spans of `chunk_rows` to twice as many rows."""
         # A row group is decompressed as a whole, so spans end with row groups where they can.
         wanted, begin = [0], 0
@@ -560,17 +508,10 @@ class _DecisionStarts:
             if last - begin >= chunk_rows:
                 begin = last
                 wanted.append(begin)
-        sizes = np.diff(np.append(self.starts, self.n_rows))
         at = np.searchsorted(self.starts, wanted)
-        decisions = np.unique(np.append(at, len(self.starts))).tolist()
-        rows = np.append(self.starts, self.n_rows)
-        found = []
-        for one, other in pairwise(decisions):
-            # Where all decisions have as many rows, later passes need not read the names to divide
-            # them.
-            size = int(sizes[one]) if (sizes[one:other] == sizes[one]).all() else 0
-            found.append(Span(self.file, int(rows[one]), int(rows[other]), self.edges, size))
-        return found
+        decisions = np.unique(np.append(at, len(self.starts)))
+        rows = np.append(self.starts, self.n_rows)[decisions].tolist()
+        return [FileRowRange(self.file, one, other, self.edges) for one, other in pairwise(rows)]
 
 
 def _decision_name_at(table: pa.Table, key: Sequence[str], row: int) -> tuple[Any, ...]:

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import check_locations, distances
-from penchant.errors import DataError
 from penchant.inference.fit import fit_model
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL
@@ -62,16 +62,11 @@ class Field:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "locations", check_locations(self.locations))
-        if not np.isfinite(self.mean):
-            raise DataError(
-                "mean", "must be finite", got=self.mean, fix="Give the reward expected."
-            )
+        check_number(self.mean, "mean", fix="Give the reward expected.")
         for name in ("sd", "length_scale", "noise_variance"):
             value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0):
-                raise DataError(name, "must be > 0", got=value, fix="Correct it.")
-        if not (np.isfinite(self.bonus) and self.bonus >= 0):
-            raise DataError("bonus", "must be >= 0", got=self.bonus, fix="Correct it.")
+            check_number(value, name, above=0)
+        check_number(self.bonus, "bonus", least=0)
 
     @property
     def n_options(self) -> int:
@@ -215,12 +210,10 @@ class Trust:
     fixed: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not np.isfinite(self.mean):
-            raise DataError("mean", "must be finite", got=self.mean, fix="0.5 is usual.")
-        if not (np.isfinite(self.sd) and self.sd >= 0):
-            raise DataError("sd", "must be >= 0", got=self.sd, fix="0.5 is usual.")
+        check_number(self.mean, "mean", fix="0.5 is usual.")
+        check_number(self.sd, "sd", least=0, fix="0.5 is usual.")
 
-    def learnt(self, prior: Field, belief: Vector, options: Any, rewards: Any) -> Trust:
+    def updated_by_episode(self, prior: Field, belief: Vector, options: Any, rewards: Any) -> Trust:
         """The trust after an episode whose map is known: by regression of rewards on it.
 
         Parameters

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import linalg
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.argument_checks import check_rng, whole_number
+from penchant.argument_checks import check_rng, check_whole_number
 from penchant.bandit.episode import executed_history
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError, weak_prior_argument
@@ -61,7 +61,7 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
     rng
         Source of randomness.
     """
-    whole_number(n_draws, "n_draws", 1)
+    check_whole_number(n_draws, "n_draws", 1)
     check_estimates(estimate)
     check_rng(rng)
     d = estimate.n_weights
@@ -98,7 +98,7 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
     return draws
 
 
-def natural_draws(estimate: Estimate, draws: Matrix) -> list[dict[str, float]]:
+def natural_parameter_draws(estimate: Estimate, draws: Matrix) -> list[dict[str, float]]:
     """The natural parameters of draws, by name, as simulations take them."""
     d, naturals = estimate.n_weights, natural_parameters(estimate.model)
     return [{n.name: n.value(draw[:d], draw[d:]) for n in naturals} for draw in draws]
@@ -199,8 +199,8 @@ MAX_SHARE_OPTIONS = 12  # with more options, shares are too many rows for a tabl
 
 
 @dataclass(frozen=True, eq=False)
-class Decisions:
-    """Decisions of one or more episodes, one after another.
+class DecisionSequence:
+    """DecisionSequence of one or more episodes, one after another.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ class Decisions:
 
 def scored_decisions(
     episode: History, best: BoolVector, n_parts: int, simulated_choices: Any = None
-) -> Decisions:
+) -> DecisionSequence:
     """Collect the scored decisions of an episode.
 
     Parameters
@@ -244,7 +244,7 @@ def scored_decisions(
     before = np.searchsorted(made, at) - 1
     previous = np.where(before >= 0, episode.chosen[made[np.maximum(before, 0)]], NOTHING)
     part = np.arange(len(at)) * n_parts // max(len(at), 1)
-    return Decisions(chosen, previous, best[at, chosen], part)
+    return DecisionSequence(chosen, previous, best[at, chosen], part)
 
 
 def best_options(episode: History, n_options: int) -> BoolVector:
@@ -269,7 +269,7 @@ def statistic_names(n_options: int, n_parts: int) -> tuple[str, ...]:
     return (*shares, "switches", "best option", *parts)
 
 
-def choice_statistics(plays: list[Decisions], n_options: int, n_parts: int) -> Vector:
+def choice_statistics(plays: list[DecisionSequence], n_options: int, n_parts: int) -> Vector:
     """Shares among all decisions, NaN of none: see `statistic_names`."""
     chosen, previous, is_best, part = (
         np.concatenate([getattr(play, name) for play in plays])
@@ -300,7 +300,7 @@ def draw_choices_given_history(
     return found
 
 
-def simulate_task_again(
+def simulate_replicated_episodes(
     estimate: Estimate, episode: History, draws: Matrix, world: Any, rng: np.random.Generator
 ) -> list[Any]:
     """Let agents play the person's episode in a world, one agent for each draw."""
@@ -309,7 +309,7 @@ def simulate_task_again(
     task = Task(own_world, n_decisions=int(episode.is_choice.sum()))
     return [
         play_like(episode, task, estimate.model, parameters, rng)
-        for parameters in natural_draws(estimate, draws)
+        for parameters in natural_parameter_draws(estimate, draws)
     ]
 
 
@@ -367,7 +367,7 @@ class BestOptions:
         worlds = self.world.values() if isinstance(self.world, Mapping) else (self.world,)
         return self.given is None and any(own is None or _is_random_world(own) for own in worlds)
 
-    def at(self, episode: History, like: Any) -> BoolVector:
+    def mask_best_options(self, episode: History, like: Any) -> BoolVector:
         """Mask (n_events, n_options) for an episode that is played like one of the data."""
         is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
         # Schedules have a row per decision, so events that only show an option do not advance.
@@ -567,8 +567,8 @@ def predictive_check(
     """
     check_estimates(estimates)
     check_rng(rng)
-    whole_number(n_draws, "n_draws", 1)
-    whole_number(n_parts, "n_parts", 1)
+    check_whole_number(n_draws, "n_draws", 1)
+    check_whole_number(n_parts, "n_parts", 1)
     fits = list(estimates) if isinstance(estimates, Estimates) else [estimates]
     if any(fit.episodes is None for fit in fits):
         raise DataError(
@@ -577,12 +577,12 @@ def predictive_check(
             got="none, as they are not stored with an estimate",
             fix="Fit again.",
         )
-    drawn, left_out = _draw_subjects(fits, n_draws, rng, playable=world is not None)
+    drawn, left_out = _draw_subject_parameters(fits, n_draws, rng, playable=world is not None)
     episodes = [e for fit, _ in drawn for e in _scored_episodes(fit)]
     n_options = _n_options(drawn[0][0], episodes[0])
     ranked = BestOptions(n_options, best, world)
-    observed = [scored_decisions(e, ranked.at(e, e), n_parts) for e in episodes]
-    replicas: list[list[Decisions]] = [[] for _ in range(n_draws)]
+    observed = [scored_decisions(e, ranked.mask_best_options(e, e), n_parts) for e in episodes]
+    replicas: list[list[DecisionSequence]] = [[] for _ in range(n_draws)]
     with progress("Simulating people", len(drawn)) as advance:
         for fit, draws in drawn:
             for episode in _scored_episodes(fit):
@@ -612,21 +612,23 @@ def _simulated_decisions(
     ranked: BestOptions,
     n_parts: int,
     rng: np.random.Generator,
-) -> list[Decisions]:
+) -> list[DecisionSequence]:
     """Simulate the decisions of one episode, once for each draw."""
     if ranked.world is None:
-        best = ranked.at(episode, episode)
+        best = ranked.mask_best_options(episode, episode)
         choices = draw_choices_given_history(fit, episode, draws, rng)
         return [scored_decisions(episode, best, n_parts, chosen) for chosen in choices]
-    plays = simulate_task_again(fit, episode, draws, ranked.world, rng)
-    return [scored_decisions(play, ranked.at(play, episode), n_parts) for play in plays]
+    plays = simulate_replicated_episodes(fit, episode, draws, ranked.world, rng)
+    return [
+        scored_decisions(play, ranked.mask_best_options(play, episode), n_parts) for play in plays
+    ]
 
 
 def _scored_episodes(estimate: Estimate) -> list[Any]:
     return [episode for episode in estimate.episodes or () if episode.n_decisions]
 
 
-def _draw_subjects(
+def _draw_subject_parameters(
     fits: Sequence[Estimate], n_draws: int, rng: np.random.Generator, playable: bool
 ) -> tuple[list[tuple[Estimate, Matrix]], tuple[Any, ...]]:
     """Draw the parameters of everybody who has standard errors; also who has none.
@@ -638,7 +640,7 @@ def _draw_subjects(
     for fit, own in zip(fits, rng.spawn(len(fits)), strict=True):
         try:
             draws = parameter_draws(fit, n_draws, rng=own)
-            if playable and not _is_playable(fit, draws):
+            if playable and not _has_finite_natural_draws(fit, draws):
                 raise DataError(
                     "estimate",
                     "must have finite natural parameters to play anew",
@@ -654,8 +656,8 @@ def _draw_subjects(
     return drawn, tuple(left_out)
 
 
-def _is_playable(estimate: Estimate, draws: Matrix) -> bool:
-    values = [list(drawn.values()) for drawn in natural_draws(estimate, draws)]
+def _has_finite_natural_draws(estimate: Estimate, draws: Matrix) -> bool:
+    values = [list(drawn.values()) for drawn in natural_parameter_draws(estimate, draws)]
     return bool(np.isfinite(values).all())
 
 
@@ -665,6 +667,6 @@ def _n_options(estimate: Estimate, episode: History) -> int:
         return int(known)
     return int(
         np.asarray(
-            estimate.model.explanatory(episode, *model_source(estimate).working_psi(estimate))
+            estimate.model.explanatory(episode, *model_source(estimate).finite_psi(estimate))
         ).shape[1]
     )

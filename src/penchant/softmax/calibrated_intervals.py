@@ -327,7 +327,7 @@ class EndSearch:
     limit: float
 
 
-def calibrated_end(at: Callable[[float], tuple[bool, float]], end: EndSearch) -> float:
+def search_interval_end(at: Callable[[float], tuple[bool, float]], end: EndSearch) -> float:
     """Position of the end of an interval; that of its limit if it is inside.
 
     at : whether a position is inside, and how far, on the scale of the root of W
@@ -494,7 +494,7 @@ def interval_end(
     pace = side * (pace if np.isfinite(pace) else known if np.isfinite(known) else 1.0)
     inner = centre if np.isfinite(centre) else near - 2 * root * pace
     limit = near + side * CALIBRATION.max_distance * abs(pace)
-    found = calibrated_end(at, EndSearch(inner, near, float(pace), float(limit)))
+    found = search_interval_end(at, EndSearch(inner, near, float(pace), float(limit)))
     return float(side * np.inf) if found == limit else found
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.argument_checks import whole_number
-from penchant.assistance.knowledge import Z_90
+from penchant.argument_checks import check_whole_number, one_of
+from penchant.assistance.assistant_beliefs import Z_90
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
@@ -94,7 +94,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, repr=False)
-class Warned(Result):
+class PoorPlayWarning(Result):
     """An early warning about one play.
 
     Attributes
@@ -117,7 +117,9 @@ class Warned(Result):
 
     def __repr__(self) -> str:
         low, high = self.interval
-        return f"<Warned: {self.probability:.2f} ({low:.2f} to {high:.2f}) of doing poorly>"
+        return (
+            f"<PoorPlayWarning: {self.probability:.2f} ({low:.2f} to {high:.2f}) of doing poorly>"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,7 +157,7 @@ class EarlyWarning(Result):
         }
         return columns
 
-    def of(self, play: Episode, *, task: str) -> Warned:
+    def of(self, play: Episode, *, task: str) -> PoorPlayWarning:
         """The probability that somebody whose play begins like this will do poorly.
 
         Parameters
@@ -190,7 +192,7 @@ class EarlyWarning(Result):
         low, high = special.expit([odds - half, odds + half])
         parts = x[1:] * self.theta[1:]
         leading = np.argsort(-np.abs(parts))[: WARNING.n_reasons]
-        return Warned(
+        return PoorPlayWarning(
             float(special.expit(odds)),
             (float(low), float(high)),
             tuple(
@@ -256,11 +258,8 @@ def train_warning(
     >>> 0 < warning.of(plays[0], task="slope").probability < 1
     True
     """
-    at = whole_number(at, "at", 5)
-    if by not in FEATURES:
-        raise DataError(
-            "by", f"must be one of {', '.join(FEATURES)}", got=repr(by), fix="Choose one."
-        )
+    at = check_whole_number(at, "at", 5)
+    one_of(by, "by", FEATURES)
     labels = np.asarray(poor, dtype=bool)
     if len(labels) != len(plays):
         raise DataError(
