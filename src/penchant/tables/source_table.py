@@ -162,7 +162,8 @@ class SourceTable:
         if not pa.types.is_string(column.type):
             return column
         text = pc.utf8_trim_whitespace(column)
-        return pc.if_else(pc.equal(text, ""), None, text)
+        filled: pa.ChunkedArray = pc.if_else(pc.equal(text, ""), None, text)
+        return filled
 
     def holds_words(self, name: str, role: str) -> bool:
         """Whether a column is text in which no cell is a number or an amount.
