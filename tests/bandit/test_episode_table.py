@@ -501,3 +501,14 @@ def test_a_column_that_tells_repeated_numbers_apart_is_named():
         "several people, or drop repeated rows.",
         block=None,
     )
+
+
+def test_numbers_that_begin_anew_are_numbered_as_plays_by_the_remedy_that_is_said():
+    table = pd.DataFrame({"who": ["a"] * 6, "t": [1, 2, 3] * 2, "c": [0, 1] * 3, "r": [1.0] * 6})
+    columns = {"subject": "who", "decision": "t", "chosen": "c", "reward": "r"}
+    with pytest.raises(DataError, match="t begins anew among the rows of a subject") as raised:
+        episodes_from_frame(table, **columns)
+    remedy = str(raised.value).split("number the plays, ")[1].split(", and add block='play'")[0]
+    exec(remedy, {"table": table})
+    plays = episodes_from_frame(table, block="play", **columns)
+    assert [len(one.chosen) for one in plays] == [3, 3]

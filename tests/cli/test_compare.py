@@ -149,7 +149,7 @@ def test_models_of_offers_are_compared(penchant, folder):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "--model must be given; got none.\nTry --model q-learning for task data"),
+        ([], "--model must be given; got none. Try --model q-learning for task data"),
         (["--model", "q-lerning"], "Did you mean 'q-learning'"),
         (["--model", "random", "--model", "random"], "--model must name each model once"),
         (["--model", "random", "--model", "hyperbolic"], "all of play, or all of offers; got both"),

@@ -67,14 +67,14 @@ def test_a_goal_that_nothing_tried_reaches_is_exit_code_1(penchant):
         ([*DIFFER, "--level", "0.9"], "--level must be left out with --against; got 0.9"),
         ([*DIFFER, "--power", "2"], "power must lie between 0 and 1; got 2"),
         ([*NARROW[:-1], "bias_0"], "--width must be NAME=WIDTH; got 'bias_0'"),
-        ([*NARROW[:-1], "bias=1"], "parameter must be one of bias_0"),
+        ([*NARROW[:-1], "bias=1"], "parameter must be 'bias_0'"),
         ([*NARROW, "--most", "1"], "--most must be at least 2; got 1"),
         ([*LEARNER, "--against", "rate=1"], "--against must name temperature, learning_rate"),
         (
             [*LEARNER, "--against", "temperature=0.3,learning_rate=0.4"],
             "--tested must be given where groups differ in temperature and learning_rate",
         ),
-        (["design", *HABIT[:2], *TASK, "--width", "bias_0=1"], "got none for bias_0.\nAdd bias_0="),
+        (["design", *HABIT[:2], *TASK, "--width", "bias_0=1"], "got none for bias_0. Add bias_0="),
         (["design", *NARROW[1:5], "--width", "bias_0=1"], "--seed must be a whole number"),
     ],
 )

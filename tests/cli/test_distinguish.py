@@ -64,7 +64,7 @@ def test_models_of_places_and_others_share_a_task(penchant):
         (
             ["distinguish", *LEARNER, *HABIT[:2], *TASK],
             "--parameters must be given once for each --model, in the same order; got 1 for "
-            "q-learning, random.\nPut one after each --model",
+            "q-learning, random. Put one after each --model",
         ),
         (
             ["distinguish", *LEARNER[:3], "temperature=0.1", *HABIT, *TASK],

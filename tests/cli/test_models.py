@@ -98,7 +98,7 @@ def test_the_number_of_options_is_that_of_the_file_unless_told(penchant, file):
         (["q-learning", "--settings", "learning_rate=3"], ["learning_rate must lie in 0..1"]),
         (
             ["q-learning", "--settings", "initial_value=2", "--initial-value", "3"],
-            ["initial_value must be given once"],
+            ["--initial-value must be given once; got it twice"],
         ),
         (["q-learning", "--noise-variance", "2"], ["--noise-variance must be left out"]),
         (["kalman", "--settings", "decay=slow"], ["decay must be a number; got 'slow'"]),
@@ -108,7 +108,10 @@ def test_the_number_of_options_is_that_of_the_file_unless_told(penchant, file):
         (["hybrid", "--options", "2"], ["--options must be left out with --model hybrid"]),
         (["known-values"], ["--settings must give values", "values=VALUE"]),
         (["random", "--settings", "bias"], ["--settings must be left out with --model random"]),
-        (["random", "--options", "7"], ["--options 7 has 7 options", "at line "]),
+        (
+            ["random", "--options", "7"],
+            ["whole numbers from 0 to 6; got 7 at line ", "There are 7 options"],
+        ),
         (["gp-ucb"], ["--grid or --locations must be given with --model gp-ucb"]),
         (["gp-ucb", *GRID, "--settings", "kernel=round"], ["kernel", "gaussian", "'round'"]),
         (["gp-ucb", *GRID, "--settings", "prior_sd=wide"], ["prior_sd must be > 0; got 'wide'"]),

@@ -85,7 +85,7 @@ def test_design_counts_decisions_among_offers(penchant):
         ),
         (
             ["simulate", "--model", "hyperbolic", "--seed", "1"],
-            "got hyperbolic, which is for offers.\nUse simulate in Python",
+            "got hyperbolic, which is for offers. Use simulate in Python",
         ),
     ],
 )

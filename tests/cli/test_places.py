@@ -59,4 +59,4 @@ def test_check_compares_places_with_a_grid(refused, places):
 def test_models_without_places_say_which_models_have_them(refused, places, command):
     more = ["-o", "results"] if command == "study" else []
     said = refused(command, places(), "--model", "q-learning", *more)
-    assert "got places, columns x and y.\nSay where the options lie, such as --grid" in said
+    assert "got places, columns x and y. Say where the options lie, such as --grid" in said

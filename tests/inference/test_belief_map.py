@@ -167,7 +167,7 @@ def test_what_is_no_width_kernel_or_level_is_refused(known):
     for wrong in (True, [1.0], -2.0):
         with pytest.raises(DataError, match="sd must be > 0, or 'evidence' or 'prediction'; got"):
             pn.MapPrior(sd=wrong)
-    with pytest.raises(DataError, match="others must be > 0; got weak"):
+    with pytest.raises(DataError, match="others must be a number; got 'weak'"):
         pn.MapPrior(others="weak")
     with pytest.raises(DataError, match=r"kernel must be one of penchant\.bandit\.beliefs; got 'g"):
         pn.MapBasis.smooth(GRID, kernel="gaussian")

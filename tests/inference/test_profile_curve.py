@@ -68,7 +68,7 @@ def test_the_interval_ends_where_the_curve_has_lost_the_quantile(estimate):
     [
         (
             {"name": "prior_meen"},
-            "name must be one of .*got 'prior_meen'.\\nDid you mean 'prior_mean'?",
+            "name must be 'decision_noise', 'prior_mean' or 'prior_variance'",
         ),
         ({"n_points": 2}, "n_points must be at least 3; got 2"),
         ({"level": 1.5}, "level"),

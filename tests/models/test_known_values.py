@@ -42,7 +42,7 @@ def test_known_values_agree_with_choices_given_by_values():
         ({"values": [1.0]}, "values must be two or more finite numbers"),
         ({"values": [1.0, np.nan]}, "values must be two or more finite numbers"),
         ({"values": [[1.0, 2.0]]}, "values must be two or more finite numbers"),
-        ({"cooling": "slow"}, "cooling must be one of constant, logarithmic, power; got 'slow'"),
+        ({"cooling": "slow"}, "cooling must be 'constant', 'logarithmic' or 'power'; got 'slow'"),
     ],
 )
 def test_impossible_known_values_are_refused(options, message):

@@ -117,7 +117,7 @@ def test_whole_numbers_that_repeat_are_asked(estimates):
 @pytest.mark.parametrize(
     ("by", "more", "words"),
     [
-        ("grup", {}, "got 'grup', but they are .*\nDid you mean 'group'"),
+        ("grup", {}, "(?s)got 'grup', but they are .*Did you mean 'group'"),
         ({"s01": "a"}, {}, "by must say something of every subject; got nothing of s02"),
         (["a"], {}, "by must be a column, .* or 20 labels; got 1 labels"),
         (["a", "b"] * 10, {"kind": "scores"}, "by must hold numbers, as scores; got 'a'"),

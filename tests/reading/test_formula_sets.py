@@ -78,7 +78,7 @@ def test_one_level_of_a_word_is_a_variable_of_its_own():
 
 
 def test_what_is_no_column_or_is_missing_is_refused():
-    with pytest.raises(pn.errors.DataError, match=r"got 'prise', but they are .*\nDid you mean"):
+    with pytest.raises(pn.errors.DataError, match=r"(?s)got 'prise', but they are .*Did you mean"):
         made("prise + 1")
     with pytest.raises(pn.errors.DataError, match="income must not be missing; got an empty cell"):
         made("price:income", survey((1.0, None)))
@@ -98,3 +98,14 @@ def test_formulas_are_compared_with_lists_and_models():
     assert found.log_likelihood[0, 2:] == pytest.approx([alone, alone])
     constants = pn.fit(reading.data.with_constants().select(["constant:B"])).log_likelihood
     assert found.log_likelihood[0, 0] == pytest.approx(constants)
+
+
+def test_the_constant_of_no_option_shown_is_one_of_the_constants():
+    table = survey()
+    answers = table["choice"].to_pylist()
+    answers[::5] = ["neither"] * len(answers[::5])
+    reading = pn.read(table.set_column(6, "choice", [answers]))
+    assert "constant:neither" in reading.data.names
+    choices, sets = attribute_sets(reading, {"set": "1"})
+    assert sets["set"] == ("constant:B", "constant:neither")
+    assert choices.select(sets["set"]).n_parameters == 2

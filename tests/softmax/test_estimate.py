@@ -119,7 +119,9 @@ def test_the_frame_has_one_row_per_parameter(estimate, backend):
 
 
 def test_an_unknown_backend_is_refused(estimate):
-    with pytest.raises(pn.errors.DataError, match="backend must be one of"):
+    with pytest.raises(
+        pn.errors.DataError, match="backend must be 'pandas', 'polars' or 'pyarrow'"
+    ):
         estimate.to_frame(backend="excel")
 
 

@@ -195,7 +195,7 @@ def test_nominal_points_ask_for_performance_and_are_refused_without():
     assert quick(table, nominals=points).plan.performance is True
     with pytest.raises(DataError, match="performance must not be False with nominals; got points"):
         quick(table, nominals=points, performance=False)
-    with pytest.raises(DataError, match="performance must be True, False or None; got 'yes'"):
+    with pytest.raises(DataError, match="performance must be True or False; got 'yes'"):
         quick(table, performance="yes")
 
 

@@ -275,3 +275,12 @@ def test_a_column_that_says_what_is_on_offer_is_asked_about_in_a_row_per_option_
     assert reading.columns["attributes"] == "cost"
     left = reading.data.explanatory[:, 0]  # in the order of the options
     np.testing.assert_array_equal(sorted(left), sorted(np.delete(cost, [2, 8])))
+
+
+def test_a_penalty_beside_a_reward_is_asked_about():
+    table = play(penalty=np.tile([0, 3, 0], 12))
+    both = {"gain": "reward", "loss": "penalty"}
+    (question,) = [q for q in asked(table).questions if q.role == "columns.reward"]
+    assert question.answers == (both, "reward")
+    assert pn.read(table, reward=both).data[0].rewards[1] == table["reward"][1].as_py() - 3
+    assert pn.read(play(penalty=[0] * 36)).kind == "play"

@@ -68,7 +68,7 @@ def test_what_populations_are_not_compared_by_is_refused(plays):
         pn.errors.DataError, match="folds must be left out with population=True; got 4"
     ):
         pn.compare_models(rivals, plays, population=True, folds=4)
-    with pytest.raises(pn.errors.DataError, match="criterion must be one of loo, aic, bic"):
+    with pytest.raises(pn.errors.DataError, match="criterion must be 'loo', 'aic' or 'bic'"):
         pn.compare_models(rivals, plays, population=True, criterion="held_out")
     with pytest.raises(pn.errors.DataError, match="got 'loo', which is of populations"):
         pn.compare_models(rivals, plays, criterion="loo")

@@ -144,7 +144,7 @@ def test_the_same_randomness_gives_the_same_design():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"parameter": "bias_1"}, "parameter must be one of bias_0; got 'bias_1'"),
+        ({"parameter": "bias_1"}, "parameter must be 'bias_0'; got 'bias_1'"),
         ({"width": 0.0}, "width must be > 0; got 0.0"),
         ({"share": 1.0}, "share must lie between 0 and 1; got 1.0"),
         ({"most": 5}, "most must be at least first, 25; got 5"),

@@ -14,7 +14,7 @@ silent where it does not know enough about the operator or the task.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, Self, cast
 
 import numpy as np
@@ -36,7 +36,6 @@ from penchant.assistance.assistant_beliefs import (
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, closest_match_hint
 from penchant.inference.precompilation import compile_fits
-from penchant.models.model import Declared
 from penchant.models.priors import check_kept, model_document, model_of
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.models.spatial.ucl import UCL
@@ -701,8 +700,8 @@ def _checked_reward(reward: Any) -> float:
 
 
 def _checked_model(model: UCL, field: Field) -> UCL:
-    with_map = Declared(model).with_map
-    if with_map is None or isinstance(model, type):
+    names = [one.name for one in fields(model)] if is_dataclass(model) else []
+    if "prior_map" not in names or isinstance(model, type):
         given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
         raise DataError(
             "model",
@@ -737,8 +736,7 @@ def _checked_model(model: UCL, field: Field) -> UCL:
         )
     # Operators may know any landscape of the field, so their map needs functions that span it.
     if model.prior_map is None:
-        found: UCL = with_map(field_basis(field))
-        return found
+        return replace(model, prior_map=field_basis(field))
     return model
 
 

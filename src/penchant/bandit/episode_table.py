@@ -353,11 +353,11 @@ def _restart_remedy(episode: IntVector, number: IntVector, decision: Any) -> str
             np.unique(np.stack([plays, own], axis=1), axis=0)
         ) < len(own):
             return ""
-    fresh = f"{argument('block', f'restarts({decision})')}{argument(' of `read`')}"
-    on = f"{argument('decision', 'none')}{argument(' of `read`')}"
+    first = number[episode == episode[0]][0]
     return (
-        f"{decision} begins anew among the rows of a subject: add {fresh} if each time another "
-        f"play begins, in which beliefs start afresh; {on} if it goes on in the order of the rows"
+        f"{decision} begins anew among the rows of a subject. If another play begins there, number "
+        f"the plays, table['play'] = (table[{decision!r}] == {first}).cumsum(), and add "
+        f"{argument('block', 'play')}. If it goes on, leave {decision} out"
     )
 
 

@@ -129,8 +129,8 @@ class Declared:
     agents
         Of natural parameters and a number: as many `Agents` before play; `SeeingAgents` where
         `before` or `after` is declared.
-    parameter_names, usual_parameters
-        Natural parameters that agents may be given, used or not; those that have a usual value.
+    usual_parameters
+        Usual values of parameters that agents need not be given, used by the model or not.
     latent
         Of an episode, theta and psi: what the player believes before each event, by name; see
         `beliefs`.
@@ -147,8 +147,8 @@ class Declared:
         Of a `RewardPrior`: the model with what the prior holds fixed, and the prior without it.
     largest_deviation
         Of an episode and psi: how far the first of psi may deviate in the linearised model.
-    prior_map, with_map
-        The `MapBasis` of the map that the player has in mind; of another one, the model with it.
+    prior_map
+        The `MapBasis` of the map that the player has in mind.
     """
 
     weights: Member[tuple[str, ...] | None] = Member(None)
@@ -170,7 +170,6 @@ class Declared:
     explanatory_many: Member[Callable[..., tuple[Matrix, Matrix | None]] | None] = Member(None)
     objective: Member[Callable[[Any, Vector, Vector], Any] | None] = Member(None)
     agents: Member[Callable[[dict[str, float], int], Any] | None] = Member(None)
-    parameter_names: Member[Sequence[str]] = Member(())
     usual_parameters: Member[Mapping[str, float]] = Member({})
     latent: Member[Callable[[Any, Vector, Vector], Described] | None] = Member(None)
     doubts: Member[Callable[[Sequence[Any]], tuple[str, ...]] | None] = Member(None)
@@ -181,7 +180,6 @@ class Declared:
     holding: Member[Callable[[RewardPrior], tuple[Any, RewardPrior]] | None] = Member(None)
     largest_deviation: Member[Callable[[Episode, Vector], float] | None] = Member(None)
     prior_map: Member[Any] = Member(None)
-    with_map: Member[Callable[[Any], Any] | None] = Member(None)
 
     def __init__(self, model: Any) -> None:
         self.model = model

@@ -25,7 +25,6 @@ from penchant.models.model import (
     Declared,
     Model,
     RememberingAgents,
-    SeeingAgents,
     natural_parameters,
     softmax,
     weights_and_shape,
@@ -288,7 +287,7 @@ def _follow(
     *labels: Any,
 ) -> Episode:
     """One person's play in a world that shows or tells more than rewards."""
-    course, agents = world.course(rng), _told(model, agents_of(model, parameters, 1))
+    course, agents = world.course(rng), agents_of(model, parameters, 1)
     chosen: list[int] = []
     rewards: list[float] = []
     masks: list[Any] = []
@@ -333,27 +332,6 @@ def _columns(told: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
     """What was told event by event, by name."""
     names = dict.fromkeys(name for one in told for name in one)
     return {name: [one.get(name, np.nan) for one in told] for name in names}
-
-
-def _told(model: Any, agents: Any) -> SeeingAgents:
-    """Agents that are told what is seen, whether their model asks for it or not."""
-    asks = Declared(model).before or Declared(model).after
-    if asks or isinstance(agents, RememberingAgents):
-        return agents  # type: ignore[no-any-return]  # a model that asks has agents that are told
-    return _Blind(agents)
-
-
-class _Blind:
-    """Agents of a model that uses options and rewards alone."""
-
-    def __init__(self, agents: Agents) -> None:
-        self.agents = agents
-
-    def probabilities(self, before: Mapping[str, Vector]) -> Matrix:
-        return self.agents.probabilities()
-
-    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
-        self.agents.observe(chosen, rewards)
 
 
 def _choose(
@@ -501,16 +479,17 @@ def played(
             got="rewards alone",
             fix="Pass one, such as TwoStepWorld().",
         )
-    agents, clock = agents_of(model, parameters, n_agents), told.clock
+    agents = agents_of(model, parameters, n_agents)
+    nothing = np.full(n_agents, NOTHING), np.full(n_agents, np.nan)
     chosen = np.full((n_events, n_agents), NOTHING)
     executed = np.full((n_events, n_agents), NOTHING)
     rewards = np.full((n_events, n_agents), np.nan)
     for k in range(n_events):
         if like is not None and not like.is_choice[k]:
             chosen[k], executed[k], rewards[k] = like.chosen[k], like.chosen[k], like.rewards[k]
-            _show(agents, chosen[k], rewards[k], clock == "choices")
+            agents.observe(chosen[k], rewards[k], is_choice=False)
         elif like is not None and like.chosen[k] == like.executed[k] == NOTHING:
-            _miss(agents, n_agents)
+            agents.observe(*nothing)
         else:
             p = agents.probabilities()
             if n_options not in (None, p.shape[1]):
@@ -527,7 +506,7 @@ def played(
             elif execute is not None:
                 executed[k] = [_done(execute, k, int(i), p.shape[1]) for i in chosen[k]]
             if (executed[k] == NOTHING).any():
-                _miss(agents, n_agents)
+                agents.observe(*nothing)
             else:
                 rewards[k] = pays(k, executed[k])
                 agents.observe(executed[k], rewards[k])
@@ -567,38 +546,54 @@ def _options(world: Landscape | Matrix) -> int:
 
 
 def agents_of(model: Any, parameters: Rule, n_agents: int) -> Any:
-    """Agents of a model, before play."""
+    """Agents of a model, before play; all take what is seen, learnt and shown."""
     told = Declared(model)
     if told.parameters is not None or told.agents is None:
         check_parameters(model, parameters)
-    if told.agents is not None:
-        return told.agents(dict(parameters), n_agents)
-    _check_finite(parameters)
-    return RememberingAgents(model, *weights_and_shape(model, parameters), n_agents)
+    if told.agents is None:
+        _check_finite(parameters)
+        return RememberingAgents(model, *weights_and_shape(model, parameters), n_agents)
+    agents = told.agents(dict(parameters), n_agents)
+    sees = told.before or told.after or isinstance(agents, RecursionAgents)
+    return agents if sees else PlainAgents(agents, told.clock == "choices")
 
 
-def _show(agents: Any, options: IntVector, rewards: Vector, takes_no_time: bool) -> None:
-    """Show agents an option and what it pays: it is learnt from."""
-    if isinstance(agents, RememberingAgents | RecursionAgents):
-        agents.observe(options, rewards, is_choice=False)
-        return
-    agents.observe(options, rewards)
-    if takes_no_time:
-        _turn_clock(agents, -1)
+class PlainAgents:
+    """Agents of a model that uses options and rewards alone, and of these each one it is given.
 
+    Parameters
+    ----------
+    agents
+        Agents that learn from what they chose and received, with a clock `time` if they have one.
+    counts_choices
+        Whether their clock stands still where an option is shown.
+    """
 
-def _miss(agents: Any, n_agents: int) -> None:
-    """Let agents run out of time."""
-    if isinstance(agents, RememberingAgents | RecursionAgents):
-        agents.observe(np.full(n_agents, NOTHING), np.full(n_agents, np.nan))
-    else:
-        _turn_clock(agents, 1)
+    def __init__(self, agents: Agents, counts_choices: bool) -> None:
+        self.agents, self.counts_choices = agents, counts_choices
 
+    def probabilities(self, before: Mapping[str, Vector] | None = None) -> Matrix:
+        """Choice probabilities (n_agents, n_options)."""
+        return self.agents.probabilities()
 
-def _turn_clock(agents: Any, steps: int) -> None:
-    """Move the time of agents that have one."""
-    if hasattr(agents, "time"):
-        agents.time += steps
+    def observe(
+        self,
+        chosen: IntVector,
+        rewards: Vector,
+        after: Mapping[str, Vector] | None = None,
+        is_choice: bool = True,
+    ) -> None:
+        """Learn from what was chosen or shown; agents who chose nothing only grow older."""
+        if (chosen == NOTHING).any():
+            self._turn_clock(1)
+            return
+        self.agents.observe(chosen, rewards)
+        if self.counts_choices and not is_choice:
+            self._turn_clock(-1)
+
+    def _turn_clock(self, steps: int) -> None:
+        if hasattr(self.agents, "time"):
+            self.agents.time += steps
 
 
 def check_parameters(model: Model, names: Iterable[str], advice: str = ALL) -> None:
@@ -613,7 +608,7 @@ def check_parameters(model: Model, names: Iterable[str], advice: str = ALL) -> N
             got=f"none for {', '.join(missing)}",
             fix=advice,
         )
-    known = list(told.parameter_names or wanted)
+    known = list(dict.fromkeys((*wanted, *told.usual_parameters)))
     unknown = [name for name in given if name not in known]
     if unknown:
         raise DataError(

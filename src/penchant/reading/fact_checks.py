@@ -622,10 +622,11 @@ def _grid_rows(work: Inference) -> None:
 
 
 def _families_of_reward(work: Inference) -> None:
-    """A gain and a loss in columns of their own beside another reward."""
+    """A loss in a column of its own beside the reward, which may be a gain or the sum of both."""
     reward = work.draft.columns.reward
     if not isinstance(reward, str) or work.said.columns.reward is not None:
         return
+<<<<<<< HEAD
     gains = [name for name in work.names if is_named("gain", name)] or [reward]
     losses = [name for name in work.names if is_named("loss", name)]
     if len(gains) == 1 and len(losses) == 1 and losses[0] != reward:
@@ -633,7 +634,22 @@ def _families_of_reward(work: Inference) -> None:
             "columns.reward",
             f"What did a choice pay: {gains[0]} less {losses[0]}, or {reward} alone?",
             ({"gain": gains[0], "loss": losses[0]}, reward),
+=======
+    gains = [name for name in work.names if is_named("gain", name)]
+    losses = [name for name in work.names if is_named("loss", name) and _is_loss(work, name)]
+    if len(gains) <= 1 and len(losses) == 1 and losses[0] != reward:
+        gain = gains[0] if gains else reward
+        work.question_taken(
+            "columns.reward",
+            f"{reward} may be what a choice paid, or {gain} less {losses[0]}. Which?",
+            ({"gain": gain, "loss": losses[0]}, reward),
+>>>>>>> main
         )
+
+
+def _is_loss(work: Inference, name: str) -> bool:
+    """Whether a column holds numbers that are not all 0."""
+    return bool((np.nan_to_num(work.source.floats(name, "columns.reward")) != 0).any())
 
 
 def _sole_loss(work: Inference) -> None:

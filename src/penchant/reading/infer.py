@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penchant._typing import IntVector
 from penchant.errors import Code, DataError, argument, format_list
 from penchant.files.folder import FILE, FOLDER
 from penchant.reading.build import kept_rows
@@ -24,6 +25,7 @@ from penchant.reading.tasks import recognised_task, task_named
 from penchant.tables.cells import TIMES, amount
 from penchant.tables.columns import COORDINATES, plain_name
 from penchant.tables.frames import joint_codes
+<<<<<<< HEAD
 from penchant.tables.lexicon import (
     Match,
     has_last_word,
@@ -40,6 +42,12 @@ from penchant.tables.offer_columns import (
     recognised_offers,
 )
 from penchant.tables.option_families import families, may_be_offered, offer_families
+=======
+from penchant.tables.labels import Coded
+from penchant.tables.lexicon import Match, has_last_word, is_named, named, vocabulary
+from penchant.tables.offer_columns import known_offers, offer_columns, recognised_offers
+from penchant.tables.option_families import families, offer_families
+>>>>>>> main
 from penchant.tables.programs import PlainTable
 from penchant.tables.questionnaires import N_ITEMS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS, KINDS, Question, Schema
@@ -584,10 +592,14 @@ def _settle_long_attributes(work: Inference) -> None:
         if has_last_word("available", name):
             continue  # asked about
         coded = work.source.codes(name, "attributes.columns")
+<<<<<<< HEAD
         there = work.source.present(name, "attributes.columns")
         first = np.zeros(n, dtype=np.int64)
         first[key[there][::-1]] = coded.codes[there][::-1]
         if (coded.codes == first[key])[there].all():
+=======
+        if not _differs(coded, key, n):
+>>>>>>> main
             same.append(name)  # of the person, or of the decision
             continue
         rarely = is_named("ignored", name) and plain_name(name) not in TIMES_OF_OPTIONS
@@ -614,12 +626,29 @@ def _settle_long_attributes(work: Inference) -> None:
         )
 
 
+<<<<<<< HEAD
 def _is_attribute(source: SourceTable, name: str) -> bool:
     """Whether a column that differs between options holds numbers, amounts or few words."""
     if not pa.types.is_string(source.table[name].type):
         return _are_numbers(source, [name]) or pa.types.is_boolean(source.table[name].type)
     words = [str(x) for x in source.labels(name, "attributes.columns")]
     return len(words) <= MAX_FAMILY or all(amount(word) is not None for word in words)
+=======
+def _differs(coded: Coded, key: IntVector, n: int) -> bool:
+    """Whether a column differs between the options of some decision.
+
+    A cell that is empty beside others differs, too, unless most are: it is a fault that is told
+    where data are built.
+    """
+    codes = coded.codes.copy()
+    codes[coded.missing] = -1
+    first = np.full(n, -1)
+    known = np.flatnonzero(codes >= 0)[::-1]
+    first[key[known]] = codes[known]
+    different = codes != first[key]
+    seldom_empty = 2 * coded.missing.size <= len(key)
+    return bool((different & ((codes >= 0) | seldom_empty)).any())
+>>>>>>> main
 
 
 def _codes_option(work: Inference, coded: Any) -> bool:
@@ -774,7 +803,11 @@ def _complete_episodes(work: Inference) -> None:
         elif paid.single is not None and both is None:
             work.settle("columns.reward", paid.single)
         else:
-            numbers = [name for name in work.free if _are_numbers(work.source, [name])]
+            numbers = [
+                name
+                for name in work.free
+                if _are_numbers(work.source, [name]) and not is_named("trial", name)
+            ]
             answers = [*([both] if both else []), *(paid.candidates or numbers)]
             work.ask(
                 "columns.reward",

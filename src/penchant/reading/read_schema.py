@@ -16,7 +16,7 @@ from penchant.reading.data_notes import reading_doubts
 from penchant.reading.infer import Inferred, infer
 from penchant.tables.lexicon import named
 from penchant.tables.programs import plain_table
-from penchant.tables.reading import Reading, ReadingKind
+from penchant.tables.reading import Reading
 from penchant.tables.schema import Schema, schema_questions
 from penchant.tables.source_table import column_list, frame_table, plain_text
 
@@ -58,6 +58,7 @@ def _has_choices(names: Sequence[str]) -> bool:
     return bool(named("choice", names).columns)
 
 
+<<<<<<< HEAD
 def _said_choice(schema: Schema) -> str | None:
     choice = column_list(schema.columns.choice)
     return choice[0] if len(choice) == 1 else None
@@ -69,6 +70,8 @@ def kind_by_schema(raw: Raw, schema: Schema) -> ReadingKind | None:
     return "play" if kind == "episodes" else kind
 
 
+=======
+>>>>>>> main
 def draft_of(raw: Raw, schema: Schema) -> Inferred:
     """The schema as far as it is certain, and what is open.
 

@@ -246,22 +246,10 @@ class UCL(CompiledModel):
         self.__dict__.update(state, _tracks=WeakKeyDictionary())
 
     @property
-    def parameter_names(self) -> tuple[str, ...]:
-        """Natural parameters that such agents may be given, used by the model or not."""
-        return (
-            "decision_noise",
-            "prior_mean",
-            "prior_variance",
-            "length_scale",
-            "implied_noise_sd",
-            *self.map_names,
-            *self.terms,
-        )
-
-    @property
     def usual_parameters(self) -> dict[str, float]:
-        """The bonus of agents who are not given one."""
-        return {"implied_noise_sd": float(np.sqrt(self.noise_variance))}
+        """The bonus of agents who are not given one, and a length scale that is known."""
+        known = {} if self.length_scale is None else {"length_scale": self.length_scale}
+        return {"implied_noise_sd": float(np.sqrt(self.noise_variance)), **known}
 
     def times(self, episode: Episode) -> Vector:
         """Time t of each event, from 1."""
@@ -366,10 +354,6 @@ class UCL(CompiledModel):
                 x,
                 dx,
             )
-
-    def with_map(self, basis: MapBasis | None) -> UCL:
-        """The same player with a map in mind that is made of other functions, or without one."""
-        return replace(self, prior_map=basis)
 
     def map_left(self, episode: Episode, psi: Sequence[float]) -> Matrix:
         """What is left of every function of the map before each event: (n_events, N, n)."""
