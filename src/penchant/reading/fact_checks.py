@@ -626,15 +626,6 @@ def _families_of_reward(work: Inference) -> None:
     reward = work.draft.columns.reward
     if not isinstance(reward, str) or work.said.columns.reward is not None:
         return
-<<<<<<< HEAD
-    gains = [name for name in work.names if is_named("gain", name)] or [reward]
-    losses = [name for name in work.names if is_named("loss", name)]
-    if len(gains) == 1 and len(losses) == 1 and losses[0] != reward:
-        work.question_taken(
-            "columns.reward",
-            f"What did a choice pay: {gains[0]} less {losses[0]}, or {reward} alone?",
-            ({"gain": gains[0], "loss": losses[0]}, reward),
-=======
     gains = [name for name in work.names if is_named("gain", name)]
     losses = [name for name in work.names if is_named("loss", name) and _is_loss(work, name)]
     if len(gains) <= 1 and len(losses) == 1 and losses[0] != reward:
@@ -643,7 +634,6 @@ def _families_of_reward(work: Inference) -> None:
             "columns.reward",
             f"{reward} may be what a choice paid, or {gain} less {losses[0]}. Which?",
             ({"gain": gain, "loss": losses[0]}, reward),
->>>>>>> main
         )
 
 

@@ -25,7 +25,7 @@ from penchant.reading.tasks import recognised_task, task_named
 from penchant.tables.cells import TIMES, amount
 from penchant.tables.columns import COORDINATES, plain_name
 from penchant.tables.frames import joint_codes
-<<<<<<< HEAD
+from penchant.tables.labels import Coded
 from penchant.tables.lexicon import (
     Match,
     has_last_word,
@@ -42,12 +42,6 @@ from penchant.tables.offer_columns import (
     recognised_offers,
 )
 from penchant.tables.option_families import families, may_be_offered, offer_families
-=======
-from penchant.tables.labels import Coded
-from penchant.tables.lexicon import Match, has_last_word, is_named, named, vocabulary
-from penchant.tables.offer_columns import known_offers, offer_columns, recognised_offers
-from penchant.tables.option_families import families, offer_families
->>>>>>> main
 from penchant.tables.programs import PlainTable
 from penchant.tables.questionnaires import N_ITEMS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS, KINDS, Question, Schema
@@ -592,14 +586,7 @@ def _settle_long_attributes(work: Inference) -> None:
         if has_last_word("available", name):
             continue  # asked about
         coded = work.source.codes(name, "attributes.columns")
-<<<<<<< HEAD
-        there = work.source.present(name, "attributes.columns")
-        first = np.zeros(n, dtype=np.int64)
-        first[key[there][::-1]] = coded.codes[there][::-1]
-        if (coded.codes == first[key])[there].all():
-=======
         if not _differs(coded, key, n):
->>>>>>> main
             same.append(name)  # of the person, or of the decision
             continue
         rarely = is_named("ignored", name) and plain_name(name) not in TIMES_OF_OPTIONS
@@ -626,14 +613,14 @@ def _settle_long_attributes(work: Inference) -> None:
         )
 
 
-<<<<<<< HEAD
 def _is_attribute(source: SourceTable, name: str) -> bool:
     """Whether a column that differs between options holds numbers, amounts or few words."""
     if not pa.types.is_string(source.table[name].type):
         return _are_numbers(source, [name]) or pa.types.is_boolean(source.table[name].type)
     words = [str(x) for x in source.labels(name, "attributes.columns")]
     return len(words) <= MAX_FAMILY or all(amount(word) is not None for word in words)
-=======
+
+
 def _differs(coded: Coded, key: IntVector, n: int) -> bool:
     """Whether a column differs between the options of some decision.
 
@@ -648,7 +635,6 @@ def _differs(coded: Coded, key: IntVector, n: int) -> bool:
     different = codes != first[key]
     seldom_empty = 2 * coded.missing.size <= len(key)
     return bool((different & ((codes >= 0) | seldom_empty)).any())
->>>>>>> main
 
 
 def _codes_option(work: Inference, coded: Any) -> bool:

@@ -58,20 +58,11 @@ def _has_choices(names: Sequence[str]) -> bool:
     return bool(named("choice", names).columns)
 
 
-<<<<<<< HEAD
 def _said_choice(schema: Schema) -> str | None:
     choice = column_list(schema.columns.choice)
     return choice[0] if len(choice) == 1 else None
 
 
-def kind_by_schema(raw: Raw, schema: Schema) -> ReadingKind | None:
-    """What a table is by a schema and its names; None where that is open."""
-    kind = schema.kind or infer(plain_table(raw, _said_choice(schema)), schema).draft.kind
-    return "play" if kind == "episodes" else kind
-
-
-=======
->>>>>>> main
 def draft_of(raw: Raw, schema: Schema) -> Inferred:
     """The schema as far as it is certain, and what is open.
 
