@@ -208,7 +208,8 @@ class CompiledModel(ParameterTable):
     def __post_init__(self) -> None:
         """Check what the fields of a dataclass declare: a choice of words, two options or more."""
         own: Any = self  # a dataclass, as others do not call this
-        for name, words in _declared_words(type(own)):
+        kind: Any = type(self)
+        for name, words in _declared_words(kind):
             one_of(getattr(own, name), name, words)
         given = {field.name: getattr(own, field.name) for field in fields(own) if field.init}
         check_whole_number(given.get("n_options", 2), "n_options", 2)
