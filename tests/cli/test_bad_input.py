@@ -58,8 +58,21 @@ CASES = {
         [],
         ["line 2", "line 143", "Decision 1 appears in two blocks (line 2 to 4, line 143 to 145)"],
     ),
-    "D06 yes and no": (chosen(lambda row: "yes" if row[2] else "no"), [], ["'no'", "'yes'", "0/1"]),
-    "D07 text among numbers": (cell(6, "price", "cheap"), [], ["'price'", "'cheap' at line 6"]),
+    "D06 yes and no": (
+        chosen(lambda row: "yes" if row[2] else "no"),
+        [],
+        ["'no' at line ", "'yes' at line ", "0/1"],
+    ),
+    "D07 text among numbers": (
+        cell(6, "price", "cheap"),
+        [],
+        ["column price must hold numbers", "'cheap' at line 6"],
+    ),
+    "D07 text among numbers that were named": (
+        cell(6, "price", "cheap"),
+        ["--explanatory", "price,wait"],
+        ["column price must hold numbers", "'cheap' at line 6"],
+    ),
     "D08 decimal comma": (
         lambda rows: csv(
             [[*row[:3], f"{row[3]:.2f}".replace(".", ","), 2] for row in rows], sep=";"
@@ -68,25 +81,20 @@ CASES = {
         ["'price'", "line 2", "decimal comma", "--decimal ,"],
     ),
     "D08 percentage": (
-        column("share", lambda row: "3%"),
+        column("share", lambda row: "30%" if row[1] == "bus" else row[3]),
         [],
-        ["'share'", "'3%' at line 2", "percentage"],
-    ),
-    "D08 thousands": (
-        column("cost", lambda row: "1 000"),
-        [],
-        ["'cost'", "line 2", "thousands separator"],
+        ["share must be in one unit", "'30%' at line 3", "in one."],
     ),
     "D10 single options": (
         lambda rows: csv([row for row in rows if row[2]]),
         [],
-        ["47 decisions", "one option", "Add"],
+        ["47 decisions of one option", "Add the rows of the options that were not chosen"],
     ),
     "D11 empty file": (lambda rows: "", [], ["empty file", "Check"]),
     "D11 header only": (lambda rows: csv([]), [], ["0 rows", "filter"]),
     "D11 all dropped": (
         column("gap", lambda row: ""),
-        ["--missing", "drop-set"],
+        ["--missing", "drop-set", "--explanatory", "price,gap"],
         ["0 decisions", "47 decisions"],
     ),
     "D14 row twice": (
@@ -108,7 +116,7 @@ CASES = {
     "D33 no decision": (
         lambda rows: csv(rows, ["k", *HEADER[1:]]),
         [],
-        ["--decision", "k, option", "Name"],
+        ["What is the table?", 'kind = "choices"', "--schema reading.toml"],
     ),
     "D34 duplicate names": (
         lambda rows: csv(rows, [*HEADER[:4], "price"]),
@@ -163,7 +171,7 @@ CASES = {
     ),
     "D41 fractional frequency": (
         column("weight", lambda row: 1.5),
-        [],
+        ["--weight-kind", "frequency"],
         ["1.5 at decision 1", "--weight-kind probability"],
     ),
     "D42 one cluster": (
@@ -178,9 +186,9 @@ CASES = {
     ),
     "D42 no cluster": (csv, ["--covariance", "clustered"], ["Name its column with --subject"]),
     "D47 dates": (
-        column("day", lambda row: "2021-03-04"),
+        column("day", lambda row: f"2021-03-0{OPTIONS.index(row[1]) + 1}"),
         [],
-        ["'day'", "'2021-03-04' at line 2", "Convert"],
+        ["day may be codes or labels", "--explanatory price,wait", "Add an option"],
     ),
     "D58 sd below 0": (csv, ["--prior", "normal:0,-2"], ["normal:0,-2", "above 0"]),
     "D58 sd of 0": (csv, ["--prior", "normal:0,0"], ["normal:0,0", "above 0"]),
@@ -255,16 +263,28 @@ def test_d01_an_empty_cell_among_whole_numbers_is_refused(refused, folder, rows)
     assert "stops at line 6" in refused("fit", FILE)
 
 
-def test_d29_options_counted_from_1_are_recognised(refused, folder):
+def test_d29_options_counted_from_1_are_asked_about(refused, folder):
     (folder / FILE).write_text("choice,price_0,price_1\n1,2.5,3\n2,2.5,4\n")
     wide = ["--wide", "--options", "0,1", "--explanatory", "price"]
-    assert "looks 1-based" in refused("fit", FILE, *wide)
+    said = refused("fit", FILE, *wide)
+    assert "choice also holds 2. Are these decisions that nobody made?" in said
 
 
 def test_d29_an_option_out_of_range_is_named_with_its_line(refused, folder):
     (folder / FILE).write_text("choice,price_0,price_1\n0,2.5,3\n\n7,2.5,4\n")
+    (folder / "reading.toml").write_text("choice.missed = []")
     wide = ["--wide", "--options", "0,1", "--explanatory", "price"]
-    assert "7 at line 4" in refused("fit", FILE, *wide)
+    assert "choice also holds 7" in refused("fit", FILE, *wide)
+    said = refused("fit", FILE, *wide, "--schema", "reading.toml")
+    assert "column choice must hold" in said and "7 at line 4" in said
+
+
+def test_a_cell_of_one_row_per_decision_is_named_with_its_line(refused, folder):
+    lines = ["choice,price_car,price_bus", *["car,2.5,3", "bus,3,2"] * 20]
+    lines[5] = "car,2.5,"
+    (folder / FILE).write_text("\n".join(lines))
+    said = refused("fit", FILE)
+    assert "price at line 6 (decision 4, option bus)" in said and "--missing drop-set" in said
 
 
 def test_d34_columns_without_a_name_are_called_by_their_place(penchant, folder, rows):
@@ -308,7 +328,7 @@ def test_d31_labels_that_differ_by_case_are_kept_apart_with_a_warning(penchant, 
 
 def test_up_to_ten_places_are_shown_and_all_counted(refused, folder, rows):
     (folder / FILE).write_text(csv([[*row[:3], "", row[4]] for row in rows]))
-    message = refused("fit", FILE)
+    message = refused("fit", FILE, "--explanatory", "price,wait")
     assert message.count("at line") == 10
     assert "(... 141 in all)" in message
 

@@ -34,7 +34,7 @@ CASES = {
     "D29 options from 1": (
         lambda rows: csv([[*row[:3], row[3] + 1, row[4]] for row in rows], HEADER),
         UCL,
-        ["--grid 4x3 has 12 options", "option 12 at line ", "--base 1"],
+        ["whole numbers from 0 to 11; got 12 at line ", "counted from 1: pass --base 1."],
     ),
     "D29 option 0 with base 1": (cell(6, "chosen", 0), [*UCL, "--base", "1"], ["0 at line 6"]),
     "D48 reward missing": (
@@ -44,7 +44,7 @@ CASES = {
     ),
     "D50 gap": (
         lambda rows: csv([row for row in rows if row[2] != 7], HEADER),
-        UCL,
+        [*UCL, "--gaps", "error"],
         ["decision", "8 after 6 at line 8 (subject ann, block 1)", "Add a row"],
     ),
     "D50 twice": (
@@ -54,30 +54,38 @@ CASES = {
     ),
     "D50 from 5": (
         lambda rows: csv([[*row[:2], row[2] + 4, *row[3:]] for row in rows], HEADER),
-        UCL,
-        ["start at 0 or 1", "5 at line 2 (subject ann, block 1)", "--decision none"],
+        [*UCL, "--gaps", "error"],
+        ["start at 0 or 1", "5 at line 2 (subject ann, block 1)", "--gaps order"],
     ),
-    "D50 negative": (cell(2, "decision", -1), UCL, ["-1 at line 2", "0 or 1"]),
+    "D50 negative": (
+        cell(2, "decision", -1),
+        [*UCL, "--gaps", "error"],
+        ["-1 at line 2", "0 or 1"],
+    ),
     "D50 no number": (cell(6, "decision", 4.5), UCL, ["4.5 at line 6", "whole numbers"]),
     "D50 blocks not told apart": (
         plain,
         [*UCL, "--block", "none"],
         ["1 again at line 19 (subject ann)", "--block"],
     ),
-    "D52 reward of letters": (cell(6, "reward", "lots"), UCL, ["'lots' at line 6", "'reward'"]),
+    "D52 reward of letters": (
+        cell(6, "reward", "lots"),
+        UCL,
+        ["column reward must hold numbers", "'lots' at line 6"],
+    ),
     "D52 infinite reward": (cell(6, "reward", "inf"), UCL, ["inf at line 6 (subject ann"]),
     "D52 huge reward": (cell(6, "reward", "1e300"), UCL, ["1e+300 at line 6", "rescale"]),
     "D53 option beyond the grid": (
         cell(7, "chosen", 120),
         UCL,
-        ["--grid 4x3 has 12 options", "option 120 at line 7 (subject ann, block 1, decision 6)"],
+        ["whole numbers from 0 to 11; got 120 at line 7.", "There are 12 options"],
     ),
     "D53 option beyond the number": (
         cell(7, "chosen", 120),
         Q,
-        ["--options 12 has 12 options", "option 120 at line 7"],
+        ["whole numbers from 0 to 11; got 120 at line 7.", "There are 12 options"],
     ),
-    "D53 option not whole": (cell(7, "chosen", 2.5), UCL, ["2.5 at line 7", "index"]),
+    "D53 option not whole": (cell(7, "chosen", 2.5), UCL, ["whole numbers", "2.5 at line 7"]),
     "D53 no grid": (plain, given(grid=None), ["--grid or --locations", "neither", "10x10"]),
     "D53 wrong grid": (plain, given(grid="4by3"), ["--grid", "'4by3'", "10x10"]),
     "D53 empty grid": (plain, given(grid="0x3"), ["--grid", "'0x3'"]),
@@ -112,7 +120,7 @@ CASES = {
         ["--prior must be left out with --linearized"],
     ),
     "D60 grid of a learner": (plain, [*Q, "--grid", "4x3"], ["--grid", "q-learning"]),
-    "D60 other labels": (plain, [*Q[:3], "a,b"], ["one of the options a, b", "at line 2"]),
+    "D60 other labels": (plain, [*Q[:3], "a,b"], ["must hold the codes a, b", "at line 2"]),
     "D60 a word as a number": (plain, [*Q[:3], "many"], ["--options must be a number", "many"]),
     "D60 one option": (plain, [*Q[:3], "1"], ["--options", "at least 2"]),
     "D60 variables": (plain, [*UCL, "--explanatory", "reward"], ["--explanatory must be left out"]),
@@ -126,21 +134,25 @@ CASES = {
     "D33 no choice": (
         lambda rows: csv(rows, [*HEADER[:3], "square", "reward"]),
         UCL,
-        ["--chosen must be given", "chosen or choice or option", "square"],
+        ["Which column says what was chosen?", "--chosen square", "Add an option"],
     ),
     "D33 no reward": (
         lambda rows: csv(rows, [*HEADER[:4], "ducats"]),
         UCL,
-        ["--reward must be given", "ducats"],
+        ["Which column says what the choice paid", "--reward ducats", "Add an option"],
     ),
     "D33 unknown block": (plain, [*UCL, "--block", "blok"], ["--block", "mean 'block'"]),
     "D19 subject missing": (cell(6, "subject", ""), UCL, ["subject", "line 6"]),
     "D11 no choice at all": (
         lambda rows: csv([[*row[:3], "", ""] for row in rows], HEADER),
         [*UCL, "--pool"],
-        ["at least one decision", "--is-choice"],
+        ["column chosen must hold choices; got empty cells alone", "Name another column"],
     ),
-    "D35 column used twice": (plain, [*UCL, "--block", "subject"], ["'subject'", "Give each"]),
+    "D35 column used twice": (
+        plain,
+        [*UCL, "--block", "subject", "--subject", "subject"],
+        ["'subject'", "Give each"],
+    ),
 }
 
 
@@ -163,7 +175,7 @@ def test_no_file_is_refused(refused):
         ("x,y\n0,0\n1,\n", ["--locations must be finite", "option 1"]),
         ("a,b\n0,0\n1,0\n", ["--locations must have columns x, y or z", "a, b"]),
         ("option,x\n0,0\n2,1\n", ["in order", "option 2 at line 3"]),
-        ("x,y\n0,0\n1,0\n", ["--locations places.csv has 2 options", "at line "]),
+        ("x,y\n0,0\n1,0\n", ["whole numbers from 0 to 1", "at line 2", "There are 2 options"]),
     ],
 )
 def test_d53_locations_that_are_wrong_are_refused(text, words, refused, folder):
@@ -173,21 +185,11 @@ def test_d53_locations_that_are_wrong_are_refused(text, words, refused, folder):
     assert all(word in message for word in words), message
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["check"],
-        ["fit"],
-        ["fit", "--model", "q-learning"],
-        ["fit", "--model", "hyperbolic"],
-        ["study", "--model", "q-learning", "--output", "results"],
-        ["compare", "--model", "q-learning", "--model", "random"],
-    ],
-)
-def test_one_row_per_subject_is_told_how_to_become_long(options, refused, folder):
+@pytest.mark.parametrize("command", ["fit", "study"])
+def test_one_row_per_subject_is_taken_apart_and_its_rewards_are_asked_for(command, refused, folder):
     header = ["id", *(f"Choice_{k}" for k in range(1, 31))]
     (folder / FILE).write_text(csv([[who] + [1, 2] * 15 for who in "ab"], header))
-    command, *more = options
-    words = refused(command, FILE, *more)
-    assert "one row per subject, columns Choice_1 to Choice_30" in words
-    assert 'pd.wide_to_long(table, ["Choice"], i="id", j="decision", sep="_")' in words
+    more = ["--output", "results"] if command == "study" else []
+    words = refused(command, FILE, "--model", "q-learning", *more)
+    assert "Which column says what the choice paid, in this trial alone?" in words
+    assert "--reward COLUMN" in words

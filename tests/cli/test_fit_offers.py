@@ -138,7 +138,7 @@ def test_settings_widen_the_range_of_the_rate(penchant, offers):
     [
         ({(3, 4): -5}, [], ["line 5", "must not be negative", "-5"]),
         ({(3, 3): ""}, [], ["line 5", "got nan"]),
-        ({(0, 5): 2}, [], ["line 2", "--base must be given, as choice holds 0, 1, 2"]),
+        ({(0, 5): 2}, [], ["choice says which option was taken, but not which", "--options 0,1,2"]),
         ({}, ["--reward", "x"], ["--reward must be left out with --model hyperbolic"]),
         ({}, ["--explanatory", "x"], ["--explanatory must be left out"]),
         ({}, ["--chosen", "choise"], ["--chosen must name a column", "Did you mean 'choice'"]),

@@ -1,6 +1,7 @@
 """Files as laboratories have them: check says what they are, and other commands take them."""
 
 import json
+import re
 import shlex
 
 import pytest
@@ -31,6 +32,10 @@ FILES = {
 }
 
 
+# Which rows count, where a column tells practice or screens apart.
+WHERE = {"jspsych.json": "phase == 'test'", "gorilla.csv": "display == 'trial'"}
+
+
 @pytest.fixture
 def lab(folder):
     for name, text in FILES.items():
@@ -45,17 +50,19 @@ def lab(folder):
         ("jspsych.json", "chosen = response; reward = reward; subject = subject_id", "q-learning"),
         ("psychopy.csv", "chosen = key_resp.keys; reward = reward; subject = part", "q-learning"),
         ("psych-ds", "chosen = choice; reward = reward; subject = subject", "q-learning"),
-        ("gorilla.csv", "subject = Participant Private ID; chosen = Response", "hyperbolic"),
+        ("gorilla.csv", "chosen = Response; subject = Participant Private ID", "hyperbolic"),
         ("lists.csv", "amount = amounts_0, amounts_1; delay = delays_0, delays_1", "hyperbolic"),
     ],
 )
 def test_check_says_what_a_file_is_and_what_to_run_next(penchant, lab, file, said, following):
-    ended = penchant("check", file)
+    where = ["--where", WHERE[file]] if file in WHERE else []
+    ended = penchant("check", file, *where)
     assert ended.code == 0, ended.err
     assert said in ended.err
-    command = f"penchant fit {file} --model {following}"
+    command = f'penchant fit {file} {where[0]} "{where[1]}"' if where else f"penchant fit {file}"
+    command += f" --model {following}"
     assert f"Next: {command}\n" in ended.out
-    fitted = penchant(*command.split()[1:], "--prior", "weak", "--json")
+    fitted = penchant(*shlex.split(command)[1:], "--prior", "weak", "--json")
     assert fitted.code == 0, fitted.err
     assert len(json.loads(fitted.out)) == 4
 
@@ -66,7 +73,7 @@ def test_check_says_what_a_file_is_and_what_to_run_next(penchant, lab, file, sai
 def test_check_and_fit_take_a_choice_experiment(penchant, lab, file, who):
     ended = penchant("check", file)
     assert ended.code == 0, ended.err
-    assert "price = A_price, B_price; time = A_time, B_time" in ended.err
+    assert "price = A_price, B_price, 0; time = A_time, B_time, 0" in ended.err
     assert f"--subject {who} gives one estimate each" in ended.err
     fitted = penchant("fit", file, "--attributes", "price + C(brand)", "--json")
     names = [one["name"] for one in json.loads(fitted.out)["parameters"]]
@@ -79,25 +86,27 @@ def test_check_and_fit_take_a_choice_experiment(penchant, lab, file, who):
 def test_where_keeps_rows_and_is_in_the_next_command(penchant, lab):
     where = "phase == 'test' and trial_index < 40"
     ended = penchant("check", "jspsych.json", "--where", where)
-    assert "kept by --where" in ended.err
+    assert f"Note: 72 rows left out: not {where}." in ended.err
     assert f'Next: penchant fit jspsych.json --where "{where}" --model q-learning' in ended.out
 
 
 def test_check_prints_what_was_taken_for_what_as_json(penchant, lab):
-    found = json.loads(penchant("check", "gorilla.csv", "--json").out)
+    where = WHERE["gorilla.csv"]
+    found = json.loads(penchant("check", "gorilla.csv", "--where", where, "--json").out)
     assert found["kind"] == "offers"
-    assert found["options"] == {"Now": "0 (sooner)", "Later": "1 (later)"}
+    assert list(found["options"]) == ["Now", "Later"]
     assert found["columns"]["amount"] == "amount now, amount later"
-    assert found["next"] == "penchant fit gorilla.csv --model hyperbolic"
+    assert found["next"] == f'penchant fit gorilla.csv --where "{where}" --model hyperbolic'
 
 
 def test_what_can_be_read_in_two_ways_is_asked_with_the_option_that_decides(refused, lab, penchant):
     (lab / "keys.csv").write_text(as_csv(jspsych_offers(SAVERS, answers=("f", "j"))))
     message = refused("check", "keys.csv")
-    assert "Pass --options f,j if 'f' is 0 (sooner), or --options j,f if it is 1" in message
+    assert "Which codes are options, in their order?    --options f,j    --options j,f" in message
+    assert penchant("check", "keys.csv", "--options", "j,f").code == 0
     (lab / "none.csv").write_text(as_csv(survey(SHOPPERS, words=("A", "B", "none"))))
     message = refused("fit", "none.csv")
-    assert "Pass --opt-out none for the first, or --where \"choice != 'none'\"" in message
+    assert "none in choice may be an option, or a mark." in message
     assert penchant("fit", "none.csv", "--opt-out", "none").code == 0
 
 
@@ -112,9 +121,7 @@ def test_what_can_be_read_in_two_ways_is_asked_with_the_option_that_decides(refu
 def test_bad_files_get_one_sentence_with_place_and_remedy(refused, lab, change, said):
     text = (lab / "jspsych.json").read_text()
     (lab / "bad.json").write_text(change(text))
-    message = refused("fit", "bad.json", "--model", "q-learning")
-    import re
-
+    message = refused("fit", "bad.json", "--model", "q-learning", "--where", "")
     assert re.search(said, message), message
 
 
@@ -139,7 +146,8 @@ STUDIES = {
 @pytest.mark.parametrize("file", sorted(STUDIES))
 def test_groups_are_compared_and_drawn_in_one_command(penchant, lab, file):
     group = "Group" if file == "qualtrics.csv" else "group"
-    asked = ("study", file, "--condition", group, "--prior", "weak", *STUDIES[file])
+    where = ("--where", WHERE[file]) if file in WHERE else ()
+    asked = ("study", file, *where, "--condition", group, "--prior", "weak", *STUDIES[file])
     ended = penchant(*asked, "-o", "results", "--json")
     assert ended.code == 0, ended.err
     found = json.loads(ended.out)
@@ -151,12 +159,8 @@ def test_groups_are_compared_and_drawn_in_one_command(penchant, lab, file):
 
 
 def test_check_prints_what_compares_groups_where_a_column_tells_them(penchant, lab):
-    for file, model in (
-        ("gorilla.csv", " --model hyperbolic"),
-        ("psych-ds", " --model q-learning"),
-    ):
-        wanted = f"Groups: penchant study {file}{model} --condition group -o results"
-        assert wanted in penchant("check", file).out
+    wanted = "Groups: penchant study psych-ds --model q-learning --condition group -o results"
+    assert wanted in penchant("check", "psych-ds").out
     survey = penchant("check", "survey.csv")
     wanted = "study survey.csv --subject subject --condition group -o results"
     assert f"Groups: penchant {wanted}" in survey.out and "Next" not in survey.err
@@ -165,8 +169,9 @@ def test_check_prints_what_compares_groups_where_a_column_tells_them(penchant, l
     kept = json.loads(penchant("check", "survey.csv", "--json").out)
     assert kept["kind"] == "choices" and kept["groups"] == f"penchant {wanted}"
     assert kept["next"] == "penchant fit survey.csv"
-    found = json.loads(penchant("check", "gorilla.csv", "--json").out)
-    assert found["groups"].startswith("penchant study gorilla.csv")
+    asked = ("check", "gorilla.csv", "--where", WHERE["gorilla.csv"], "--json")
+    found = json.loads(penchant(*asked).out)
+    assert found["groups"].startswith("penchant study gorilla.csv --where \"display == 'trial'\"")
 
 
 def test_a_study_takes_a_folder_of_files_as_laboratories_have_them(penchant, lab):

@@ -8,6 +8,8 @@ from cli.plays import HEADER, played
 from cli.trips import csv
 from penchant.cli.words import say, wrapped
 
+SCHEMA = ("--schema", "reading.toml")
+
 
 @pytest.fixture
 def play(folder):
@@ -21,9 +23,10 @@ def play(folder):
     return _play
 
 
-def test_options_counted_from_1_are_not_taken_for_one_option_more(play, refused):
-    said = refused("fit", play(1), "--model", "q-learning")
-    assert "from 0 (4, of which nobody chose 0). Pass --base 1 or --options with the number" in said
+def test_options_counted_from_1_are_not_taken_for_one_option_more(play, penchant):
+    from_1 = penchant("fit", play(1), "--model", "q-learning")
+    assert from_1.code == 0 and "Options: 3" in from_1.err
+    assert from_1.out == penchant("fit", play(0), "--model", "q-learning").out
 
 
 @pytest.mark.parametrize("meant", [["--base", "1"], ["--options", "4"]])
@@ -43,10 +46,10 @@ def test_a_history_of_play_without_a_model_is_told_to_name_one(play, refused):
     assert "penchant models lists them" in said
 
 
-def test_places_of_wrong_options_are_three_and_their_number(play, refused):
+def test_places_of_wrong_options_are_ten_and_their_number(play, refused):
     said = refused("fit", play(0), "--model", "q-learning", "--options", "2")
-    assert said.count("option 2 at line") == 3
-    assert " in all). Options are counted from 0 to 1" in said
+    assert "chosen must hold whole numbers from 0 to 1; got 2 at line 3, 2 at line 6" in said
+    assert said.count("2 at line") == 10 and "(... 30 in all). There are 2 options" in said
 
 
 def test_a_table_of_many_parameters_goes_on_below(play, penchant):
@@ -114,7 +117,7 @@ def test_help_is_not_broken_inside_a_sentence(penchant):
 
 
 @pytest.mark.parametrize("command", ["fit", "check", "study"])
-def test_a_word_among_numbers_of_options_is_told(play, folder, refused, command):
+def test_a_word_among_numbers_of_options_is_asked_about(play, folder, refused, penchant, command):
     lines = (folder / play(0)).read_text().splitlines()
     cells = lines[7].split(",")
     cells[3] = "miss"
@@ -122,8 +125,13 @@ def test_a_word_among_numbers_of_options_is_told(play, folder, refused, command)
     (folder / "play.csv").write_text("\n".join(lines))
     more = ["-o", "results"] if command == "study" else []
     said = refused(command, "play.csv", "--model", "q-learning", *more)
-    assert "play.csv: chosen must hold numbers of options, or labels; got numbers" in said
-    assert "'miss' at line 8" in said and "name all options in --options" in said
+    assert "play.csv: schema must say what is open; got 2 questions." in said
+    assert "1. miss in chosen may be an option, or a mark. Which codes are options" in said
+    answers = "choice.labels = [0, 1, 2]", 'choice.missed = ["miss"]'
+    assert all(answer in said for answer in answers)
+    (folder / "reading.toml").write_text("\n".join(answers))
+    ended = penchant(command, "play.csv", "--model", "q-learning", *more, *SCHEMA)
+    assert ended.code == 0 and "Note: 1 decision that nobody made." in ended.err
 
 
 def test_a_word_may_be_an_option(play, folder, penchant):
@@ -180,15 +188,15 @@ def test_what_is_typed_wrongly_is_answered_by_a_rule(penchant, typed, said):
 @pytest.mark.parametrize("command", ["study", "compare", "predict"])
 def test_a_table_without_a_model_is_answered_by_what_it_holds(penchant, folder, command):
     own = ["-o", "out"] if command == "study" else []
-    rows = ["id,amount_now,delay_now,amount_later,delay_later,answer"]
+    rows = ["id,amount_now,delay_now,amount_later,delay_later,choice"]
     rows += [
         f"p{k % 3},{5 + k},0,{15 + k},{7 * k},{'now' if k % 2 else 'later'}" for k in range(12)
     ]
     (folder / "delays.csv").write_text("\n".join(rows) + "\n")
     ended = penchant(command, "delays.csv", *own)
-    assert "one-shot choices between offers. Try --model hyperbolic" in ended.err, ended.err
+    assert "one-shot choices between offers.\nTry --model hyperbolic" in ended.err
     rows = ["who,task,cost_A,cost_B,choice"]
     rows += [f"r{k % 3},{k},{5 + k},{9 - k},{('A', 'B', 'none')[k % 3]}" for k in range(12)]
     (folder / "survey.csv").write_text("\n".join(rows) + "\n")
     ended = penchant(command, "survey.csv", *own)
-    assert "--opt-out must be given, as 'none' in choice can be read in two ways" in ended.err
+    assert ended.code == 2 and "none in choice may be an option, or a mark" in ended.err

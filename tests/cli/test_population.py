@@ -85,7 +85,8 @@ def test_choices_have_a_mixed_logit_on_the_command_line(penchant, folder):
     assert "--covariates must be the same in all rows of a subject; got (" in said
     said = penchant(*asked, "--covariates", "olde").err
     assert "columns of choices.csv, or of --people; got 'olde'" in said
-    said = penchant("population", "choices.csv", "--explanatory", "price").err
+    (folder / "alone.csv").write_text("\n".join(line.partition(",")[2] for line in lines) + "\n")
+    said = penchant("population", "alone.csv", "--explanatory", "price").err
     assert "--subject must be given for a population" in said
     said = penchant("fit", "choices.csv", "--explanatory", "price", "--prior", "no.json").err
     assert "--prior must be an existing file; got no.json" in said

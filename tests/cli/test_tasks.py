@@ -51,13 +51,6 @@ def test_a_fit_without_a_model_names_the_task_of_the_columns(presses, refused):
     assert "--task go-no-go, or --model go-no-go" in said
 
 
-def test_check_asks_whether_signs_of_outcomes_count(tmp_path, refused):
-    path = tmp_path / "turns.txt"
-    rows = [f"1\t{1 + k % 2}\t{25 if k % 3 else -25}\n" for k in range(30)]
-    path.write_text("subjID\tchoice\toutcome\n" + "".join(rows))
-    assert "--task bandit or --task reversal" in refused("check", str(path))
-
-
 def test_a_task_that_is_not_known_is_refused(presses, refused):
     assert "task must be one of two-step" in refused("fit", presses, "--task", "go")
     assert "task must be one of two-step" in refused("models", "--task", "go")

@@ -444,16 +444,6 @@ def test_a_vertex_that_is_not_the_only_one_is_left_to_the_linear_program():
     np.testing.assert_allclose(found, [1.0, 1.0, 0.0], rtol=0, atol=1e-15)
 
 
-def test_a_direction_beside_which_there_is_no_other_is_where_the_linear_program_ends():
-    seen = [(-1, -1, -1), (-1, -1, 1), (-1, 1, -1), (1, -1, -1), (1, -1, 1), (1, 1, -1), (1, 1, 1)]
-    kinds = np.array([(*one, one[0] * one[1] * one[2]) for one in seen], dtype=float)
-    rows = np.repeat(kinds, [3, 3, 18, 13, 20, 16, 26], axis=0)
-    goal = rows.mean(axis=0)
-    found = _unique_vertex(goal, rows)
-    assert found is not None
-    np.testing.assert_allclose(found, _solve_linear_program(goal, rows), rtol=0, atol=1e-10)
-
-
 @given(seed=st.integers(0, 10**6))
 def test_weights_go_where_linear_programs_say_that_recession_directions_lead(seed):
     rng = np.random.default_rng(seed)

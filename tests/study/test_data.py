@@ -32,7 +32,7 @@ def test_subjects_episodes_and_conditions_are_read_from_any_frame(backend):
     assert found.condition("a03") == "A"
     assert found.condition("b00") == "B"
     assert found.landscapes == (("A",),) * 5 + (("B",),) * 4
-    assert found.columns.words() == (
+    assert found.columns == (
         "chosen = choice; reward = reward; subject = subject; decision = trial"
     )
     assert repr(found) == "<StudyData: 9 subjects, 9 episodes, 270 decisions scored>"

@@ -9,11 +9,11 @@ from penchant import datasets
 from penchant._typing import Vector
 from penchant.choices import Choices, decision_values
 from penchant.cli.options import Data, Terms
-from penchant.cli.tables import kind_of, open_raw, read_typed, said, schema_typed
+from penchant.cli.tables import kind_and_task, open_raw, read_typed, said, schema_typed
 from penchant.cli.words import say
 from penchant.errors import DataError, argument, closest_match_hint, format_names
 from penchant.reading.formula_sets import attribute_sets
-from penchant.reading.tasks import task_of_columns
+from penchant.reading.tasks import NamedTask, task_named, task_of_columns
 from penchant.tables.columns import (
     LONG,
     USUAL,
@@ -75,22 +75,33 @@ def _says_choices(data: Data, terms: Terms) -> bool:
 
 def _refuse_other_kinds(file: str | None, data: Data) -> None:
     """Refuse a table of another kind without a model, and say which models there are."""
-    kind = kind_of(file, data, None)
-    if kind == "offers":
-        raise DataError(
-            "--model",
-            "must be given with one-shot choices, one row each",
-            got="none",
-            fix="Say which, such as --model hyperbolic for delays or --model prospect for gambles: "
-            "penchant models lists them.",
-        )
-    if kind == "play":
-        raise DataError(
-            "--model",
-            "must be given with task data, one row per trial",
-            got="none",
-            fix="Say which, such as --model q-learning: penchant models lists them.",
-        )
+    kind, task = kind_and_task(file, data, None)
+    if kind in ("offers", "play"):
+        named = None if task is None else task_named(task)
+        refuse_without_model(kind, named)
+
+
+def refuse_without_model(kind: ReadingKind, task: NamedTask | None = None) -> None:
+    """Refuse a table that needs a model, and say which models there are.
+
+    Parameters
+    ----------
+    kind
+        What the table is.
+    task
+        The named task whose columns it has.
+    """
+    if task is not None:
+        rule = f"must be given with the columns of a task, here {task.name}"
+        fix = f"Pass --task {task.name}, or --model {task.command}."
+    elif kind == "offers":
+        rule = "must be given with one-shot choices, one row each"
+        fix = "Say which, such as --model hyperbolic for delays or --model prospect for gambles: "
+        fix += "penchant models lists them."
+    else:
+        rule = "must be given with task data, one row per trial"
+        fix = "Say which, such as --model q-learning: penchant models lists them."
+    raise DataError("--model", rule, got="none", fix=fix)
 
 
 def read_choices(file: str | None, data: Data, terms: Terms) -> Reading:
@@ -156,15 +167,19 @@ def role(given: str | None, usual: tuple[str, ...], columns: list[str], name: st
     if given is not None:
         if given not in columns:
             raise DataError(
-                f"--{name} must name a column; got {given!r}, but they are "
-                f"{format_names(columns)}.{closest_match_hint(given, columns) or ' Correct it.'}"
+                f"--{name}",
+                "must name a column",
+                got=f"{given!r}, but they are {format_names(columns)}",
+                fix=closest_match_hint(given, columns) or "Correct it.",
             )
         return given
     found = named_column(usual, columns)
     if found is None:
         raise DataError(
-            f"--{name} must be given, as no column is called {' or '.join(usual[:3])}; "
-            f"got columns {format_names(columns)}. Name the column with --{name}."
+            f"--{name}",
+            f"must be given, as no column is called {' or '.join(usual[:3])}",
+            got=f"columns {format_names(columns)}",
+            fix=f"Name the column with --{name}.",
         )
     return found
 
@@ -178,26 +193,10 @@ def long_arguments(roles: Data) -> dict[str, Any]:
 
 def long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
     """Which column plays which part: as given, or by its usual name."""
-    if data.option is None and not data.explanatory and is_offers(columns):
-        raise DataError(
-            "--model must be given with one-shot choices, one row each; got none, and "
-            f"columns {format_names(columns)}. Say which, such as --model hyperbolic for delays or "
-            "--model prospect for gambles: penchant models lists them."
-        )
-    task = task_of_columns(columns)
-    if data.option is None and not data.explanatory and task is not None:
-        raise DataError(
-            "--model must be given with the columns of a task; got none, and "
-            f"{format_names(columns)}. "
-            f"Pass --task {task.name}, or --model {task.command}: penchant check says how codes "
-            "are read."
-        )
-    if data.option is None and not data.explanatory and is_play(columns):
-        raise DataError(
-            "--model must be given with task data, one row per trial; got none, and "
-            f"columns {format_names(columns)}. Say which, such as --model q-learning: penchant "
-            "models lists them."
-        )
+    if data.option is None and not data.explanatory:
+        task = task_of_columns(columns)
+        if task is not None or is_offers(columns) or is_play(columns):
+            refuse_without_model("offers" if is_offers(columns) else "play", task)
     if data.option is None and not {*OPTION} & {*columns}:
         refuse_one_row_per_subject(columns, data.subject or named_column(USUAL["subject"], columns))
     decision = data.decision or [role(None, DECISION, columns, "decision")]

@@ -153,7 +153,7 @@ def run(arguments: Sequence[str]) -> int:
         say(f"penchant: {_usage(error)}")
         return WRONG_USAGE
     except DataError as error:
-        say(f"penchant: {error_words(error)}")
+        say(f"penchant: {error_words(error, _option_names())}")
         return FAILED if isinstance(error, NotWrittenError) else WRONG_USAGE
     except KeyboardInterrupt as interrupt:
         return say_interrupted(interrupt)
@@ -166,6 +166,17 @@ def run(arguments: Sequence[str]) -> int:
         return WRONG_USAGE
     except Exception:
         return _report_internal_error(arguments)
+
+
+def _option_names() -> set[str]:
+    """Names of the options of all commands."""
+    commands = (app[name] for name in app if not name.startswith("-"))
+    return {
+        name
+        for command in commands
+        for argument in command.assemble_argument_collection()
+        for name in argument.names
+    }
 
 
 def _stdin_last(arguments: Sequence[str]) -> list[str]:

@@ -62,7 +62,6 @@ def questions_to_paste(asked: SchemaQuestions, about: str) -> SchemaQuestions:
     open_ones = open_ones or [*asked.questions]
     return SchemaQuestions(
         f"{about}: schema",
-        "must say what is open",
         got=format_count(len(open_ones), "question"),
         fix=numbered_questions(open_ones),
         draft=asked.draft,
@@ -77,17 +76,23 @@ def _has_answer(question: Question) -> bool:
 
 def numbered_questions(questions: Sequence[Question]) -> str:
     """Every question with its answers on lines of their own, and where answers go."""
-    typed = [[_as_option(one.role, answer) for answer in one.answers] for one in questions]
+    typed = [[_as_option(one.role, answer) for answer in _answers(one)] for one in questions]
     if all(answers and None not in answers for answers in typed):
         where = "Add an option for each question."
     else:
-        typed = [[one.line(answer) for answer in one.answers] for one in questions]
-        where = "Write a line for each question into reading.toml, and add --schema reading.toml."
+        typed = [[one.line(answer) for answer in _answers(one)] for one in questions]
+        where = "Write the lines that hold into reading.toml, and add --schema reading.toml."
     lines = [
         "\n   ".join(map(str, (f"{k + 1}. {one.text}", *answers)))
         for k, (one, answers) in enumerate(zip(questions, typed, strict=True))
     ]
     return "\n".join([*lines, where])
+
+
+def _answers(question: Question) -> tuple[Any, ...]:
+    """Possible answers; a word in capitals for a column that names say nothing of."""
+    unknown = not question.answers and question.role in _OF_COLUMNS
+    return ("COLUMN",) if unknown else question.answers
 
 
 def _as_option(role: str, answer: Any) -> str | None:

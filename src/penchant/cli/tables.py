@@ -21,7 +21,7 @@ from penchant.files.text import TextSource, source
 from penchant.models.catalogue import CATALOGUE
 from penchant.models.offers.offers import Offers, offers_from_frame
 from penchant.reading.formula_sets import names_in
-from penchant.reading.read_schema import kind_by_schema, open_source, read_raw_by_schema
+from penchant.reading.read_schema import draft_of, open_source, read_raw_by_schema
 from penchant.tables.columns import NO_COLUMN, plain_name
 from penchant.tables.lexicon import named
 from penchant.tables.offer_columns import offer_columns
@@ -36,6 +36,7 @@ OF_PLAY |= {"linearized"}
 # What is not asked but where a column speaks for it: all rows count, and none was only shown.
 USUAL_UNLESS_SAID = frozenset(("rows.keep", "shown.first"))
 KINDS: dict[ReadingKind, Kind] = {"choices": "choices", "play": "episodes", "offers": "offers"}
+READINGS = {kind: reading for reading, kind in KINDS.items()}
 
 
 # --- the schema that options are -----------------------------------------------------------------
@@ -337,11 +338,19 @@ def said(reading: Reading) -> Reading:
 
 def kind_of(file: str | None, data: Data, history: History | None) -> ReadingKind | None:
     """What the table is, by what was typed and by its columns; None where they do not say."""
+    return kind_and_task(file, data, history)[0]
+
+
+def kind_and_task(
+    file: str | None, data: Data, history: History | None
+) -> tuple[ReadingKind | None, str | None]:
+    """The same, and the named task whose columns the table has."""
     try:
         raw = open_raw(file, data)
-        return kind_by_schema(raw, schema_typed(data, history, None, raw.table.column_names))
+        draft = draft_of(raw, schema_typed(data, history, None, raw.table.column_names)).draft
     except DataError:  # said where the table is read
-        return None
+        return None, None
+    return (None if draft.kind is None else READINGS[draft.kind]), draft.task
 
 
 def load_play(

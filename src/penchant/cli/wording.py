@@ -8,10 +8,9 @@ a function is called, `PHRASES` has the words.
 from __future__ import annotations
 
 import ast
-import functools
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -44,6 +43,7 @@ PHRASES: Mapping[str, str] = {
     "Pass `values`, one per decision": "Give it one value per decision",
     "Pass one label per decision": "Name its column with --subject",
     "path": "FILE",
+    "stdin": "stdin",
     "re-linearise or use the exact fit": "linearise about another prior, or leave --linearized out",
     "Re-linearise with relinearize, or use the exact fit": (
         "Linearise about another prior, or leave --linearized out"
@@ -154,30 +154,20 @@ def in_options(text: str) -> str:
     return worded(text, option)
 
 
-def error_words(error: DataError) -> str:
-    """Word an error for who types commands; what no command has as an option keeps its name."""
+def error_words(error: DataError, options: Collection[str] = ()) -> str:
+    """Word an error for who types commands.
+
+    Parameters
+    ----------
+    error
+        The error.
+    options
+        Names of the options there are: another argument keeps its name. Any is one if not given.
+    """
     words, typed = error.worded(in_options), f"--{error.argument.replace('_', '-')}"
-    if words.startswith(f"{typed} ") and typed not in option_names():
+    if options and words.startswith(f"{typed} ") and typed not in options:
         return f"{error.argument}{words.removeprefix(typed)}"
     return words
-
-
-@functools.cache
-def option_names() -> frozenset[str]:
-    """Names of the options of all commands.
-
-    >>> "--length-scale" in option_names(), "--learning-rate" in option_names()
-    (True, False)
-    """
-    from penchant.cli.main import app
-
-    commands = [app[name] for name in app if not name.startswith("-")]
-    return frozenset(
-        name
-        for command in commands
-        for argument in command.assemble_argument_collection()
-        for name in argument.names
-    )
 
 
 MAX_DEPTH = 6  # of results inside results: a study holds fits that hold estimates

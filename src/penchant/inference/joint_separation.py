@@ -16,7 +16,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import CERTIFIED, Profiles
 from penchant.inference.search.newton import newton_batch
 from penchant.inference.search.optima import Optima
 from penchant.softmax.solution import Solution
@@ -79,8 +79,7 @@ def _rising_rows(
     m = len(JOINT_SEPARATION.distances)
     u = np.repeat(optima.u[rows][:, None], m, axis=1)
     u[:, :, q] = end + (1 - 2 * side) * width * np.array(JOINT_SEPARATION.distances)
-    subject = np.repeat(optima.points.subject[rows], m)
-    points = profiles.solve(subject, profiles.from_unconstrained(u.reshape(-1, u.shape[2])))
+    points = profiles.solve_points(optima.points.subject[rows], u, None, CERTIFIED)
     value = points.value.reshape(-1, m)
     with np.errstate(invalid="ignore"):
         size = _utility_range(points.theta, points.largest).reshape(-1, m)

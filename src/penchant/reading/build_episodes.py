@@ -13,6 +13,7 @@ import pyarrow as pa
 from penchant._typing import Vector
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, argument
+from penchant.output import format_count
 from penchant.reading.built import (
     Built,
     code_options,
@@ -201,7 +202,7 @@ def _whose(
 def _notes(trial: Any, n_missed: int) -> tuple[str, ...]:
     order = "no column numbers the trials; rows are taken to be in order of time"
     notes = () if trial else (order,)
-    return (*notes, f"{n_missed:,} decisions that nobody made") if n_missed else notes
+    return (*notes, f"{format_count(n_missed, 'decision')} that nobody made") if n_missed else notes
 
 
 # --- two-step ----------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pyarrow as pa
 from penchant._typing import Vector
 from penchant.errors import DataError
 from penchant.models.offers.offers import offers_from_frame
+from penchant.output import format_count
 from penchant.reading.built import (
     Built,
     cell_numbers,
@@ -102,7 +103,7 @@ def build_offers(source: SourceTable, schema: Schema) -> Built:
         said,
         code_options(codes),
         told,
-        (f"{n_missed:,} decisions that nobody made",) if n_missed else (),
+        (f"{format_count(n_missed, 'decision')} that nobody made",) if n_missed else (),
         n_missed=n_missed,
     )
 

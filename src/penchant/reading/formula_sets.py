@@ -85,7 +85,9 @@ def attribute_sets(
 def _made(reading: Reading, columns: _OptionColumns, given: str | Sequence[str]) -> Variables:
     """The variables of one set."""
     formula = _formula(reading, columns, given)
-    own = columns.variables(formula)
+    out = f"constant:{None if reading.schema is None else reading.schema.choice.opt_out}"
+    alone = {name: values for name, values in columns.made.items() if name == out}
+    own = columns.variables(formula) | alone  # taking none of those shown is worth something
     return own | _constants(reading.data) if formula.constants else own
 
 
@@ -98,9 +100,11 @@ def _formula(reading: Reading, columns: _OptionColumns, given: str | Sequence[st
 
 def _constants(choices: Choices) -> Variables:
     """A constant of every option but the first."""
-    more = choices.with_constants()
+    # The option that is none of those shown has its constant already.
+    bare = choices.select([name for name in choices.names if not name.startswith("constant:")])
+    more = bare.with_constants()
     columns = dict(zip(more.names, more.explanatory.T, strict=True))
-    return {name: values for name, values in columns.items() if name not in choices.names}
+    return {name: values for name, values in columns.items() if name not in bare.names}
 
 
 def _check_known(reading: Reading, variables: Variables) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penchant._typing import IntVector
 from penchant.errors import Code, DataError, argument, format_list
 from penchant.files.folder import FILE
 from penchant.reading.build import kept_rows
@@ -23,6 +24,7 @@ from penchant.reading.infer_codes import infer_codes
 from penchant.reading.tasks import recognised_task, task_named
 from penchant.tables.columns import COORDINATES, plain_name
 from penchant.tables.frames import joint_codes
+from penchant.tables.labels import Coded
 from penchant.tables.lexicon import Match, has_last_word, is_named, named, vocabulary
 from penchant.tables.offer_columns import known_offers, offer_columns, recognised_offers
 from penchant.tables.option_families import families, offer_families
@@ -512,9 +514,7 @@ def _settle_long_attributes(work: Inference) -> None:
         if name in used or name in work.plain.own or ignored or on_offer:
             continue
         coded = work.source.codes(name, "attributes.columns")
-        first = np.zeros(n, dtype=np.int64)
-        first[key[::-1]] = coded.codes[::-1]
-        if (coded.codes == first[key]).all():
+        if not _differs(coded, key, n):
             same.append(name)  # of the person, or of the decision
             continue
         words = work.source.holds_words(name, "attributes.columns")
@@ -537,6 +537,22 @@ def _settle_long_attributes(work: Inference) -> None:
             f"{format_list(numbers)}: the same for all options of a decision, and not used. To use "
             f"one, {argument('interact {} with the options', Code(numbers[0]))}."
         )
+
+
+def _differs(coded: Coded, key: IntVector, n: int) -> bool:
+    """Whether a column differs between the options of some decision.
+
+    A cell that is empty beside others differs, too, unless most are: it is a fault that is told
+    where data are built.
+    """
+    codes = coded.codes.copy()
+    codes[coded.missing] = -1
+    first = np.full(n, -1)
+    known = np.flatnonzero(codes >= 0)[::-1]
+    first[key[known]] = codes[known]
+    different = codes != first[key]
+    seldom_empty = 2 * coded.missing.size <= len(key)
+    return bool((different & ((codes >= 0) | seldom_empty)).any())
 
 
 def _codes_option(work: Inference, coded: Any) -> bool:
@@ -689,7 +705,11 @@ def _complete_episodes(work: Inference) -> None:
         elif paid.single is not None and both is None:
             work.settle("columns.reward", paid.single)
         else:
-            numbers = [name for name in work.free if _are_numbers(work.source, [name])]
+            numbers = [
+                name
+                for name in work.free
+                if _are_numbers(work.source, [name]) and not is_named("trial", name)
+            ]
             answers = [*([both] if both else []), *(paid.candidates or numbers)]
             work.ask(
                 "columns.reward",

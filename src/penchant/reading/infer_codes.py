@@ -39,7 +39,7 @@ def infer_codes(work: Inference) -> None:
     draft = work.draft
     if not isinstance(draft.columns.choice, str):
         return
-    labels = work.source.labels(draft.columns.choice, "columns.choice")
+    labels = [*map(_as_number, work.source.labels(draft.columns.choice, "columns.choice"))]
     name = draft.columns.choice
     if not labels:
         raise DataError(
@@ -162,6 +162,12 @@ def _ask_about_rest(work: Inference, name: str, labels: Sequence[Any]) -> None:
             "made?",
             (rest,),
         )
+
+
+def _as_number(label: Any) -> Any:
+    """A code that is a whole number in a column of text, where words stand beside it."""
+    number = _number(label) if isinstance(label, str) else None
+    return int(number) if number is not None and number.is_integer() else label
 
 
 def _number(label: Any) -> float | None:

@@ -16,7 +16,7 @@ from penchant.reading.data_notes import reading_doubts
 from penchant.reading.infer import Inferred, infer
 from penchant.tables.lexicon import named
 from penchant.tables.programs import plain_table
-from penchant.tables.reading import Reading, ReadingKind
+from penchant.tables.reading import Reading
 from penchant.tables.schema import Schema, schema_questions
 from penchant.tables.source_table import frame_table, plain_text
 
@@ -56,12 +56,6 @@ def open_source(source: Any, schema: Schema) -> Raw:
 def _has_choices(names: Sequence[str]) -> bool:
     """Whether a table has a column that is called as choices are."""
     return bool(named("choice", names).columns)
-
-
-def kind_by_schema(raw: Raw, schema: Schema) -> ReadingKind | None:
-    """What a table is by a schema and its names; None where that is open."""
-    kind = schema.kind or infer(plain_table(raw), schema).draft.kind
-    return "play" if kind == "episodes" else kind
 
 
 def draft_of(raw: Raw, schema: Schema) -> Inferred:

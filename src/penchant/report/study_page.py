@@ -129,9 +129,9 @@ def _data(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
     caption = "Who played, and how long" if data.is_play else "Who chose, and how often"
     shown = header if data.is_play else header[:3]
     blocks: list[Block] = [DataTable(caption, shown, rows)]
-    columns = "" if data.columns is None else data.columns.words()
-    if any(part != name for part, _, name in (one.partition(" = ") for one in columns.split("; "))):
-        blocks.append(Paragraph(f"Columns of the table: {columns}."))
+    parts = (one.partition(" = ") for one in data.columns.split("; "))
+    if any(part != name for part, _, name in parts):
+        blocks.append(Paragraph(f"Columns of the table: {data.columns}."))
     if data.notes:
         blocks.append(Listing([for_reader(note) for note in data.notes]))
     if study.plan.performance:

@@ -20,7 +20,6 @@ from penchant.softmax.likelihood import (
     PackedLikelihood,
     likelihood_of,
 )
-from penchant.softmax.newton import maximise
 from penchant.softmax.separation import (
     ChoiceCone,
     Cone,
@@ -35,8 +34,6 @@ from penchant.softmax.solution import (
     without_underflow,
 )
 from penchant.softmax.stable_newton import StableChoiceLikelihood, StableLikelihood
-
-MIN_BLOCKS_FOR_PART = 4096  # 8 decisions each; below, starting from a part's fit saves nothing
 
 
 class Decisions(Protocol):
@@ -135,14 +132,8 @@ class ChoiceDecisions:
         largest = self.likelihood.largest_values_and_differences[1]
         return StableChoiceLikelihood.of(self.choices, largest)
 
-    def start(self) -> Vector | None:
-        """Estimate from the first decisions of much data; None for 0."""
-        likelihood = self.likelihood
-        if likelihood.n_blocks < MIN_BLOCKS_FOR_PART:
-            return None
-        # 1/32 of the data costs little; 12 steps are enough unless that part is separated
-        found = maximise(likelihood.part(likelihood.n_blocks // 32), max_steps=12)
-        return found.theta if found.ending == "converged" else None
+    def start(self) -> None:
+        """None: a pass over memory costs little."""
 
     @property
     def in_unit_weights(self) -> tuple[ChoiceDecisions, float]:

@@ -239,9 +239,8 @@ class PackedLikelihood:
         # starting threads would take longer than the sums
         if self.threads == 1 or self.n_blocks <= BLOCKS_PER_TASK:
             total = np.empty(n)
-            workspace = self._take_workspace()
+            workspace = workspace_for(self.most_rows, self.n_blocks, d)
             kernels.sum_blocks(self.packed, kernel, full, 0, self.n_blocks, workspace, total)
-            self._spare_workspaces.append(workspace)
             return total
 
         def add_up(begin: int, end: int) -> Matrix:
@@ -254,22 +253,6 @@ class PackedLikelihood:
             for part in parts:
                 total += part
         return total
-
-    @cached_property
-    def _spare_workspaces(self) -> list[tuple[Vector, Vector, Matrix]]:
-        """Workspaces of finished evaluations, to be used again.
-
-        An evaluation pushes everything else out of the processor's cache, Python included:
-        allocating anew would take noticeable time beside one of 100,000 decisions.
-        """
-        return []
-
-    def _take_workspace(self) -> tuple[Vector, Vector, Matrix]:
-        """Take a workspace that no other thread uses."""
-        try:  # pop is atomic; a test of emptiness before it would not be
-            return self._spare_workspaces.pop()
-        except IndexError:
-            return workspace_for(self.most_rows, self.n_blocks, self.n_parameters)
 
     def moments(self, theta: Vector) -> Moments:
         """Log-likelihood, gradient and information."""
@@ -312,10 +295,6 @@ class PackedLikelihood:
             packed=(scaled, starts, side),
             largest_values_and_differences=self.largest_values_and_differences * unit,
         )
-
-    def part(self, n_blocks: int) -> PackedLikelihood:
-        """Likelihood of the first blocks only, without copying them."""
-        return replace(self, n_blocks=n_blocks)
 
 
 @lru_cache(maxsize=64)

@@ -462,7 +462,7 @@ def _unique_vertex(goal: Vector, rows: Matrix) -> Vector | None:
     It starts at the furthest corner of the box, and the most violated constraint enters: for a
     handful of parameters a handful of pivots, faster than HiGHS. None, and HiGHS decides, unless
     the vertex is unique: all multipliers so far above 0 that the LP's tolerance leads nowhere else,
-    or no other feasible direction; and no further constraint within the tolerance of the vertex.
+    and no further constraint within the tolerance of the vertex.
     """
     d = len(goal)
     if not (np.isfinite(rows).all() and goal.all()):
@@ -482,8 +482,7 @@ def _unique_vertex(goal: Vector, rows: Matrix) -> Vector | None:
                 (slack > SEPARATION.vertex_gap) | (np.abs(slack) < SEPARATION.zero_tol)
             ).all()
             shift = np.abs(inverse).sum(axis=1).max() * multipliers.sum() * SEPARATION.lp_tol
-            firm = shift < SEPARATION.vertex_gap * multipliers.min()
-            if not (is_separate and (firm or _is_unique_direction(goal, direction, rows))):
+            if not (is_separate and shift < SEPARATION.vertex_gap * multipliers.min()):
                 return None
             return np.where(np.abs(direction) < SEPARATION.lp_tol, 0.0, direction)
         share = normals[worst] @ inverse
@@ -501,34 +500,6 @@ def _unique_vertex(goal: Vector, rows: Matrix) -> Vector | None:
             return None
         direction = inverse @ bounds[basis_rows]
     return None
-
-
-def _is_unique_direction(goal: Vector, direction: Vector, rows: Matrix) -> bool:
-    """Whether this is the only direction that lowers no row, by the rows that it leaves unchanged.
-
-    With multipliers of at least 1 these add up to 0, so that none of them can rise unless another
-    falls; and only along this direction all of them stay unchanged.
-    """
-    along = rows @ direction
-    left = rows[np.abs(along) < SEPARATION.zero_tol]
-    leads = (
-        goal @ direction > SEPARATION.vertex_gap and along.max(initial=0.0) > SEPARATION.vertex_gap
-    )
-    if not leads or not 0 < len(left) <= SEPARATION.initial_rows:
-        return False
-    unit = direction / np.linalg.norm(direction)
-    spread = np.linalg.eigvalsh(left.T @ left + np.outer(unit, unit))[0]
-    if not spread > SEPARATION.vertex_gap:
-        return False
-    try:
-        more, distance = scipy.optimize.nnls(left.T, -left.sum(axis=0))
-    except RuntimeError:  # it cycles on degenerate rows
-        return False
-    # the tolerance of each row adds up: within it the LP may let one of them rise so far
-    slack = SEPARATION.lp_tol * (len(left) + more.sum())
-    return bool(
-        distance < SEPARATION.lp_tol and slack * np.sqrt(len(left) / spread) < SEPARATION.vertex_gap
-    )
 
 
 def _solve_linear_program(total: Vector, rows: Matrix) -> Vector:

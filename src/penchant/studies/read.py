@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from penchant.models.offers.offers import offers_from_frame, offers_of_choices
 from penchant.output import JsonDocument, format_count
 from penchant.reading.data_notes import data_notes, offer_notes
 from penchant.studies.payoffs import Payoffs, payoffs_of
-from penchant.tables.columns import NO_COLUMN, PlayColumns, play_columns
+from penchant.tables.columns import NO_COLUMN, play_columns
 from penchant.tables.frames import (
     Table,
     check_columns,
@@ -33,7 +33,7 @@ from penchant.tables.frames import (
     row_place,
 )
 from penchant.tables.labels import Coded, in_natural_order
-from penchant.tables.offer_columns import OfferColumns, is_offers, offer_columns
+from penchant.tables.offer_columns import is_offers, offer_columns
 from penchant.tables.play import ABSENT, Gaps, MissingReward
 from penchant.tables.reading import Reading
 
@@ -143,7 +143,7 @@ class StudyData(JsonDocument):
     expected
         Mean reward of the option of each event, where the table says it; NaN without a choice.
     columns
-        Which column of the table is what, if the data come from one.
+        Which column of the table is what, in one line, if the data come from one.
     options
         Labels of the options by index, where they have any.
     landscapes_named
@@ -163,7 +163,7 @@ class StudyData(JsonDocument):
     landscape_columns: tuple[str, ...] = ()
     landscapes: tuple[tuple[Any, ...], ...] = ()
     expected: tuple[Vector, ...] | None = None
-    columns: PlayColumns | OfferColumns | None = None
+    columns: str = ""
     options: tuple[Any, ...] | None = None
     people: Mapping[Any, Any] | None = None
     payoffs: Payoffs | None = None
@@ -325,7 +325,7 @@ def play_data(
         by,
         _by_episode(table, by, episodes, rows),
         None if expected is None else _expected(table, expected, episodes, rows),
-        found,
+        found.words(),
         None if options is None else tuple(options),
         units.people,
         paid,
@@ -505,7 +505,8 @@ def read_study(
             raise DataError(
                 "offers", "must be left out for play", got="some", fix="Leave out kind='play'."
             )
-        return play_data(frame, **shared, **of_play, seen=seen)
+        data = play_data(frame, **shared, **of_play, seen=seen)
+        return replace(data, columns=_columns_of(table)) if isinstance(table, Reading) else data
     for name, value in of_play.items():
         if not (value is None or (isinstance(value, int | str) and value in (0, "error"))):
             raise DataError(
@@ -514,7 +515,13 @@ def read_study(
                 got=repr(value),
                 fix="They pay no rewards that could be learnt from.",
             )
-    return offers_data(frame, **shared, offers=offers)
+    data = offers_data(frame, **shared, offers=offers)
+    return replace(data, columns=_columns_of(table)) if isinstance(table, Reading) else data
+
+
+def _columns_of(reading: Reading) -> str:
+    """Which column of the file is what, in one line."""
+    return "; ".join(f"{part} = {name}" for part, name in reading.columns.items())
 
 
 def _as_read(
@@ -575,7 +582,7 @@ def offers_data(
     return StudyData(
         tuple(trials),
         {name: {s: coded.at(row) for s, row in first.items()} for name, coded in assigned.items()},
-        columns=found,
+        columns=found.words(),
         options=None if options is None else tuple(options),
         people=units.people,
     )

@@ -84,7 +84,7 @@ class OptionCodes:
 
     def _unknown(self, rows: IntVector, coded: Coded, name: str) -> DataError:
         cells = [f"{coded.at(int(row))!r} at row {row}" for row in rows[:11]]
-        fix = "Add the code to choice.labels or to choice.missed."
+        fix = "Add the code to choice.labels, or to choice.missed if nobody decided there."
         numbers = [x for x in python_values(coded.labels) if isinstance(x, (int, float))]
         if all(type(label) is int for label in self.labels) and self.labels == (*self._counted(),):
             known = f"whole numbers from {self.labels[0]} to {self.labels[-1]}"
@@ -92,8 +92,7 @@ class OptionCodes:
             if self.labels[0] == 0 and numbers and min(numbers) >= 1:
                 fix = f"They look counted from 1: pass {argument('base', 1)}."
         else:
-            known = f"the codes of choice.labels ({listed(self.labels)}) or of choice.missed"
-            known += f" ({listed(self.missed) or 'none'})"
+            known = f"the codes {listed((*self.labels, *self.missed))}"
         places = format_list(cells, rows.size)
         return DataError(f"column {name}", f"must hold {known}", got=places, fix=fix)
 

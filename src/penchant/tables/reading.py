@@ -296,7 +296,10 @@ class Reading(FrameExport, JsonDocument):
             "Columns: " + "; ".join(f"{part} = {name}" for part, name in self.columns.items()),
         ]
         if any(key != str(option) or not key.isdigit() for key, option in self.options.items()):
-            words = format_list(f"{word} = {option}" for word, option in self.options.items())
+            words = format_list(
+                str(word) if str(word) == str(option) else f"{word} = {option}"
+                for word, option in self.options.items()
+            )
             lines.append(f"Options: {words}")
         lines += [f"Note: {marked(note)}." for note in self.notes]
         who = f"{format_count(len(self.subjects), 'subject')}, " if self.subjects else ""

@@ -620,7 +620,6 @@ def schema_questions(draft: Schema, questions: Sequence[Question], about: str) -
     asked = replace(draft, raised=draft.raised | {one.role for one in questions})
     return SchemaQuestions(
         f"{about}: schema",
-        "must say what is open",
         got=count,
         fix="\n".join(lines),
         draft=asked,

@@ -642,6 +642,20 @@ class Profiles:
             parts.append(points)
         return Evaluations.joined(parts)
 
+    def solve_points(
+        self, subject: IntVector, u: Matrix, near: Matrix | None, accuracy: Accuracy
+    ) -> Evaluations:
+        """Solve several points u (n, n_points, n_shape), in unconstrained units, of each subject.
+
+        `near` are weights to start from, (n, n_weights) or one set for each point.
+        """
+        n, m, q = u.shape
+        if near is not None:
+            near = near if near.ndim == 3 else np.repeat(near[:, None], m, axis=1)
+            near = near.reshape(n * m, self.n_weights)
+        psi = self.from_unconstrained(u.reshape(n * m, q))
+        return self.solve(np.repeat(subject, m), psi, near, accuracy=accuracy)
+
     def _has_fast_solver(self, constraint: LinearConstraint | None) -> bool:
         if self.prior is not None or self.n_options < 2 or not self.n_shape:
             return False

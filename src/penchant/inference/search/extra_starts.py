@@ -17,7 +17,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.inference.profile.profiles import SCREENING, Profiles
-from penchant.inference.search.grid import Grids, best_cells, grid_steps
+from penchant.inference.search.grid import Grids, best_cells, grid_steps, product_points
 from penchant.inference.search.newton import newton_batch
 from penchant.inference.search.optima import Optima
 from penchant.inference.small_rates import rate_parameters
@@ -71,21 +71,36 @@ def _newton_from_values(
 ) -> None:
     axes = [shape.grid()[::2] for shape in profiles.shape]
     axes[q] = axis_values
-    dimensions = tuple(len(axis) for axis in axes)
-    psi = np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
-    top = float(best.points.value[subject])
-    points = profiles.solve(
-        np.full(len(psi), subject),
-        psi,
-        _weights_near(profiles, grids, subject, psi),
-        accuracy=replace(SCREENING, floor=np.full(len(psi), top - EXTRA_STARTS.max_deficit)),
-    )
-    cells, _ = best_cells(points.value[None], dimensions, EXTRA_STARTS.n_starts)
-    cells = cells[0][points.value[cells[0]] > top - EXTRA_STARTS.max_deficit]
-    if len(cells):
-        subjects = np.full(len(cells), subject)
-        newton = newton_batch(profiles, subjects, psi[cells], finish=False)
-        best.improve_by_any(subjects, newton.optima(), np.arange(len(cells)))
+    psi, subjects = product_points(axes), np.array([subject])
+    near = _weights_near(profiles, grids, subject, psi)
+    row, cell = _highest_points(profiles, subjects, axes, near, EXTRA_STARTS.max_deficit, best)
+    _newton_from_points(profiles, subjects[row], psi[cell], best)
+
+
+def _highest_points(
+    profiles: Profiles,
+    subjects: IntVector,
+    axes: list[Vector],
+    near: Matrix | None,
+    max_deficit: float,
+    best: Optima,
+) -> tuple[IntVector, IntVector]:
+    """Highest local maxima over all combinations of values along axes: subjects' rows, points."""
+    psi, n = product_points(axes), len(subjects)
+    top = best.points.value[subjects]
+    floor = np.repeat(top - EXTRA_STARTS.max_deficit, len(psi))
+    pairs = np.repeat(subjects, len(psi)), np.tile(psi, (n, 1)), near
+    points = profiles.solve(*pairs, accuracy=replace(SCREENING, floor=floor))
+    values = points.value.reshape(n, len(psi))
+    cells, _ = best_cells(values, tuple(map(len, axes)), EXTRA_STARTS.n_starts)
+    row, rank = np.nonzero(np.take_along_axis(values, cells, 1) > top[:, None] - max_deficit)
+    return row, cells[row, rank]
+
+
+def _newton_from_points(profiles: Profiles, subjects: IntVector, psi: Matrix, best: Optima) -> None:
+    if len(subjects):
+        newton = newton_batch(profiles, subjects, psi, finish=False)
+        best.improve_by_any(subjects, newton.optima(), np.arange(len(subjects)))
 
 
 def _weights_near(profiles: Profiles, grids: Grids, subject: int, psi: Matrix) -> Matrix:
@@ -95,9 +110,7 @@ def _weights_near(profiles: Profiles, grids: Grids, subject: int, psi: Matrix) -
     return np.asarray(grids.theta[subject, np.ravel_multi_index(rank.T, grids.dimensions)])
 
 
-def newton_from_small_rates(
-    profiles: Profiles, grids: Grids, subjects: IntVector, best: Optima
-) -> None:
+def newton_from_small_rates(profiles: Profiles, subjects: IntVector, best: Optima) -> None:
     """Start from rates below the first step of the grid; `best` is improved in place."""
     rates = rate_parameters(profiles)
     steps = [shape.grid()[1] - shape.low for shape in profiles.shape]
@@ -106,24 +119,8 @@ def newton_from_small_rates(
         np.concatenate([step * np.array(EXTRA_STARTS.small_rates), axis[1:]]) if rate else axis
         for rate, step, axis in zip(rates, steps, coarse, strict=True)
     ]
-    psi = np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
-    n, m = len(subjects), len(psi)
-    subject, at = np.repeat(subjects, m), np.tile(np.arange(m), n)
-    top = best.points.value[subject]
-    values = profiles.solve(
-        subject,
-        psi[at],
-        accuracy=replace(SCREENING, floor=top - EXTRA_STARTS.max_deficit),
-    ).value.reshape(n, m)
-    cells, _ = best_cells(values, tuple(len(axis) for axis in axes), EXTRA_STARTS.n_starts)
-    row, rank = np.nonzero(
-        np.take_along_axis(values, cells, 1)
-        > best.points.value[subjects, None] - EXTRA_STARTS.max_deficit_small_rates
-    )
-    cell = cells[row, rank]
+    psi, max_deficit = product_points(axes), EXTRA_STARTS.max_deficit_small_rates
+    row, cell = _highest_points(profiles, subjects, axes, None, max_deficit, best)
     # Points without a small rate are on the grid itself, from which the search has started already.
     small = np.any(rates & (psi[cell] < steps), axis=1)
-    row, cell = row[small], cell[small]
-    if len(row):
-        newton = newton_batch(profiles, subjects[row], psi[cell], finish=False)
-        best.improve_by_any(subjects[row], newton.optima(), np.arange(len(row)))
+    _newton_from_points(profiles, subjects[row[small]], psi[cell[small]], best)

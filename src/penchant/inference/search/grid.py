@@ -90,8 +90,12 @@ def grid_points(model: Model) -> tuple[Matrix, tuple[int, ...]]:
     axes = [shape.grid() for shape in model.shape]
     if not axes:
         return np.empty((1, 0)), ()
-    mesh = np.meshgrid(*axes, indexing="ij")
-    return np.stack([m.ravel() for m in mesh], axis=1), tuple(len(axis) for axis in axes)
+    return product_points(axes), tuple(len(axis) for axis in axes)
+
+
+def product_points(axes: Sequence[Vector]) -> Matrix:
+    """All combinations of values along axes: (n_points, n_axes)."""
+    return np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
 
 
 def grid_steps(shape: Sequence[Shape]) -> Vector:

@@ -84,7 +84,7 @@ def maximize_separated_profile(
     directions = np.array(around).reshape(-1, n_shape)
     low, high = profiles.bounds.T
     u = profiles.to_unconstrained(psi)
-    reached = _profile_values(profiles, subjects, u[:, None])[:, 0]
+    reached = profiles.solve_points(subjects, u[:, None], None, FINITE_VALUES).value
     step = np.full(len(subjects), 0.5)
     moving = np.flatnonzero(reached <= -min_gain)
     for _ in range(2 * SEPARATED.max_halvings):
@@ -93,7 +93,8 @@ def maximize_separated_profile(
         neighbours = np.clip(
             u[moving][:, None] + step[moving, None, None] * steps * directions, low, high
         )
-        values = _profile_values(profiles, subjects[moving], neighbours)
+        points = profiles.solve_points(subjects[moving], neighbours, None, FINITE_VALUES)
+        values = points.value.reshape(len(moving), -1)
         gain = values - reached[moving, None]
         row, best = np.arange(len(moving)), values.argmax(axis=1)
         higher = gain[row, best] > min_gain
@@ -104,14 +105,6 @@ def maximize_separated_profile(
         done = (reached[moving] > -min_gain) | (np.abs(gain) <= min_gain).all(axis=1)
         moving = moving[~done & (step[moving] > 2.0**-SEPARATED.max_halvings)]
     return profiles.from_unconstrained(u)
-
-
-def _profile_values(profiles: Profiles, subjects: IntVector, u: Matrix) -> Matrix:
-    n, n_points, n_shape = u.shape
-    psi = profiles.from_unconstrained(u.reshape(-1, n_shape))
-    subject = np.repeat(subjects, n_points)
-    points = profiles.solve(subject, psi, accuracy=FINITE_VALUES)
-    return points.value.reshape(n, n_points)
 
 
 def separated_interval(
@@ -271,7 +264,7 @@ def best_optima(
     if Declared(profiles.model).steps is not None:
         newton_from_steps(profiles, grids, bounded, best)
     if len(bounded) and profiles.n_shape > 1 and rate_parameters(profiles).sum() > 1:
-        newton_from_small_rates(profiles, grids, bounded, best)
+        newton_from_small_rates(profiles, bounded, best)
     if Declared(profiles.model).smooth:
         _continue_unconverged(profiles, grids, bounded[~best.converged[bounded]], best)
         # Where the domain ends inside the range gradients are missing: compare values only.

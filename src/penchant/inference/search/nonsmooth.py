@@ -79,19 +79,6 @@ def _restart_from_probes(profiles: Profiles, subject: IntVector, optima: Optima)
     return subject
 
 
-def _probe_values(profiles: Profiles, subject: IntVector, optima: Optima, u: Matrix) -> Matrix:
-    """Profile values at several points (n, n_points, n_shape) of each subject, inside the range."""
-    n_points = u.shape[1]
-    inside = np.clip(u, *profiles.bounds.T).reshape(-1, profiles.n_shape)
-    found = profiles.solve(
-        np.repeat(subject, n_points),
-        profiles.from_unconstrained(inside),
-        np.repeat(optima.points.theta[subject], n_points, axis=0),
-        accuracy=replace(VALUES, certificate=False),
-    )
-    return found.value.reshape(len(subject), n_points)
-
-
 def _are_kinks(profiles: Profiles, subject: IntVector, optima: Optima) -> BoolVector:
     """Whether one-sided slopes at optima jump: forwards and backwards do not add up to 0.
 
@@ -104,8 +91,10 @@ def _are_kinks(profiles: Profiles, subject: IntVector, optima: Optima) -> BoolVe
     )
     jumps = []
     for distance in NONSMOOTH.slope_distances:
-        u = optima.u[subject][:, None] + distance * directions
-        fall = _probe_values(profiles, subject, optima, u) - optima.points.value[subject, None]
+        u = np.clip(optima.u[subject][:, None] + distance * directions, *profiles.bounds.T)
+        near, accuracy = optima.points.theta[subject], replace(VALUES, certificate=False)
+        values = profiles.solve_points(subject, u, near, accuracy).value.reshape(u.shape[:2])
+        fall = values - optima.points.value[subject, None]
         jumps.append(
             -fall.reshape(len(subject), 2, directions.shape[1] // 2).sum(axis=1) / distance
         )

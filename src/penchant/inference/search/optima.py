@@ -188,14 +188,9 @@ def _no_neighbour_is_higher(
         [np.clip(u + far * way, low, high) for far in LIMITS.probe_distances for way in directions],
         axis=1,
     )
-    n, m, n_shape = probes.shape
-    found = profiles.solve(
-        np.repeat(points.subject, m),
-        profiles.from_unconstrained(probes.reshape(n * m, n_shape)),
-        np.repeat(points.theta, m, axis=0),
-        accuracy=FINITE_VALUES,
-    )
-    return np.asarray((found.value.reshape(n, m) <= points.value[:, None] + tolerance).all(axis=1))
+    found = profiles.solve_points(points.subject, probes, points.theta, FINITE_VALUES)
+    values = found.value.reshape(probes.shape[:2])
+    return np.asarray((values <= points.value[:, None] + tolerance).all(axis=1))
 
 
 def bounds_reached(
@@ -294,17 +289,12 @@ def values_near_optima(
 
     Weights start from their linear extrapolation in psi, if that is not far.
     """
-    n, m, q = u.shape
     at = optima.points.take(subject)
     drift, _, off = expected_curvature_at(profiles, at)
     drift[~(off < MAX_EXTRAPOLATION)] = 0.0
     near = at.theta[:, None] + np.einsum("kaq,kmq->kma", drift, u - optima.u[subject][:, None])
-    return profiles.solve(
-        np.repeat(subject, m),
-        profiles.from_unconstrained(u.reshape(n * m, q)),
-        near.reshape(n * m, near.shape[2]),
-        accuracy=replace(SCREENING, floor=np.repeat(at.value, m)),
-    )
+    floor = np.repeat(at.value, u.shape[1])
+    return profiles.solve_points(subject, u, near, replace(SCREENING, floor=floor))
 
 
 def inverse_workspace(n: int) -> tuple[Matrix, Matrix, Matrix, Vector]:
