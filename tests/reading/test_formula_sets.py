@@ -98,3 +98,14 @@ def test_formulas_are_compared_with_lists_and_models():
     assert found.log_likelihood[0, 2:] == pytest.approx([alone, alone])
     constants = pn.fit(reading.data.with_constants().select(["constant:B"])).log_likelihood
     assert found.log_likelihood[0, 0] == pytest.approx(constants)
+
+
+def test_the_constant_of_no_option_shown_is_one_of_the_constants():
+    table = survey()
+    answers = table["choice"].to_pylist()
+    answers[::5] = ["neither"] * len(answers[::5])
+    reading = pn.read(table.set_column(6, "choice", [answers]))
+    assert "constant:neither" in reading.data.names
+    choices, sets = attribute_sets(reading, {"set": "1"})
+    assert sets["set"] == ("constant:B", "constant:neither")
+    assert choices.select(sets["set"]).n_parameters == 2

@@ -87,8 +87,8 @@ def _made(reading: Reading, columns: _OptionColumns, given: str | Sequence[str])
     formula = _formula(reading, columns, given)
     out = f"constant:{None if reading.schema is None else reading.schema.choice.opt_out}"
     alone = {name: values for name, values in columns.made.items() if name == out}
-    own = columns.variables(formula) | alone  # taking none of those shown is worth something
-    return own | _constants(reading.data) if formula.constants else own
+    # Taking none of those shown is worth something, whatever the others are worth.
+    return columns.variables(formula) | (_constants(reading.data) if formula.constants else alone)
 
 
 def _formula(reading: Reading, columns: _OptionColumns, given: str | Sequence[str]) -> Formula:
@@ -100,9 +100,11 @@ def _formula(reading: Reading, columns: _OptionColumns, given: str | Sequence[st
 
 def _constants(choices: Choices) -> Variables:
     """A constant of every option but the first."""
-    more = choices.with_constants()
+    # The option that is none of those shown has its constant already.
+    bare = choices.select([name for name in choices.names if not name.startswith("constant:")])
+    more = bare.with_constants()
     columns = dict(zip(more.names, more.explanatory.T, strict=True))
-    return {name: values for name, values in columns.items() if name not in choices.names}
+    return {name: values for name, values in columns.items() if name not in bare.names}
 
 
 def _check_known(reading: Reading, variables: Variables) -> None:
