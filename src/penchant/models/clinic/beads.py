@@ -58,6 +58,7 @@ class Beads(ValueModel):
     """
 
     in_brief: ClassVar[str] = "to draw on or to name a jar"
+    smooth: ClassVar[bool] = False  # which value is the larger one changes with the cost
 
     share: float = 0.85
     most: int = 20
@@ -91,11 +92,6 @@ class Beads(ValueModel):
         """tau; c, from what makes draws pay to what makes them costly."""
         scale = self.win + self.loss
         return (TEMPERATURE, Shape("cost", -0.5 * scale, 0.5 * scale, n_grid=81))
-
-    @property
-    def smooth(self) -> bool:
-        """No: which value is the larger one changes with the cost."""
-        return False
 
     def codes(self) -> Mapping[str, int]:
         """Beads so far, and those of the first colour: fewer than can be drawn."""

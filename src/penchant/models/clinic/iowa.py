@@ -211,13 +211,6 @@ class VPP(ProspectDecks):
         habit = np.asarray(x[:, :, 2:] @ theta[2:]) / (theta[0] or 1.0)
         return {"value": _felt(self, episode, theta, psi), "perseverance": habit}
 
-    def notes_on(self, episodes: Any) -> tuple[str, ...]:
-        """That w cannot be told."""
-        return (
-            "The share w of values against perseverance is not identified: every w gives the same "
-            "likelihood. Perseverance is told relative to the weight of gains.",
-        )
-
     def __str__(self) -> str:
         return (
             f"values plus perseverance, {self.n_options} decks (the share w of values is not "

@@ -57,17 +57,13 @@ class PearceHall(ValueModel):
     """
 
     in_brief: ClassVar[str] = "rate by surprise"
+    smooth: ClassVar[bool] = False  # the size of an error has a kink where it is 0
 
     n_options: int
 
     outside: bool = field(default=True, init=False, repr=False)
 
     parameters = (TEMPERATURE, *rates("learning_scale", "associability_rate"))
-
-    @property
-    def smooth(self) -> bool:
-        """No: the size of an error has a kink where it is 0."""
-        return False
 
     def state(self) -> Mapping[str, Vector]:
         """Value and associability of every option."""
@@ -120,6 +116,7 @@ class ConfirmationBias(ValueModel):
     """
 
     in_brief: ClassVar[str] = "full feedback, two rates"
+    smooth: ClassVar[bool] = False  # where an error is 0, the other rate takes over
 
     stickiness: bool = False
 
@@ -131,11 +128,6 @@ class ConfirmationBias(ValueModel):
         """tau, phi, a_c and a_d."""
         sticky = map(Parameter.weight, control_names(2, self.stickiness, False))
         return (TEMPERATURE, *sticky, *rates("confirmatory_rate", "disconfirmatory_rate"))
-
-    @property
-    def smooth(self) -> bool:
-        """No: where an error is 0, the other rate takes over."""
-        return False
 
     def state(self) -> Mapping[str, ArrayLike]:
         """Value of both options, and the last choice, -1 before the first."""
