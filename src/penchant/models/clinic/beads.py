@@ -111,10 +111,6 @@ class Beads(ValueModel):
             )
         return found
 
-    def settings(self) -> Mapping[str, float]:
-        """Most beads, share of beads of one colour, and payoffs."""
-        return {"most": self.most, "share": self.share, "win": self.win, "loss": self.loss}
-
     def state(self) -> Mapping[str, Matrix]:
         """Of b of n beads: chance of the first jar, value of drawing on, value of the best."""
         n, b = np.arange(self.most + 1.0)[:, None], np.arange(self.most + 1.0)

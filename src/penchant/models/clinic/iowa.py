@@ -59,10 +59,6 @@ class Decks(Recursion):
         super().__post_init__()
         check_number(self.payscale, "payscale", above=0, fix="Give what outcomes are divided by.")
 
-    def settings(self) -> Mapping[str, float]:
-        """Number of decks, and the payscale."""
-        return {"n": self.n_options, "payscale": self.payscale}
-
 
 class ProspectDecks(Decks):
     """Base of models in which outcomes are felt, gains apart from losses."""

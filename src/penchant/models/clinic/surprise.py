@@ -69,10 +69,6 @@ class PearceHall(ValueModel):
         """Value and associability of every option."""
         return {"value": np.zeros(self.n_options), "associability": np.ones(self.n_options)}
 
-    def settings(self) -> Mapping[str, int]:
-        """Number of options."""
-        return {"n": self.n_options}
-
     @staticmethod
     def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
         """Values of all options."""
@@ -132,10 +128,6 @@ class ConfirmationBias(ValueModel):
     def state(self) -> Mapping[str, ArrayLike]:
         """Value of both options, and the last choice, -1 before the first."""
         return {"value": np.zeros(2), "last": -1.0}
-
-    def settings(self) -> Mapping[str, int]:
-        """Whether the last choice is repeated."""
-        return {"stickiness": int(self.stickiness)}
 
     @staticmethod
     def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:

@@ -281,10 +281,6 @@ class StayRegression(Recursion):
         """First choice of this trial and of the last whole one, -1 for none; what became of it."""
         return {"first": -1.0, "last": -1.0, "won": 0.0, "usual": 0.0}
 
-    def settings(self) -> Mapping[str, float]:
-        """A reward above this counts as one."""
-        return {"win_above": float(self.win_above)}
-
     @staticmethod
     def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
         """1, reward, transition and their product, for the last first-stage choice."""
