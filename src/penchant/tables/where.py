@@ -371,7 +371,7 @@ def check_some_left(mask: BoolVector, table: Table, where: str) -> None:
     ]
     raise DataError(
         "keep",
-        "must keep at least one row",
+        "must leave at least one row",
         got=f"0 of {len(table):,} for {where!r}, and {'; '.join(values)}",
         fix="Correct it.",
     )
