@@ -342,7 +342,9 @@ def _cells(series: Any) -> Any:
 
 
 def _missing(cells: Any) -> Any:
-    return np.equal(cells, None) if cells.dtype == object else np.isnan(cells)
+    if cells.dtype != object:
+        return np.isnan(cells)
+    return np.array([cell is None for cell in cells.tolist()], dtype=bool)
 
 
 def _as_text(cells: Any) -> Any:
