@@ -98,6 +98,19 @@ def named(role: str, names: Sequence[str], used: Collection[str] = ()) -> Match:
     return Match(likely, rivals)
 
 
+def role_column(role: str, names: Sequence[str]) -> str | None:
+    """The column whose name says a role most surely; None where none does.
+
+    Of several, the one that is spelt as the lexicon has it.
+
+    >>> role_column("choice", ["Choice", "choice", "response"])
+    'choice'
+    """
+    found = named(role, [name for name in names if isinstance(name, str)]).columns
+    plain = (name for name in found if name == plain_name(name))
+    return next(plain, found[0] if found else None)
+
+
 def is_named(role: str, name: str) -> bool:
     """Whether a name surely says a role: as a whole, or by all of its words."""
     entry = _entries()[role]
