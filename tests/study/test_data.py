@@ -93,7 +93,8 @@ def test_columns_must_exist():
 
 def test_a_study_has_subjects():
     refused(
-        "`subject` must be given, as no column is called subject or participant; got columns label, ",
+        "`subject` must be given, as no column is called subject or participant; got columns "
+        "label, ",
         table().rename(columns={"subject": "label"}),
     )
 

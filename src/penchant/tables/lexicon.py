@@ -44,6 +44,19 @@ def vocabulary(key: str) -> frozenset[str]:
     return frozenset(_entries()["words"][key])
 
 
+_DASHES = frozenset((".", "-", "--", "\u2013", "\u2014"))
+
+
+def says_nothing(word: str) -> bool:
+    """Whether a cell is empty, or says in words that there was no answer.
+
+    >>> says_nothing("NA"), says_nothing("Time-Out"), says_nothing("left")
+    (True, True, False)
+    """
+    text = word.strip()
+    return not text or text in _DASHES or plain_name(text) in vocabulary("unanswered")
+
+
 @dataclass(frozen=True)
 class Match:
     """Columns whose names say a role.

@@ -13,7 +13,7 @@ from penchant.tables.columns import (
     plain_name,
     refuse_one_row_per_subject,
 )
-from penchant.tables.lexicon import role_column, words_of
+from penchant.tables.lexicon import role_column, says_nothing, words_of
 from penchant.tables.play_columns import is_long, is_play
 
 # Roles of the lexicon that say each part, tried in this order.
@@ -135,9 +135,6 @@ SECOND_WORDS = frozenset(
             "probabilistic",
         ),
     )
-)
-NOTHING_WORDS = frozenset(
-    ("", "na", "nan", "null", "none", "timeout", "missed", "miss", "noresponse", "noresp")
 )
 
 
@@ -467,7 +464,9 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
         plain = plain_name(label)
         if plain in FIRST_WORDS or plain in SECOND_WORDS:
             found[str(label).strip()] = float(plain in SECOND_WORDS)
-    unknown = [label for label in seen if str(label).strip() not in found and not is_nothing(label)]
+    unknown = [
+        label for label in seen if str(label).strip() not in found and not says_nothing(str(label))
+    ]
     if unknown:
         raise DataError(
             f"chosen {column!r}",
@@ -482,8 +481,3 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
             ),
         )
     return found
-
-
-def is_nothing(label: Any) -> bool:
-    """Whether a label is a word for none that files hold, such as NA or NULL."""
-    return plain_name(label) in NOTHING_WORDS
