@@ -53,7 +53,7 @@ SUFFICIENT_GAIN = 0.25
 
 @compiled_inner
 def _write_relative_row(table, sources, references, d, values, position, size):
-    """Write a row of a block relative to the chosen rows; update the largest |x|, |x - own|."""
+    """Write one row of a block relative to the chosen rows; update the largest |x| and |x - own|."""
     for lane in range(LANES):
         i, c = sources[lane], references[lane]
         for a in range(d):
@@ -470,3 +470,42 @@ def bound_small_differences(table, groups, theta, limits, work, found):
                 for a in range(d):
                     less = work[0, a] if work[0, a] < work[1, a] else work[1, a]
                     found[i, a] += weight * less
+
+
+@compiled_no_alloc
+def sizes_of_differences(table, sizes):
+    """Write |x_ja - x_chosen,a| of available options that differ from the chosen; count them.
+
+    sizes : (d, n) with n at least the number of rows less that of decisions
+    """
+    rows, _, available, first_row, chosen, weights = table
+    d, n = len(sizes), 0
+    for k in range(len(chosen)):
+        if weights.size and not weights[k] > 0.0:
+            continue
+        c = first_row[k] + chosen[k]
+        for r in range(first_row[k], first_row[k + 1]):
+            if r == c or (available.size and not available[r]):
+                continue
+            differs = False
+            for a in range(d):
+                sizes[a, n] = math.fabs(rows[c, a] - rows[r, a])
+                differs |= sizes[a, n] != 0.0
+            n += differs
+    return n
+
+
+@compiled_no_alloc
+def zero_small_differences(table, limits, levelled):
+    """Write variables with differences from the chosen option within `limits` set to 0; count."""
+    rows, _, _, first_row, chosen, _ = table
+    d, n = len(limits), 0
+    for k in range(len(chosen)):
+        c = first_row[k] + chosen[k]
+        for r in range(first_row[k], first_row[k + 1]):
+            for a in range(d):
+                away = math.fabs(rows[r, a] - rows[c, a])
+                small = (away > 0.0) & (away <= limits[a])
+                levelled[r, a] = rows[c, a] if small else rows[r, a]
+                n += small
+    return n

@@ -134,6 +134,15 @@ class VectorBuilder:
         """a * b + c."""
         return self.add(self.mul(a, b), c)
 
+    def prefetch(self, pointer, index, nearest=True):
+        """Prefetch a cache line; an address beyond the end of an array does no harm."""
+        address = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [address, *[_INT32] * 3])
+        prefetch = self.builder.module.declare_intrinsic("llvm.prefetch", [address], kind)
+        position = self.builder.bitcast(self.builder.gep(pointer, [index]), address)
+        for_reading, keep_close, data = _INT32(0), _INT32(2 + nearest), _INT32(1)
+        self.builder.call(prefetch, [position, for_reading, keep_close, data])
+
     def absolute(self, x):
         """|x| by clearing the sign bit."""
         bits = self.builder.bitcast(x, self.ints)
@@ -463,6 +472,29 @@ EXP_LANES = LANES if REGISTER_LANES == 2 else REGISTER_LANES
 TILE_HEIGHT = _variable_strips(N_REGISTERS)[0][1]
 
 
+def _prefetch_schedule(d, n_columns):
+    """Cache lines that each loop over rows prefetches per row, and how many were prefetched before.
+
+    The loop of the exponentials comes first, that of the means of many variables second. Memory
+    cannot deliver a whole row during one loop, so each loop prefetches in proportion to its
+    multiplications.
+    """
+    loops = [(len(_EXP_COEFFICIENTS) + 4, EXP_LANES)]
+    if d > MAX_FUSED_VARIABLES:
+        loops.append((d, REGISTER_LANES))
+    if d <= MAX_UNROLLED_VARIABLES:
+        products = [high * first + high * (high + 3) // 2 for first, high in _variable_strips(d)]
+        loops += [(work, REGISTER_LANES) for work in products]
+    prefetch_schedule, before, done, all_work = [], 0, 0, sum(work for work, _ in loops)
+    for work, lanes in loops:
+        done += work
+        n_parts = LANES // lanes
+        n = max(0, math.ceil((n_columns * done / all_work - before) / n_parts))
+        prefetch_schedule.append((n, before))
+        before += n * n_parts
+    return prefetch_schedule
+
+
 def _emit_block_moments(builder, pointers, sizes, d, n_columns):
     """Emit the probabilities of all blocks, then the sums, a register's decisions at a time."""
     blocks = _BlockMoments(VectorBuilder(builder), pointers, sizes, d, n_columns, i64(0))
@@ -482,7 +514,7 @@ class _BlockMoments:
 
     def __init__(self, emit, pointers, sizes, d, n_columns, part):
         builder = emit.builder
-        self.emit, self.builder = emit, builder
+        self.emit, self.builder, self.part = emit, builder, part
         self.n_rows, self.n_blocks = sizes
         self.n_all = builder.mul(*sizes)
         self.d, self.n_columns, self.pointers = d, n_columns, pointers
@@ -492,6 +524,7 @@ class _BlockMoments:
         self.rows, self.side, self.scratch, self.notes, self.total = (
             builder.gep(pointer, [first]) for pointer in (self.values, side, scratch, notes, total)
         )
+        self.prefetch_schedule = _prefetch_schedule(d, n_columns)
 
     def loop_indices(self, n, body):
         """Emit a loop over blocks or tiles that carries nothing."""
@@ -566,6 +599,22 @@ class _BlockMoments:
     def add_to_total(self, slot, value):
         index = self.builder.mul(slot, i64(LANES))
         self.emit.store(self.emit.add(self.emit.load(self.total, index), value), self.total, index)
+
+    def prefetch_next(self, row, loop_index):
+        """Prefetch rows of the next blocks while these keep the processor busy.
+
+        The group after the next comes from memory into the outer cache, the next from there into
+        the inner one: prefetching straight from memory into the inner cache delays nearer loads.
+        """
+        builder, (n, before) = self.builder, self.prefetch_schedule[loop_index]
+        lines = builder.mul(self.n_all, i64(self.n_columns))
+        first = builder.mul(self.n_all, builder.add(i64(before), builder.mul(self.part, i64(n))))
+        first = builder.add(builder.add(first, lines), builder.mul(row, i64(n)))
+        for i in range(n):
+            line = builder.add(first, i64(i))
+            self.emit.prefetch(self.values, builder.mul(line, i64(LANES)), nearest=True)
+            later = builder.add(line, lines)
+            self.emit.prefetch(self.values, builder.mul(later, i64(LANES)), nearest=False)
 
     def add_log_likelihoods(self):
         """Add log-likelihoods; store e = exp(q - top) of every row, and the sum of e as MASS."""
@@ -653,6 +702,7 @@ class _BlockMoments:
 
         def body(row, carried):
             (total,) = carried
+            self.prefetch_next(row, 0)
             e = self.emit.exp(self.load_scratch_row(row))
             self.store_scratch_row(row, e)
             return [self.emit.add(total, e)]
@@ -688,16 +738,16 @@ class _BlockMoments:
     def add_products(self):
         """Add gradient and information to the total."""
         if self.d <= MAX_FUSED_VARIABLES:
-            for first, high in _variable_strips(self.d):
-                self.add_strip(range(first, first + high))
+            for loop_index, (first, high) in enumerate(_variable_strips(self.d), 1):
+                self.add_strip(range(first, first + high), loop_index)
             return
         variables, most = [(i64(0), a) for a in range(self.d)], N_REGISTERS - 4
         for first in range(0, self.d, most):
             some = variables[first : first + most]
             self.loop_indices(self.n_blocks, lambda k, some=some: self.add_means(k, some))
         if self.d <= MAX_UNROLLED_VARIABLES:
-            for first, high in _variable_strips(self.d):
-                self.add_tile((i64(first), high), (i64(0), first))
+            for loop_index, (first, high) in enumerate(_variable_strips(self.d), 2):
+                self.add_tile((i64(first), high), (i64(0), first), loop_index=loop_index)
             return
         n_whole, rest = divmod(self.d, TILE_HEIGHT)
 
@@ -722,7 +772,7 @@ class _BlockMoments:
         for position, value in zip(addresses_of_sums, ends, strict=True):
             self.emit.store(value, *position)
 
-    def add_strip(self, strip):
+    def add_strip(self, strip, loop_index):
         """Add gradient and information of a strip of few variables in one loop over rows.
 
         For a in the strip and c <= a: sum w p x_a x_c over the rows of a block, and then subtract
@@ -733,6 +783,7 @@ class _BlockMoments:
         is_first, is_last = strip.start == 0, strip.stop == self.d
 
         def of_row(row, carried, weighted):
+            self.prefetch_next(row, loop_index)
             p = self.load_scratch_row(row)
             if is_first:
                 p = emit.mul(p, weighted)
@@ -790,6 +841,7 @@ class _BlockMoments:
         def body(row, carried):
             e = self.load_scratch_row(row)
             if is_last:
+                self.prefetch_next(row, 1)
                 self.store_scratch_row(row, emit.mul(e, weighted))
             return [
                 emit.fma(e, self.load_variable(row, a), total)
@@ -802,13 +854,14 @@ class _BlockMoments:
             self.store_block_value(block, self.mean_slot(a), mean)
             self.add_to_total(builder.add(self.variable_offset(a), i64(1)), emit.mul(weight, mean))
 
-    def add_tile(self, left, right, pairs_of_left=True):
+    def add_tile(self, left, right, pairs_of_left=True, loop_index=None):
         """Add covariances of pairs of variables, sum p (x_a - mean_a) x_c: the chosen option has 0.
 
         left, right : first variable, and how many. a is of the left; c is of the right, and where
         `pairs_of_left` of the left up to a. The sums stay in registers from the first row of all
         blocks to the last, in the order of block after block; centring x_a first avoids
         cancellation.
+        loop_index : position in the prefetch schedule, for loops that are unrolled
         """
         emit = self.emit
         of_left = [(left[0], k) for k in range(left[1])]
@@ -817,6 +870,8 @@ class _BlockMoments:
         pairs += [(a, c) for a in of_left for c in of_right]
 
         def of_row(row, carried, mean):
+            if loop_index is not None:
+                self.prefetch_next(row, loop_index)
             p = self.load_scratch_row(row)
             x = {a: self.load_variable(row, a) for a in of_left}
             weighted = {a: emit.mul(p, emit.sub(x[a], mean[a])) for a in of_left}
