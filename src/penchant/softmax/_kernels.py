@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from penchant._compiled import njit
-from penchant.softmax._moment_codegen import LANES, MAX_CACHED_VECTORS, block_moments
+from penchant.softmax._moment_codegen import LANES, MAX_CACHED_VECTORS, block_moments, relative_rows
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
@@ -51,18 +51,6 @@ MAX_SLOW_STEPS = 3  # in a row: one or two can be slow by rounding alone, withou
 SUFFICIENT_GAIN = 0.25
 
 
-@compiled_inner
-def _write_relative_row(table, sources, references, d, values, position, size):
-    """Write one row of a block relative to the chosen rows; update the largest |x| and |x - own|."""
-    for lane in range(LANES):
-        i, c = sources[lane], references[lane]
-        for a in range(d):
-            x, own, to = table[i, a], table[c, a], position + a * LANES + lane
-            values[to] = x - own
-            size[0, a, lane] = max(size[0, a, lane], max(abs(x), abs(own)))
-            size[1, a, lane] = max(size[1, a, lane], abs(values[to]))
-
-
 @compiled_no_alloc
 def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
     """Write blocks blocks[0] to blocks[1] of the decisions order[bounds[0]:bounds[1]].
@@ -76,7 +64,7 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
     first, last = bounds
     values, side = packed
     rows, offset, available, first_row, chosen, weights = table
-    _, d, n_columns = kernel
+    _, _, d, n_columns = kernel
     sources, references, size = buffers
     uniform, most = True, starts[blocks[0] + 1] - starts[blocks[0]]
     for a in range(d):
@@ -91,26 +79,25 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
             inside = j < last
             k = order[j] if inside else order[first + b * LANES]
             c = first_row[k] + chosen[k]
-            references[lane] = c
+            references[lane] = c * d
             side[b, lane] = 0.0
             used = 0
             if inside:
                 side[b, lane] = weights[k] if weights.size else 1.0
                 for r in range(first_row[k], first_row[k + 1]):
                     # before the test, and overwritten if that fails: no branch
-                    sources[used, lane] = r
+                    sources[used, lane] = r * d
                     used += r != c and (not available.size or available[r])
                 uniform = uniform and used == most
             side[b, LANES + lane] = n_rows - used
             for row in range(used, n_rows):
-                sources[row, lane] = c
-        for row in range(n_rows):
-            _write_relative_row(rows, sources[row], references, d, values, position, size)
-            position += d * LANES
-            if n_columns > d:
+                sources[row, lane] = c * d
+        relative_rows(kernel, rows, sources, n_rows, references, values, position, size)
+        if n_columns > d:
+            for row in range(n_rows):
                 for lane in range(LANES):
-                    values[position + lane] = offset[sources[row, lane]] - offset[references[lane]]
-                position += LANES
+                    i, c = sources[row, lane] // d, references[lane] // d
+                    values[position + (row * n_columns + d) * LANES + lane] = offset[i] - offset[c]
     return uniform
 
 
@@ -147,7 +134,7 @@ def sum_blocks(packed, kernel, theta, begin, end, workspace, moments):
     """
     values, starts, side = packed
     scratch, total, parts = workspace
-    n_columns = kernel[2]
+    n_columns = kernel[3]
     for j in range(len(moments)):
         moments[j] = 0.0
     for i in range((end - begin + CHUNK_BLOCKS - 1) // CHUNK_BLOCKS):
@@ -280,7 +267,7 @@ def maximise(problem, prior, theta, state, progress, max_steps, moments, moments
     of_sums, full, work = workspace
     while True:
         if not moments_known:
-            for a in range(kernel[1]):
+            for a in range(kernel[2]):
                 full[a] = theta[a]
             sum_blocks(packed, kernel, full, INDEX_ZERO, n_blocks, of_sums, moments)
         moments_known = False
@@ -301,7 +288,7 @@ def scatter(problem, same, moments, workspace, weighted, spread):
     """
     (values, starts, side), n_blocks, kernel = problem
     of_sums, full, _ = workspace
-    d = kernel[1]
+    d = kernel[2]
     count = 0.0
     for b in range(n_blocks):
         of_block = 0.0
@@ -352,7 +339,7 @@ def sum_subjects(table, kernel, order, bounds, blocks, theta, results, packed, w
     """
     values, gradient, information = results
     buffers, (of_sums, full, _), _, moments = workspace[:4]
-    d = kernel[1]
+    d = kernel[2]
     for s in range(len(theta)):
         n_blocks, _ = _pack_subject(table, kernel, order, bounds, s, blocks, packed, buffers)
         for t in range(theta.shape[1]):
@@ -381,7 +368,7 @@ def fit_subjects(
     base_precision, linear, ridge, max_steps = prior
     theta, information, gradient, progress, codes, spread, largest = results
     buffers, of_steps, weighted, moments, best, step, precision = workspace
-    _, d, n_columns = kernel
+    d, n_columns = kernel[2], kernel[3]
     for s in range(begin, end):
         n_blocks, uniform = _pack_subject(table, kernel, order, bounds, s, blocks, packed, buffers)
         codes[s] = SINGULAR
@@ -397,9 +384,8 @@ def fit_subjects(
                         largest[s, what, a] = buffers[2][what, a, lane]
             for c in range(d):
                 precision[a, c] = base_precision[a, c]
-            scale = math.sqrt(
-                spread[s, a, a]
-            )  # rooted and squared as in `ScaledPrior`: a batch and a single fit agree in every bit
+            # Rooted and squared as in `ScaledPrior`: a batch and a single fit agree in every bit.
+            scale = math.sqrt(spread[s, a, a])
             precision[a, a] += ridge * (scale * scale if scale > 0.0 else 1.0)
             moments_known = moments_known and theta[s, a] == 0.0
             best[a], step[a] = theta[s, a], 0.0

@@ -25,7 +25,7 @@ from numba.extending import intrinsic
 
 from penchant._compiled import inner_njit, njit, print_once
 from penchant.softmax import _plain_moments as plain
-from penchant.softmax._plain_moments import MOMENTS_SIGNATURE
+from penchant.softmax._plain_moments import MOMENTS_SIGNATURE, ROWS_SIGNATURE
 
 # First version that the generated code is known to work with, and the first that it is not.
 KNOWN_VERSIONS = {numba: ((0, 60), (0, 69)), llvmlite: ((0, 43), (0, 51))}
@@ -265,9 +265,9 @@ def exp_in_place(values):
     exp_prefix_in_place(values, len(values))
 
 
-# Address of `block_moments`, number of variables, number of columns (one more with an offset). An
-# address, as numba would compile every caller anew for a function that is passed as a function.
-MomentKernel = tuple[int, int, int]
+# Addresses of `block_moments` and `relative_rows`, number of variables, number of columns.
+# Addresses, as numba would compile every caller anew for a function that is passed as a function.
+MomentKernel = tuple[int, int, int, int]
 
 called_by_address = plain.called_by_address
 _moment_kernels: dict[tuple[int, bool], tuple[MomentKernel, Any]] = {}
@@ -275,23 +275,33 @@ _lock = Lock()
 
 
 def moment_kernel(n_parameters: int, has_offset: bool) -> MomentKernel:
-    """Compile the moment kernel for a number of variables, or return the one compiled before."""
+    """Compile the moment kernel for a number of variables, or return the one compiled before.
+
+    Returns
+    -------
+    Addresses of `block_moments` and `relative_rows`, number of variables, and number of columns
+    (one more than variables where there is an offset)
+    """
     key = n_parameters, has_offset
     if key in _moment_kernels:
         return _moment_kernels[key][0]
     with _lock:  # compile once, also if several threads ask at the same time
         if key not in _moment_kernels:
-            address, function = _compiled_kernel((0,) * n_parameters, (0,) * has_offset)
-            kernel = address, n_parameters, n_parameters + has_offset
-            _moment_kernels[key] = kernel, function  # keeps the machine code alive
+            addresses, functions = _compiled_kernel((0,) * n_parameters, (0,) * has_offset)
+            kind = (*addresses, n_parameters, n_parameters + has_offset)
+            _moment_kernels[key] = kind, functions  # keeps the machine code alive
         return _moment_kernels[key][0]
 
 
-def _compiled_kernel(variables: tuple[int, ...], offset: tuple[int, ...]) -> tuple[int, Any]:
-    """Address of `block_moments`, and the compiled function itself."""
+def _compiled_kernel(
+    variables: tuple[int, ...], offset: tuple[int, ...]
+) -> tuple[tuple[int, int], tuple[Any, Any]]:
+    """Addresses of `block_moments` and `relative_rows`, and the compiled functions themselves."""
     if GENERATES_CODE:
         try:
-            return _with_address(_make_block_moments(variables, offset))
+            return _with_addresses(
+                _make_block_moments(variables, offset), _make_relative_rows(variables, offset)
+            )
         except Exception as error:  # of numba or llvmlite, of any kind: their interface has changed
             print_once(
                 f"penchant: vector code could not be generated ({type(error).__name__}); plain "
@@ -303,14 +313,20 @@ def _compiled_kernel(variables: tuple[int, ...], offset: tuple[int, ...]) -> tup
             f"{numba.__version__} and llvmlite {llvmlite.__version__}; PENCHANT_KERNELS=generated "
             "tries it."
         )
-    return _with_address(plain.make_block_moments(variables, offset))
+    return _with_addresses(
+        plain.make_block_moments(variables, offset), plain.make_relative_rows(variables, offset)
+    )
 
 
-def _with_address(moments: Any) -> tuple[int, Any]:
-    """A function compiled for its signature, and its address for calls from other loops."""
-    made = moments.get_compile_result(MOMENTS_SIGNATURE)
-    wrapper = made.fndesc.llvm_cfunc_wrapper_name
-    return int(made.library.get_pointer_to_function(wrapper)), moments
+def _with_addresses(moments: Any, rows: Any) -> tuple[tuple[int, int], tuple[Any, Any]]:
+    addresses = address_of(moments, MOMENTS_SIGNATURE), address_of(rows, ROWS_SIGNATURE)
+    return addresses, (moments, rows)
+
+
+def address_of(function: Any, signature: Any) -> int:
+    """Compile a function for a signature and return its address, for calls from other loops."""
+    made = function.get_compile_result(signature)
+    return int(made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name))
 
 
 def _make_block_moments(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
@@ -326,6 +342,18 @@ def _make_block_moments(variables: tuple[int, ...], offset: tuple[int, ...]) -> 
         )
 
     return moments
+
+
+def _make_relative_rows(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
+    """`relative_rows` for a number of variables."""
+
+    @called_by_address
+    def rows(table, sources, n_rows, references, values, size):
+        _relative_rows_intrinsic(
+            table, sources, n_rows, references, values, size, variables, offset
+        )
+
+    return rows
 
 
 @intrinsic
@@ -353,6 +381,17 @@ def _align_stack(builder):
     attributes = builder.function.attributes
     attributes.add("nounwind")  # llvmlite writes an alignment beside another attribute only
     attributes.alignstack = 64
+
+
+@intrinsic
+def _relative_rows_intrinsic(
+    typingctx, table, sources, n_rows, references, values, size, variables, offset
+):
+    def build(context, builder, signature, arguments):
+        _emit_relative_rows(builder, arguments[:6], len(variables), len(offset))
+        return context.get_dummy_value()
+
+    return types.void(table, sources, n_rows, references, values, size, variables, offset), build
 
 
 @intrinsic
@@ -386,6 +425,32 @@ def block_moments(typingctx, kind, values, position, sizes, theta, side, block, 
     ), build
 
 
+@intrinsic
+def relative_rows(typingctx, kind, table, sources, n_rows, references, values, position, size):
+    """Write the rows of one block relative to its chosen rows, eight decisions at a time.
+
+    Parameters (in compiled code)
+    ----------
+    kind : see `moment_kernel`
+    table : variables of all options, (n, d)
+    sources : flat position in `table` of each row to write, (n_rows, 8)
+    references : flat position of the chosen rows, (8,)
+    values : packed variables, flat; `position` the flat position of the block
+    size : (2, d, 8): the largest |x| and |x_i - x_chosen| so far
+    """
+
+    def build(context, builder, signature, arguments):
+        data = _array_data(context, builder, signature, arguments)
+        block = builder.gep(data(5), [arguments[6]])
+        given = [data(1), data(2), arguments[3], data(4), block, data(7)]
+        call_address(builder, builder.extract_value(arguments[0], 1), given)
+        return context.get_dummy_value()
+
+    return types.void(
+        kind, table, sources, types.int64, references, values, types.int64, size
+    ), build
+
+
 def _array_data(context, builder, signature, arguments):
     """Pointer to the data of the i-th argument, an array, as a function of i."""
     return lambda i: context.make_array(signature.args[i])(context, builder, arguments[i]).data
@@ -395,6 +460,51 @@ def call_address(builder, address, given):
     """Call a function without return value by its address."""
     kind = ir.FunctionType(ir.VoidType(), [value.type for value in given])
     builder.call(builder.inttoptr(address, kind.as_pointer()), given)
+
+
+def _emit_relative_rows(builder, arguments, d, has_offset):
+    """Emit `relative_rows` for d variables."""
+    table, positions, n_rows, references, block, size = arguments
+    emit = VectorBuilder(builder)
+    stride = (d + has_offset) * LANES
+    near = _gather_columns(builder, _row_pointers(builder, table, references, i64(0)), d)
+    following = builder.mul(builder.add(n_rows, i64(1)), i64(LANES * d))
+    before = [emit.load(size, i64(j * LANES)) for j in range(2 * d)]
+    starts = [emit.max(emit.absolute(near[a]), before[a]) for a in range(d)] + before[d:]
+
+    def body(row, carried):
+        begins = _row_pointers(builder, table, positions, builder.mul(row, i64(LANES)))
+        x = _gather_columns(builder, begins, d)
+        for begin in begins:  # the next block, mostly: decisions tend to be stored in order
+            emit.prefetch(begin, following)
+        z = [builder.fsub(x[a], near[a]) for a in range(d)]
+        first = builder.mul(row, i64(stride))
+        for a in range(d):
+            emit.store(z[a], block, builder.add(first, i64(a * LANES)))
+        return [emit.max(emit.absolute(v), c) for v, c in zip(x + z, carried, strict=True)]
+
+    for j, largest in enumerate(emit.loop_rows(n_rows, body, starts)):
+        emit.store(largest, size, i64(j * LANES))
+
+
+def _gather_columns(builder, begins, d):
+    """Gather the d variables of the eight rows that begin at these pointers, as vectors."""
+    vectors = []
+    for a in range(d):
+        vector = ir.Constant(VectorBuilder(builder).vector, ir.Undefined)
+        for lane, begin in enumerate(begins):
+            number = builder.load(builder.gep(begin, [i64(a)]))
+            vector = builder.insert_element(vector, number, ir.Constant(ir.IntType(32), lane))
+        vectors.append(vector)
+    return vectors
+
+
+def _row_pointers(builder, table, positions, first):
+    """Pointers to the eight rows of the table at positions[first..first + 7]."""
+    return [
+        builder.gep(table, [builder.load(builder.gep(positions, [builder.add(first, i64(lane))]))])
+        for lane in range(LANES)
+    ]
 
 
 # 1 / (weight * mass) must stay finite for any sum of exponentials; lighter decisions add nothing.
