@@ -149,8 +149,8 @@ def aligned_vectors(n: int) -> Vector:
     return memory[skip : skip + n * LANES]
 
 
-def allocate_packing_buffers(n_rows: int, d: int) -> tuple[IntVector, IntVector, Vector, Vector]:
-    """Buffers of `pack_blocks` for blocks of n_rows rows: sources, chosen rows, sizes, values."""
+def allocate_packing_buffers(n_rows: int, d: int) -> tuple[IntVector, IntVector, Vector]:
+    """Buffers of `pack_blocks` for blocks of n_rows rows: sources, chosen rows, sizes."""
     return (
         # one row more: an index is written before it is known whether the row counts
         np.empty((n_rows + 1, LANES), dtype=np.int64),
