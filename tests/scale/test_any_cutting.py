@@ -7,10 +7,11 @@ import pytest
 
 import penchant as pn
 from penchant.choices.scan_protocols import Chunks
+from penchant.choices.scan_protocols import Chunks
 
 
 @dataclass(frozen=True)
-class Cut:
+class Cut(Chunks):
     """Choices in memory, cut between decisions."""
 
     choices: pn.Choices
