@@ -7,7 +7,6 @@ import pytest
 
 import penchant as pn
 from penchant.choices.scan_protocols import Chunks
-from penchant.choices.scan_protocols import Chunks
 
 
 @dataclass(frozen=True)
