@@ -44,6 +44,19 @@ def vocabulary(key: str) -> frozenset[str]:
     return frozenset(_entries()["words"][key])
 
 
+_DASHES = frozenset((".", "-", "--", "\u2013", "\u2014"))
+
+
+def says_nothing(word: str) -> bool:
+    """Whether a cell is empty, or says in words that there was no answer.
+
+    >>> says_nothing("NA"), says_nothing("Time-Out"), says_nothing("left")
+    (True, True, False)
+    """
+    text = word.strip()
+    return not text or text in _DASHES or plain_name(text) in vocabulary("unanswered")
+
+
 @dataclass(frozen=True)
 class Match:
     """Columns whose names say a role.
@@ -96,6 +109,19 @@ def named(role: str, names: Sequence[str], used: Collection[str] = ()) -> Match:
     if role in _WITH_RIVALS:
         rivals = tuple(name for name in free if name not in likely and _is_rival(name, entry))
     return Match(likely, rivals)
+
+
+def role_column(role: str, names: Sequence[str]) -> str | None:
+    """The column whose name says a role most surely; None where none does.
+
+    Of several, the one that is spelt as the lexicon has it.
+
+    >>> role_column("choice", ["Choice", "choice", "response"])
+    'choice'
+    """
+    found = named(role, [name for name in names if isinstance(name, str)]).columns
+    plain = (name for name in found if name == plain_name(name))
+    return next(plain, found[0] if found else None)
 
 
 def is_named(role: str, name: str) -> bool:

@@ -8,32 +8,20 @@ from typing import Any
 
 from penchant.errors import Code, DataError, argument, format_list, format_names, quoted_argument
 from penchant.tables.columns import (
-    SESSION,
-    is_long,
-    is_play,
+    NO_COLUMN,
     named_column,
     plain_name,
     refuse_one_row_per_subject,
 )
-from penchant.tables.columns import USUAL as PLAYED
-from penchant.tables.lexicon import words_of
+from penchant.tables.lexicon import role_column, says_nothing, words_of
+from penchant.tables.play_columns import is_long, is_play
 
-NO_COLUMN = "none"
-
-# The names that each part often has, tried in this order; case and punctuation do not matter.
-USUAL: Mapping[str, tuple[str, ...]] = {
-    "subject": PLAYED["subject"],
-    "block": (*PLAYED["block"], *SESSION),
-    "chosen": (
-        *("chosen", "choice", "gamble", "ll_chosen", "chose_ll", "later_chosen", "chose_later"),
-        *("choice_ll", "ll_choice", "choose_ll", "later_option_chosen", "chose_delayed"),
-        *("delayed_chosen", "chose_gamble", "gamble_chosen", "gambled", "chose_risky"),
-        *("risky_chosen", "risky_choice", "chose_lottery", "accept", "accepted", "respcat"),
-        *("response", "option", "wahl", "auswahl", "choix", "eleccion", "keuze", "scelta"),
-        *PLAYED["chosen"],
-        "answer",
-    ),
-    "scored": PLAYED["scored"],
+# Roles of the lexicon that say each part, tried in this order.
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "subject": ("subject",),
+    "block": ("block", "session"),
+    "chosen": ("taken", "choice"),
+    "scored": ("scored",),
 }
 SOONER_AMOUNT = (
     *("amount_sooner", "ss_amount", "amount_ss", "sooner_amount", "sooner_reward", "ss_reward"),
@@ -148,9 +136,6 @@ SECOND_WORDS = frozenset(
         ),
     )
 )
-NOTHING_WORDS = frozenset(
-    ("", "na", "nan", "null", "none", "timeout", "missed", "miss", "noresponse", "noresp")
-)
 
 
 @dataclass(frozen=True)
@@ -236,9 +221,7 @@ def offer_columns(
     """
     described, losses = (offers, {}) if offers is not None else recognised_offers(names)
     if described is None:
-        refuse_one_row_per_subject(
-            names, given.get("subject") or named_column(USUAL["subject"], names)
-        )
+        refuse_one_row_per_subject(names, given.get("subject") or part_column("subject", names))
         raise DataError(
             "offers",
             (
@@ -250,7 +233,7 @@ def offer_columns(
                 f"Write {argument('offers', {'amount': ['now', 'later'], 'delay': [0, 'days']})}."
             ),
         )
-    parts = {part: given.get(part) or named_column(usual, names) for part, usual in USUAL.items()}
+    parts = {part: given.get(part) or part_column(part, names) for part in PARTS}
     parts = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
     if parts["chosen"] is None:
         raise DataError(
@@ -267,6 +250,12 @@ def offer_columns(
         scored=parts["scored"],
         losses=losses,
     )
+
+
+def part_column(part: str, names: Sequence[str]) -> str | None:
+    """The column of a part of a table of offers; None where no name says it."""
+    found = (role_column(role, names) for role in PARTS[part])
+    return next((name for name in found if name is not None), None)
 
 
 def numbered_columns(
@@ -320,7 +309,7 @@ def is_offers(names: Sequence[str]) -> bool:
         offers, _ = recognised_offers(names)
     except DataError:  # recognised, but not to the end
         return True
-    if offers is None or named_column(USUAL["chosen"], names) is None:
+    if offers is None or part_column("chosen", names) is None:
         return False
     return "delay" in offers or named_column(SURE, names) is not None or not is_play(names)
 
@@ -475,7 +464,9 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
         plain = plain_name(label)
         if plain in FIRST_WORDS or plain in SECOND_WORDS:
             found[str(label).strip()] = float(plain in SECOND_WORDS)
-    unknown = [label for label in seen if str(label).strip() not in found and not is_nothing(label)]
+    unknown = [
+        label for label in seen if str(label).strip() not in found and not says_nothing(str(label))
+    ]
     if unknown:
         raise DataError(
             f"chosen {column!r}",
@@ -490,8 +481,3 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
             ),
         )
     return found
-
-
-def is_nothing(label: Any) -> bool:
-    """Whether a label is a word for none that files hold, such as NA or NULL."""
-    return plain_name(label) in NOTHING_WORDS

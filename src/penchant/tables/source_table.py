@@ -241,7 +241,7 @@ class SourceTable:
                 if is_other
                 else "Correct these cells, or leave the rows out.",
             )
-        values: Vector = np.array(read.values)[coded.codes]
+        values: Vector = read[coded.codes]
         values[coded.missing] = np.nan
         return values
 
