@@ -35,8 +35,6 @@ from penchant.tables.lexicon import (
     words_of,
 )
 from penchant.tables.offer_columns import (
-    FIRST_WORDS,
-    SECOND_WORDS,
     known_offers,
     offer_columns,
     recognised_offers,
@@ -388,7 +386,8 @@ class NamedFamily:
 def _matching_family(work: Inference, choice: str) -> NamedFamily | None:
     """The families of columns that are told apart by the words of the choices."""
     words, outs = _option_words(work, choice)
-    if work.said.kind is None and {*words} & FIRST_WORDS and {*words} & SECOND_WORDS:
+    orders = (vocabulary("first_offer"), vocabulary("second_offer"))
+    if work.said.kind is None and all({*words} & order for order in orders):
         return None  # the sooner and the later, or the sure and the risky: offers
     numbered = work.said.kind == "choices"  # a number may say anything where the kind is open
     for one in families([name for name in work.names if name != choice]):
