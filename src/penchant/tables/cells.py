@@ -13,45 +13,10 @@ from penchant._typing import Vector
 from penchant.errors import DataError, argument, format_list
 from penchant.tables.frames import row_place
 from penchant.tables.labels import NUMBER
-from penchant.tables.lexicon import says_nothing
+from penchant.tables.lexicon import says_nothing, vocabulary
+from penchant.tables.lexicon import units as unit_names
 
-CURRENCIES = frozenset("£$€¥₹₩₽₺₪฿₫₦") | frozenset(
-    (
-        *("usd", "gbp", "eur", "aud", "cad", "nzd", "chf", "jpy", "cny", "inr", "sek", "nok"),
-        *("dkk", "kr", "pln", "czk", "zł", "us$", "a$", "c$", "r$", "dollars", "dollar", "euros"),
-        *("euro", "pounds", "pound", "rmb", "yuan", "yen"),
-    )
-)
-_ONE_NAME = {
-    **dict.fromkeys(("day", "days", "d", "tag", "tage", "tagen", "jour", "jours"), "days"),
-    **dict.fromkeys(("día", "días", "dias", "dag", "dagen", "giorno", "giorni"), "days"),
-    **dict.fromkeys(("week", "weeks", "wk", "wks", "woche", "wochen", "semaine"), "weeks"),
-    **dict.fromkeys(("semaines", "semana", "semanas", "weken", "settimane"), "weeks"),
-    **dict.fromkeys(("hour", "hours", "hr", "hrs", "h", "stunde", "stunden"), "hours"),
-    **dict.fromkeys(("minute", "minutes", "min", "mins", "minuten"), "minutes"),
-    **dict.fromkeys(("second", "seconds", "sec", "secs", "s", "sekunden"), "seconds"),
-    **dict.fromkeys(("month", "months", "mo", "mos", "mth", "mths", "monat"), "months"),
-    **dict.fromkeys(("monate", "monaten", "mois", "mes", "meses", "maanden", "mesi"), "months"),
-    **dict.fromkeys(("year", "years", "yr", "yrs", "y", "jahr", "jahre", "jahren"), "years"),
-    **dict.fromkeys(("an", "ans", "année", "années", "año", "años", "jaar", "anni"), "years"),
-    **dict.fromkeys(("ms", "msec", "milliseconds"), "ms"),
-    **dict.fromkeys(("point", "points", "pts", "pt"), "points"),
-    **dict.fromkeys(("token", "tokens"), "tokens"),
-    **dict.fromkeys(("coin", "coins"), "coins"),
-    **dict.fromkeys(("cent", "cents", "c", "¢", "ct"), "cents"),
-    **dict.fromkeys(("p", "pence"), "pence"),
-    **dict.fromkeys(("km", "kms", "kilometres", "kilometers"), "km"),
-    **dict.fromkeys(("mile", "miles", "mi"), "miles"),
-    **dict.fromkeys(("%", "percent", "per cent"), "%"),
-}
 TIMES = ("days", "weeks", "hours", "minutes", "seconds", "months", "years")
-# Words for no delay at all.
-AT_ONCE = frozenset(
-    (
-        *("now", "today", "immediately", "immediate", "right now", "straight away", "no delay"),
-        *("sofort", "heute", "jetzt", "maintenant", "aujourd'hui", "ahora", "hoy", "nu", "vandaag"),
-    )
-)
 _AMOUNT = re.compile(
     r"(?:in|after)?\s*(?P<sign>[+−–-])?\s*(?P<before>[^\d\s.,+−–-]{1,3}|[A-Za-z]{3}\s)?\s*"
     r"(?P<minus>[−–-])?(?P<number>\d[\d.,'\s ]*|[.,]\d+)\s*(?P<after>[^\d]*?)\s*",
@@ -84,7 +49,7 @@ def amount(cell: Any, decimal: str = ".") -> tuple[float, str | None] | None:
     text = str(cell).strip()
     if NUMBER.match(text) and not (decimal == "," and _THOUSANDS.fullmatch(text)):
         return float(text), None
-    if text.lower() in AT_ONCE:
+    if text.lower() in vocabulary("at_once"):
         return 0.0, "days"
     match = _AMOUNT.fullmatch(text)
     if match is None:
@@ -120,9 +85,9 @@ def _unit(before: str | None, after: str | None) -> str | None:
     if len(words) > 1:
         return None
     word = words[0].rstrip(".")
-    if word in CURRENCIES:
+    if word in vocabulary("currency"):
         return word
-    name = _ONE_NAME.get(word)
+    name = unit_names().get(word)
     return name if name is None or after else None
 
 
@@ -153,7 +118,7 @@ def amounts(
     given = [unit for unit in found if unit is not None]
     if set(given) <= set(TIMES) and len(given) == len(found):
         return _in_days(values, [None if one is None else one[1] for one in read], name, units)
-    if len(given) == 1 and given[0] in CURRENCIES:
+    if len(given) == 1 and given[0] in vocabulary("currency"):
         return values
     shown = [
         next(f"{cells[k]!r} at {place(k)}" for k, one in enumerate(read) if one and one[1] == u)
@@ -206,7 +171,8 @@ def _in_days(
                 f"{size + (0.4375 if word == 'month' else 0.25):g}."
             ),
         )
-    return values * np.array([days.get(word or "days", 1.0) for word in unit])
+    sizes: Vector = np.array([days.get(word or "days", 1.0) for word in unit])
+    return values * sizes
 
 
 def array_cell(cell: Any) -> list[Any] | None:

@@ -18,11 +18,16 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 @cache
-def _entries() -> dict[str, dict[str, Any]]:
+def _lexicon() -> dict[str, dict[str, list[str]]]:
     text = (files("penchant.tables") / "lexicon.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def _entries() -> dict[str, dict[str, Any]]:
     return {
         role: {key: frozenset(names) for key, names in own.items()}
-        for role, own in tomllib.loads(text).items()
+        for role, own in _lexicon().items()
     }
 
 
@@ -42,6 +47,21 @@ def vocabulary(key: str) -> frozenset[str]:
     True
     """
     return frozenset(_entries()["words"][key])
+
+
+def offer_names(part: str) -> list[str]:
+    """Usual names of the column of a part of offers, in the order in which they are tried."""
+    return _lexicon()["offers"][part]
+
+
+@cache
+def units() -> dict[str, str]:
+    """The name of each spelling of a unit.
+
+    >>> units()["wks"], units()["percent"]
+    ('weeks', '%')
+    """
+    return {spelling: name for name, own in _lexicon()["units"].items() for spelling in own}
 
 
 _DASHES = frozenset((".", "-", "--", "\u2013", "\u2014"))
