@@ -171,7 +171,8 @@ def _in_days(
                 f"{size + (0.4375 if word == 'month' else 0.25):g}."
             ),
         )
-    return values * np.array([days.get(word or "days", 1.0) for word in unit])
+    sizes: Vector = np.array([days.get(word or "days", 1.0) for word in unit])
+    return values * sizes
 
 
 def array_cell(cell: Any) -> list[Any] | None:
