@@ -50,6 +50,8 @@ TABLE = nw.from_native(
         ("rt == '310'", [0]),
         ("rt > -1", [0, 2, 3]),
         ("phase == 'it\\'s'", []),
+        ("phase == true", []),
+        ("rt == true", []),
     ],
 )
 def test_a_condition_keeps_the_rows_that_it_says(where, rows):
@@ -74,7 +76,6 @@ def test_a_condition_keeps_the_rows_that_it_says(where, rows):
         ("rt > 1)", "got its end"),
         ("rt == 'slow'", "must compare rt with numbers, which it holds; got 'slow'"),
         ("key > 1", "must compare numbers by >; got 'missed' in key at row 2"),
-        ("phase == true", "must compare phase with its values; got true or false.*'train', 'test'"),
         ("1 == 1", "must compare a column; got 1 == 1"),
         ("rt < null", "must compare with null by == or !=; got <"),
         ("rt > 1; drop", "got ';'"),
