@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from penchant.errors import DataError
+from penchant.tables.columns import in_condition
 from penchant.tables.where import check_some_left, rows_where, used_columns
 
 TABLE = nw.from_native(
@@ -123,3 +124,9 @@ def test_what_is_meant_is_said(where, said):
 def test_values_are_shown_as_they_are_written():
     with pytest.raises(DataError, match="rt ms holds 150, 250"):
         check_some_left(np.zeros(2, dtype=bool), DATED, "`rt ms` == 3")
+
+
+@pytest.mark.parametrize("name", ["class", "Reaction Time", "in", "\u00b5"])
+def test_any_column_can_be_named_in_backticks(name):
+    table = nw.from_native(pa.table({name: [1, 2]}), eager_only=True)
+    assert rows_where(table, f"{in_condition(name)} == 2").tolist() == [False, True]

@@ -25,6 +25,7 @@ from penchant.errors import (
     format_list,
     format_names,
 )
+from penchant.tables.columns import in_condition
 from penchant.tables.frames import Table, row_place
 
 EXAMPLE = "phase == 'test' and rt > 200"
@@ -119,8 +120,9 @@ def _parsed(where: str, columns: Sequence[str]) -> tuple[ast.expr, dict[str, str
         place = error if isinstance(error, SyntaxError) and error.lineno == 1 else None
         at = len(where) if place is None else max(int(place.offset or 2) - 2, 0)
     rest = where[at:].split()
-    spaced = [x for x in map(str, columns) if " " in x and x in where and f"`{x}`" not in where]
-    fix = f"Put names with spaces in backticks: `{spaced[0]}`." if spaced else ""
+    odd = [x for x in map(in_condition, columns) if x[0] == "`" and x[1:-1] in where]
+    odd = [x for x in odd if x not in where]
+    fix = f"Put names with spaces in backticks: {odd[0]}." if odd else ""
     raise _no_condition(where, at, repr(rest[0]) if rest else "its end", fix)
 
 
