@@ -1,5 +1,7 @@
 """Errors of public calls: one short sentence that names the argument, and what to do."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -84,3 +86,4 @@ def test_an_error_is_one_short_sentence_that_names_the_argument_with_a_remedy(of
     assert error.rule.startswith("must ") and of.split(" ")[0] in text
     assert sentence.startswith(pn.errors.format_for_python(error.argument))
     assert not set(MARKS) & set(text)
+    assert str(pickle.loads(pickle.dumps(error))) == text

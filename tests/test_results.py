@@ -150,7 +150,7 @@ def test_one_of_every_class_is_tried_here(results):
 
 def test_studies_and_readings_are_read_in_every_form_too():
     frame = pl.DataFrame(
-        {"subject": list("aabb") * 6, "choice": [0, 1, 1, 0] * 6, "reward": [1.0, 0, 0, 1] * 6}
+        {"subject": list("aabb") * 6, "choice": [0, 1, 1, 1] * 6, "reward": [1.0, 0, 0, 1] * 6}
     )
     reading = pn.read(frame)
     assert str(reading) == reading.summary() and "<pre>" in reading._repr_html_()

@@ -138,7 +138,7 @@ class DataError(ValueError):
     def __init__(
         self,
         argument: str,
-        rule: str = "",
+        rule: str,
         *,
         got: Any = None,
         where: str = "",
@@ -149,7 +149,7 @@ class DataError(ValueError):
         self.got = None if got is None else str(got)
         self.where = where
         self.fix = fix.strip()
-        super().__init__(self.worded(format_for_python))
+        super().__init__(argument, rule)  # what it is made with again where it is unpickled
 
     def __str__(self) -> str:
         """Return the words for Python."""
@@ -162,11 +162,8 @@ class DataError(ValueError):
     @property
     def sentence(self) -> str:
         """The sentence that says what is wrong and where, with its arguments marked."""
-        name = _marked_name(self.argument)
-        if not self.rule:
-            return name
         got = "" if self.got is None else f"; got {self.got}"
-        return f"{name} {self.rule}{got}{self.where and ' ' + self.where}."
+        return f"{_marked_name(self.argument)} {self.rule}{got}{self.where and ' ' + self.where}."
 
     @property
     def text(self) -> str:
@@ -206,8 +203,17 @@ class SchemaQuestions(DataError):
         All that is open, each with the role that settles it, a text and possible answers.
     """
 
-    def __init__(self, *rule: str, draft: Any, questions: Iterable[Any], **more: str) -> None:
-        super().__init__(*rule, **more)
+    def __init__(
+        self,
+        argument: str,
+        rule: str = "must say what is open",
+        *,
+        got: str = "",
+        fix: str = "",
+        draft: Any = None,
+        questions: Iterable[Any] = (),
+    ) -> None:
+        super().__init__(argument, rule, got=got, fix=fix)
         self.draft = draft
         self.questions = tuple(questions)
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from penchant.argument_checks import check_threads
-from penchant.errors import DataError, argument, closest_match_hint
+from penchant.errors import DataError, closest_match_hint
 from penchant_paper.figure_1 import experiment, figure_1
 from penchant_paper.figure_2_3 import figure_2, figure_3
 from penchant_paper.figure_4_5_6 import (
@@ -77,12 +77,14 @@ class Run:
     def __post_init__(self) -> None:
         if self.n_replicates is not None and self.n_replicates < MIN_REPLICATES:
             raise DataError(
-                f"{argument('replicates')} must be at least {MIN_REPLICATES}, as bands are "
-                f"percentiles; got {self.n_replicates}. The paper has {PAPER_REPLICATES}."
+                "replicates",
+                f"must be at least {MIN_REPLICATES}, as bands are percentiles",
+                got=self.n_replicates,
+                fix=f"The paper has {PAPER_REPLICATES}.",
             )
         if self.seed < 0:
             raise DataError(
-                f"{argument('seed')} must be 0 or more; got {self.seed}. Any such number will do."
+                "seed", "must be 0 or more", got=self.seed, fix="Any such number will do."
             )
         check_threads(self.threads)
 
@@ -165,8 +167,10 @@ def chosen_experiments(only: Sequence[str]) -> tuple[str, ...]:
     for name in only:
         if name not in EXPERIMENTS:
             raise DataError(
-                f"{argument('only')} must name experiments among {', '.join(EXPERIMENTS)}; got "
-                f"{name!r}.{closest_match_hint(name, EXPERIMENTS) or ' Choose one.'}"
+                "only",
+                f"must name experiments among {', '.join(EXPERIMENTS)}",
+                got=repr(name),
+                fix=closest_match_hint(name, EXPERIMENTS) or "Choose one.",
             )
     return tuple(name for name in EXPERIMENTS if not only or name in only)
 

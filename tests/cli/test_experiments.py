@@ -9,7 +9,7 @@ import pytest
 import penchant as pn
 from cli.trips import csv
 from laboratory_files import shoppers, survey
-from penchant.reading.read import read_by_arguments as by_args
+from penchant.reading.formula_sets import attribute_sets
 
 
 def table_of(rows):
@@ -36,6 +36,12 @@ def long(folder, monkeypatch):
     return folder / "menu.csv"
 
 
+def with_formula(formula):
+    """The choices of the survey with the variables of a formula."""
+    choices, sets = attribute_sets(pn.read("survey.csv"), {"own": formula})
+    return choices.select(sets["own"])
+
+
 def test_sets_of_attributes_are_compared_as_python_does(penchant, surveyed):
     sets = ("price + time", "price * C(brand)", "1")
     typed = [word for one in sets for word in ("--attributes", one)]
@@ -45,12 +51,12 @@ def test_sets_of_attributes_are_compared_as_python_does(penchant, surveyed):
     names = ["price + time", "price * C(brand)", "constants only"]
     assert [one["name"] for one in said["models"]] == names
     found = pn.compare_models(
-        dict(zip(names, sets, strict=True)), by_args("survey.csv"), folds=4, pool=True
+        dict(zip(names, sets, strict=True)), pn.read("survey.csv"), folds=4, pool=True
     )
     for k, one in enumerate(said["models"]):
         assert one["bic"] == pytest.approx(found.bic[0, k])
         assert one["held_out_log_likelihood"] == pytest.approx(found.held_out_log_likelihood[0, k])
-        wanted = pn.fit(by_args("survey.csv", attributes=sets[k])).log_likelihood
+        wanted = pn.fit(with_formula(sets[k])).log_likelihood
         assert one["log_likelihood"] == pytest.approx(wanted)
     assert said["likelihood_ratios"][0]["df"] == 2
     assert "--subject subject for one each" in ended.err
@@ -72,7 +78,7 @@ def test_people_are_held_out_one_after_another(penchant, surveyed):
     )
     assert ended.code == 0, ended.err
     assert "subjects that the fit did not see" in " ".join(json.loads(ended.out)["notes"])
-    reading = by_args("survey.csv")
+    reading = pn.read("survey.csv")
     whose = np.array(reading.data.subject_labels)[reading.data.subject]
     rest = reading.data.subset(whose != "p03")
     fitted = pn.fit(rest, parameter_prior=pn.ScaledPrior())
@@ -140,7 +146,7 @@ def test_choices_are_predicted_row_by_row(penchant, surveyed, refused):
     assert ended.code == 0, ended.err
     rows = json.loads(ended.out)
     assert len(rows) == 96 and rows[0]["A_price"].startswith("€")
-    p = pn.fit(by_args("survey.csv"), parameter_prior=pn.ScaledPrior()).predict()
+    p = pn.fit(pn.read("survey.csv"), parameter_prior=pn.ScaledPrior()).predict()
     labels = ("A", "B", "neither")
     assert np.allclose([[row[f"probability_{o}"] for o in labels] for row in rows], p)
     picked = [row[f"probability_{row['choice']}"] for row in rows]
@@ -161,7 +167,7 @@ def test_a_long_table_has_the_probability_of_every_rows_own_option(penchant, lon
         sums[key] = sums.get(key, 0.0) + row["probability"]
         picked += [row["probability"]] if row["chosen"] == 1 else []
     assert np.allclose(list(sums.values()), 1.0)
-    estimates = pn.fit_each(by_args("menu.csv"), parameter_prior=pn.ScaledPrior())
+    estimates = pn.fit_each(pn.read("menu.csv"), parameter_prior=pn.ScaledPrior())
     wanted = np.exp(np.concatenate([one.log_likelihoods() for one in estimates]))
     assert np.allclose(sorted(picked), sorted(wanted))
     assert "2 models of all subjects together" in penchant("compare", "menu.csv").out
@@ -235,7 +241,7 @@ def test_groups_are_compared_under_one_model_or_that_of_the_task(penchant, cued,
     asked = ("compare", cued, "--group", "dx", "--json")
     alone = json.loads(penchant(*asked, "--model", "go-no-go", "--figure", "groups.png").out)
     assert alone == json.loads(penchant(*asked, "--task", "go-no-go").out)
-    reading = by_args(folder / cued)
+    reading = pn.read(folder / cued)
     weak = pn.ScaledPrior()
     estimates = pn.fit_each(reading, pn.models.GoNoGo(), parameter_prior=weak)
     library = pn.compare_groups(estimates, by="dx")

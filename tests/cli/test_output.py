@@ -11,7 +11,7 @@ import pytest
 import penchant as pn
 from cli.conftest import contents
 from penchant.cli import showing as result
-from penchant.errors import DataError, argument
+from penchant.errors import DataError
 
 
 def test_each_ending_gets_its_form(penchant, folder):
@@ -74,8 +74,8 @@ def test_a_result_is_written_also_where_there_is_no_valid_estimate(penchant, fol
 
 def test_d61_a_result_that_cannot_be_written_is_still_printed(penchant, folder, monkeypatch):
     def full(path, text, *, overwrite):
-        words = f"{argument('output')} must be writable; got {path}, where the disk is full."
-        raise DataError(f"{words} Make room.")
+        got = f"{path}, where the disk is full"
+        raise DataError("output", "must be writable", got=got, fix="Make room.")
 
     before = contents(folder)
     monkeypatch.setattr(result, "write_text", full)

@@ -86,7 +86,7 @@ def test_lines_of_a_pipe_are_counted(folder, rows):
     rows[4][3] = ""
     code, _, err = ended(folder, "fit", "-", given=csv(rows).encode())
     assert code == 2
-    assert "stdin: explanatory must not be missing; got an empty cell in price at line 6" in err
+    assert "stdin: --explanatory must not be missing; got an empty cell in price at line 6" in err
 
 
 def test_d40_an_empty_pipe_is_refused(folder):

@@ -1,6 +1,4 @@
-"""What is advised about missing cells; words that are levels; bandits that are read as such."""
-
-import itertools
+"""What is advised about missing cells, and words that are levels."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +6,6 @@ import pytest
 
 import penchant as pn
 from penchant.errors import DataError
-from penchant.reading.read import read_by_arguments as by_args
 
 
 def experiment(n_decisions=60, seed=1):
@@ -33,7 +30,7 @@ def experiment(n_decisions=60, seed=1):
 @pytest.mark.parametrize("word", ["none", "None", "NONE"])
 def test_a_level_called_none_is_a_level(word):
     frame = experiment().replace("none", word)
-    choices = by_args(frame).data
+    choices = pn.read(frame).data
     assert choices.n_decisions == 60
     assert sum(name.startswith("warranty:") for name in choices.names) == 2  # of three levels
 
@@ -42,7 +39,7 @@ def test_a_cell_without_a_level_is_missing_all_the_same():
     frame = experiment()
     frame.loc[4, "warranty"] = None
     with pytest.raises(DataError, match="must not be missing"):
-        by_args(frame)
+        pn.read(frame)
 
 
 @pytest.mark.parametrize(("n_lost", "advised"), [(1, True), (3, True), (4, False), (30, False)])
@@ -64,18 +61,3 @@ def test_decisions_without_a_choice_are_not_left_out_by_advice_where_they_are_ma
         pn.Choices.from_frame(
             frame, decision="obs", option="alt", chosen="chosen", explanatory=["price", "quality"]
         )
-
-
-@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4, 5), (5, 4, 3, 2, 1, 0), (2, 5, 0, 1, 4, 3)])
-@pytest.mark.parametrize("n_trials", [2, 5, 10])
-def test_a_textbook_bandit_is_read_as_episodes(order, n_trials):
-    rng = np.random.default_rng(3)
-    keys = itertools.product(range(1, 7), range(1, 5), range(1, n_trials + 1))
-    frame = pd.DataFrame(list(keys), columns=["subject", "block", "trial"])
-    frame["choice"] = rng.integers(0, 2, len(frame))
-    frame["reward"] = rng.integers(-20, 30, len(frame))
-    frame["cond"] = (frame.subject + frame.block) % 4 + 1
-    frame = frame[[frame.columns[k] for k in order]]
-    reading = by_args(frame)
-    assert reading.kind == "play"
-    assert reading.columns["chosen"] == "choice" and reading.columns["reward"] == "reward"

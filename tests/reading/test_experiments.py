@@ -6,7 +6,6 @@ import pytest
 
 import penchant as pn
 from laboratory_files import as_csv, shoppers, survey
-from penchant.reading.read import read_by_arguments as by_args
 
 PEOPLE = shoppers()
 NAMES = ("price", "time", "brand:Zen", "constant:neither")
@@ -48,7 +47,7 @@ def file(tmp_path):
 )
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_a_wide_survey_becomes_choices_with_levels_and_an_opt_out(file, name, delimiter):
-    reading = by_args(file(survey(PEOPLE, name), delimiter=delimiter))
+    reading = pn.read(file(survey(PEOPLE, name), delimiter=delimiter))
     assert reading.kind == "choices"
     assert reading.data.names == NAMES
     assert reading.options == {"A": "A", "B": "B", "neither": "neither"}
@@ -57,109 +56,93 @@ def test_a_wide_survey_becomes_choices_with_levels_and_an_opt_out(file, name, de
     assert reading.data.chosen.tolist() == taken
 
 
+def asked(path, schema=None):
+    """Roles that are asked about."""
+    with pytest.raises(pn.errors.SchemaQuestions) as raised:
+        pn.read(path, schema)
+    return {question.role for question in raised.value.questions}
+
+
 def test_options_may_be_called_otherwise_in_the_choices(file):
-    reading = by_args(file(survey(PEOPLE, words=("opt A", "opt B", "opt-out"))))
+    reading = pn.read(file(survey(PEOPLE, words=("opt A", "opt B", "opt-out"))))
     assert reading.options == {"opt A": "A", "opt B": "B", "opt-out": "opt-out"}
 
 
-def test_numbers_for_options_with_letters_are_asked_beside_an_opt_out(file):
+def test_numbers_for_options_with_letters_and_none_are_asked_about(file):
     path = file(survey(PEOPLE, words=("1", "2", "neither")))
-    with pytest.raises(pn.errors.DataError, match=r"Pass options=\{'1': 'A', '2': 'B'\} if"):
-        by_args(path)
-    reading = by_args(path, options={"1": "A", "2": "B"})
-    assert reading.options == {"1": "A", "2": "B", "neither": "neither"}
+    assert "kind" in asked(path)
+    labels = {"labels": ["1", "2", "neither"], "names": ["A", "B", "neither"]}
+    reading = pn.read(path, SCHEMA | {"choice": {**labels, "opt_out": "neither"}})
+    np.testing.assert_array_equal(reading.data.explanatory, _explanatory())
+    path = file(survey(PEOPLE, words=("A", "B", "none")))
+    assert {"choice.labels", "choice.missed"} <= asked(path)
+    none = SCHEMA | {"choice": {"labels": ["A", "B"], "opt_out": "none"}}
+    assert pn.read(path, none).data.names == (*NAMES[:3], "constant:none")
+    left = pn.read(path, SCHEMA | {"choice": {"labels": ["A", "B"], "missed": ["none"]}})
+    assert left.n_decisions == sum(k < 2 for person in PEOPLE for k in person.chosen)
+
+
+SCHEMA = {
+    "kind": "choices",
+    "columns": {"subject": "subject", "choice": "choice"},
+    "attributes": {name: [f"A_{name}", f"B_{name}"] for name in ("price", "time", "brand")},
+}
 
 
 def test_a_survey_without_an_opt_out_has_no_constant():
     people = shoppers(opt_out=False)
-    assert by_args(pa.Table.from_pylist(survey(people))).data.names == NAMES[:3]
-
-
-def test_none_is_asked_and_named(file):
-    path = file(survey(PEOPLE, words=("A", "B", "none")))
-    with pytest.raises(pn.errors.DataError, match=r"'none' in choice can be read in two ways"):
-        by_args(path)
-    assert by_args(path, opt_out="none").data.names == (*NAMES[:3], "constant:none")
-    left = by_args(path, where="choice != 'none'")
-    assert left.n_decisions == sum(k < 2 for person in PEOPLE for k in person.chosen)
+    assert pn.read(pa.Table.from_pylist(survey(people))).data.names == NAMES[:3]
 
 
 def test_a_long_table_gives_the_same_choices_as_a_wide_one(file):
-    wide = by_args(file(survey(PEOPLE)))
-    long = by_args(file(_long(), missing="NA"))
+    wide = pn.read(file(survey(PEOPLE)))
+    path = file(_long(), missing="NA")
+    assert "attributes.columns" in asked(path)  # a time may be that of the answer
+    attributes = {"columns": ["price", "time", "brand"]}
+    assert asked(path, {"attributes": attributes}) >= {"choice.opt_out"}  # of no attributes
+    long = pn.read(path, {"attributes": attributes}, opt_out=3)
     assert long.data.names == (*NAMES[:3], "constant:3")
     np.testing.assert_array_equal(long.data.explanatory, wide.data.explanatory)
     assert long.data.chosen.tolist() == wide.data.chosen.tolist()
-    assert "age not used: the same for all options of a decision" in long.notes
     np.testing.assert_allclose(pn.fit(long).theta, pn.fit(wide).theta, rtol=1e-9)
-
-
-def test_attributes_are_a_list_or_a_formula(file):
-    path = file(_long())
-    assert by_args(path, attributes=["price"]).data.names == ("price", "constant:3")
-    reading = by_args(path, attributes="choice ~ C(price) + price:age + time")
-    assert {"price:2", "price:age", "time"} < {*reading.data.names}
-    ages = np.repeat([20 + len(person.name) for person in PEOPLE], 3 * len(PEOPLE[0].chosen))
-    column = reading.data.names.index("price:age")
-    np.testing.assert_array_equal(reading.data.explanatory[:, column], _explanatory()[:, 0] * ages)
-
-
-def test_constants_of_all_options_are_one_term(file):
-    reading = by_args(file(survey(PEOPLE)), attributes="price + 1")
-    assert reading.data.names == ("price", "constant:B", "constant:neither")
+    alone = pn.read(path, {"attributes": {"columns": ["price"]}}, opt_out=3)
+    assert alone.data.names == ("price", "constant:3")
 
 
 def test_the_level_that_others_are_compared_with_can_be_chosen(file):
-    reading = by_args(file(survey(PEOPLE)), reference={"brand": "Zen"})
+    reading = pn.read(file(survey(PEOPLE)), reference={"brand": "Zen"})
     assert "brand:Acme" in reading.data.names
-    with pytest.raises(pn.errors.DataError, match="reference must be a level of brand; got 'Zan'"):
-        by_args(file(survey(PEOPLE)), reference={"brand": "Zan"})
+    with pytest.raises(pn.DataError, match="reference must be a level of brand; got 'Zan'"):
+        pn.read(file(survey(PEOPLE)), reference={"brand": "Zan"})
 
 
-@pytest.mark.parametrize(
-    ("formula", "said"),
-    [
-        ("prise + time", "got 'prise'.*Did you mean 'price'"),
-        ("price / time", "must be names joined by .*got '/ time'"),
-        ("price time", "got 'price time'"),
-        ("", "must name at least one"),
-    ],
-)
-def test_a_wrong_formula_is_refused(file, formula, said):
-    with pytest.raises(pn.errors.DataError, match=f"attributes must.*{said}|{said}"):
-        by_args(file(survey(PEOPLE)), attributes=formula)
-
-
-def test_an_empty_attribute_of_an_option_is_named_by_its_line(file):
+def test_faults_are_told_by_the_line_they_stand_in(file):
     rows = survey(PEOPLE)
+    rows[3]["choice"] = rows[5]["choice"] = None  # left out before what is missing is found
     rows[7]["B_time"] = None
-    with pytest.raises(pn.errors.DataError, match="an empty cell in time at line 9"):
-        by_args(file(rows))
-    kept = by_args(file(rows), missing="drop_set")
-    assert kept.n_decisions == len(rows) - 1
+    with pytest.raises(pn.DataError, match="an empty cell in time at line 9"):
+        pn.read(file(rows))
+    reading = pn.read(file(rows), missing="drop_set")
+    assert reading.n_decisions == len(rows) - 3
+    assert reading.n_missed == 2 and "2 rows left out: nobody decided" in reading.notes
+    rows[7]["B_time"] = "long"
+    with pytest.raises(pn.DataError, match="B_time must hold numbers; got 'long' at line 9"):
+        pn.read(file(rows), SCHEMA | {"choice": {"opt_out": "neither"}}, decimal=".")
 
 
-def test_decimal_commas_are_asked_for(file):
+def test_decimal_commas_are_said(file):
     rows = [row | {"A_price": f"€{k},50"} for k, row in enumerate(survey(PEOPLE))]
     rows = [row | {"B_price": f"€{k},75"} for k, row in enumerate(rows)]
-    with pytest.raises(
-        pn.errors.DataError, match=r"'€0,50' at line 2. It looks like decimal comma"
-    ):
-        by_args(file(rows, delimiter=";"))
-    price = by_args(file(rows, delimiter=";"), decimal=",").data.explanatory[:2, 0]
-    assert price.tolist() == [0.5, 0.75]
+    schema = SCHEMA | {"choice": {"opt_out": "neither"}}
+    said = "A_price must hold numbers; got '€0,50' at line 2(.|\\n)*Say decimal = ','"
+    with pytest.raises(pn.DataError, match=said):
+        pn.read(file(rows, delimiter=";"), schema)
+    read = pn.read(file(rows, delimiter=";"), schema, decimal=",")
+    assert read.data.explanatory[:2, 0].tolist() == [0.5, 0.75]
 
 
-def test_decisions_without_a_choice_are_left_out_and_counted(file):
-    rows = survey(PEOPLE)
-    rows[3]["choice"] = None
-    reading = by_args(file(rows))
-    assert reading.n_decisions == len(rows) - 1
-    assert "1 decision without a choice left out" in reading.notes
-
-
-def test_groups_can_be_compared(file):
-    reading = by_args(file(survey(shoppers(n_people=12, n_decisions=40))))
+def test_groups_of_an_experiment_are_compared_and_studied(file):
+    reading = pn.read(file(survey(shoppers(n_people=12, n_decisions=40))))
     estimates = pn.fit_each(reading, parameter_prior=pn.ScaledPrior())
     groups = reading.groups("group")
     by_group = {
@@ -168,3 +151,20 @@ def test_groups_can_be_compared(file):
     price = pn.compare_groups(by_group).differences[0]
     assert price.name == "price"
     assert price.difference < 0  # the young mind the price more
+    data = pn.read_study(reading, conditions=["group"])
+    assert not data.is_play
+    assert {data.condition(s) for s in data.subjects} == {"young", "old"}
+
+
+def test_codes_in_the_order_of_the_options_are_read_whatever_the_order_of_columns():
+    rng = np.random.default_rng(3)
+    price = {option: rng.integers(1, 9, 40) for option in ("1", "2", "3")}
+    quality = {option: rng.integers(1, 9, 40) for option in price}
+    chosen = rng.integers(1, 4, 40)
+    columns = {f"price_{k}": price[k] for k in ("2", "3", "1")}
+    columns |= {f"quality_{k}": quality[k] for k in ("3", "1", "2")}
+    table = pa.table({"id": np.repeat(np.arange(4), 10), **columns, "choice": chosen})
+    reading = pn.read(table, kind="choices", subject="id")
+    rows = reading.data.explanatory[reading.data.chosen_row]
+    assert rows[:, 0].tolist() == [price[str(k)][row] for row, k in enumerate(chosen)]
+    assert rows[:, 1].tolist() == [quality[str(k)][row] for row, k in enumerate(chosen)]

@@ -6,7 +6,6 @@ import pytest
 
 import penchant as pn
 from penchant.models.catalogue import HBAYESDM
-from penchant.reading.read import read_by_arguments as by_args
 
 N = 60
 
@@ -33,8 +32,18 @@ def one_of(*values):
 
 # name: column of choices with its first and last code, other columns, task, model
 TABLES = {
-    "bandit2arm": (("choice", 1, 2), {"outcome": one_of(-1, 1)}, "bandit", "QLearning(2)"),
-    "bandit4arm2": (("choice", 1, 4), {"outcome": whole(5, 90)}, "bandit", "QLearning(4)"),
+    "bandit2arm": (
+        ("choice", 1, 2),
+        {"outcome": one_of(-1, 1)},
+        "bandit",
+        "QLearning(n_options=2)",
+    ),
+    "bandit4arm2": (
+        ("choice", 1, 4),
+        {"outcome": whole(5, 90)},
+        "bandit",
+        "QLearning(n_options=4)",
+    ),
     "bandit4arm": (
         ("choice", 1, 4),
         {"gain": one_of(0, 1), "loss": one_of(0, -1)},
@@ -51,7 +60,7 @@ TABLES = {
         ("choice", 1, 2),
         {"block": lambda rng: np.tile([1, 2], N // 2), "outcome": one_of(-1, 1)},
         "bandit",
-        "QLearning(2)",
+        "QLearning(n_options=2)",
     ),
     "pst": (
         ("choice", 0, 1),
@@ -148,19 +157,19 @@ def made(name, missing=None, seed=5):
     (chosen, low, high), columns, _, _ = TABLES[name]
     rng = np.random.default_rng(seed)
     others = {column: values(rng) for column, values in columns.items()}
+    for paid in {"outcome", "reward"} & {*others}:  # nothing was paid where nothing was chosen
+        others[paid] = pa.array(others[paid], mask=np.arange(N) == 3)
     return table_of(rng, **{chosen: coded(rng, low, high, missing)}, **others)
 
 
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_a_table_with_the_columns_of_hbayesdm_is_read_as_it_is(name):
     _, _, task, model = TABLES[name]
-    reading = by_args(made(name))
-    said = " ".join(reading.summary().split())
-    assert task is None or f"taken for the task {task}:" in said
+    reading = pn.read(made(name))
     assert reading.model == model
     assert "pn." + model in reading.next
-    people = {str(one.subject) for one in reading.data}
-    assert people == {"101", "102"}
+    assert task in (None, "bandit") or reading.schema.task == task
+    assert {str(one.subject) for one in reading.data} == {"101", "102"}
     scored = sum(one.n_decisions for one in reading.data)
     runs = {"two-step": 2 * (N - 1), "balloons": scored}
     assert scored == runs.get(task, N - 1)
@@ -168,7 +177,8 @@ def test_a_table_with_the_columns_of_hbayesdm_is_read_as_it_is(name):
 
 @pytest.mark.parametrize("name", sorted(set(TABLES) - {"bart", "cgt"}))
 def test_a_choice_that_is_minus_one_is_one_that_was_not_made(name):
-    one, other = by_args(made(name)).data, by_args(made(name, missing=-1)).data
+    one = pn.read(made(name)).data
+    other = pn.read(made(name, missing=-1), missed=[-1]).data
     for first, second in zip(one, other, strict=True):
         assert first.n_decisions == second.n_decisions
         kept = [np.asarray(each.chosen)[np.asarray(each.chosen) >= 0] for each in (first, second)]
@@ -187,13 +197,13 @@ def test_stakes_and_colours_of_the_cambridge_gamble_are_read_from_their_codes():
             "n_left_colour_boxes": [7, 4, 2],
         }
     )
-    (stakes,) = by_args(table).data
+    (stakes,) = pn.read(table).data
     np.testing.assert_array_equal(stakes.chosen, [1, 3, 4])
     np.testing.assert_allclose(stakes.offers["stake"][1], [0.95, 0.75, 0.5, 0.25, 0.05])
     np.testing.assert_allclose(stakes.offers["probability"][:, 0], [0.7, 0.6, 0.2])
     np.testing.assert_array_equal(stakes.offers["delay"][0], [0, 0.25, 0.5, 0.75, 1])
     assert stakes.n_decisions == 2
-    (colours,) = by_args(table, task="cambridge-colours").data
+    (colours,) = pn.read(table, task="cambridge-colours").data
     np.testing.assert_array_equal(colours.chosen, [1, 0, 1])
     np.testing.assert_allclose(colours.offers["probability"], [[0.3, 0.7], [0.6, 0.4], [0.8, 0.2]])
 
@@ -208,17 +218,10 @@ def test_who_is_punished_is_told_by_the_outcome_whatever_was_chosen():
             "orangePunish": [5, 6, 7, 8],
         }
     )
-    (episode,) = by_args(table).data
+    (episode,) = pn.read(table).data
     np.testing.assert_array_equal(episode.after["outcome"], [1, 1, 0, 0])
     np.testing.assert_array_equal(episode.before["magnitude_1"], [5, 6, 7, 8])
     np.testing.assert_array_equal(episode.rewards, [-10, 0, 0, -8])
-
-
-def test_choices_that_are_not_counted_from_one_or_not_of_subjid_are_asked_for():
-    rng = np.random.default_rng(1)
-    columns = {"choice": rng.integers(1, 4, N), "outcome": rng.normal(size=N)}
-    with pytest.raises(pn.errors.DataError, match="base must be given, as choice holds 1 to 3"):
-        by_args(pa.table({"who": np.repeat([1, 2], N // 2), **columns}))
 
 
 # The table of hBayesDM whose columns its functions take, by how their names begin.
@@ -235,7 +238,7 @@ def test_the_call_for_a_function_of_hbayesdm_runs_on_its_table(name):
     """Models of three shape parameters, which take longer, are fitted in other tests."""
     table = made(OF_FUNCTIONS[name.split("_")[0]])
     task = "reversal" if name.startswith("prl") else None
-    reading = by_args(table, task=task)
+    reading = pn.read(table, task=task)
     model = eval(f"pn.{HBAYESDM[name].call}", {"pn": pn})
     data = reading.data[:1]
     x = model.explanatory(data[0], *[shape.grid()[2] for shape in model.shape])
@@ -247,7 +250,7 @@ def test_the_call_for_a_function_of_hbayesdm_runs_on_its_table(name):
 
 def test_a_study_of_a_named_task_keeps_what_was_seen_and_its_conditions():
     table = made("gng").append_column("drug", pa.array(["a"] * (N // 2) + ["b"] * (N // 2)))
-    reading = by_args(table)
+    reading = pn.read(table)
     data = pn.read_study(reading, conditions=["drug"])
     assert [data.condition(one.subject) for one in data.episodes] == ["a", "b"]
     for one, other in zip(data.episodes, reading.data, strict=True):

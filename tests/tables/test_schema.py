@@ -76,7 +76,7 @@ def test_what_a_schema_says_counts_before_what_fills_it():
         ({"kind": "play"}, "kind must be one of choices, episodes, offers"),
         ({"column": {}}, "Did you mean 'columns'"),
         ({"columns": {"rewrd": "x"}}, "Did you mean 'reward'"),
-        ({"attributes": ["price"]}, "attributes must be a section"),
+        ({"attributes": ["price"]}, "attributes must be {attribute: a column"),
         ({"available": {"flags": ["a"], "offered": ["b"]}}, "flags or offered"),
         (3, "schema must be a Schema"),
         ("no such file.toml", "schema must be a readable TOML file"),

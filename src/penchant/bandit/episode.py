@@ -176,7 +176,7 @@ def _read_availability(available: Any, events: Events, place: Place) -> BoolVect
     rule = "must be among the options that are available"
     check_entries(fine, events.chosen, "chosen", rule, "Correct one of them.", place)
     rule, fix = "must leave an option at every event", "Give True for what could be chosen."
-    check_entries(mask.any(axis=1), "none", "available", rule, fix, place)
+    check_entries(np.any(mask, axis=1), "none", "available", rule, fix, place)
     return mask
 
 

@@ -31,7 +31,9 @@ def run_check_schema(
         Whether to print JSON.
     """
     if file is None:
-        raise DataError("FILE must be given with --write or --schema; got none.")
+        raise DataError(
+            "FILE", "must be given with --write or --schema", got="none", fix="Name the table."
+        )
     raw = open_raw(file, data)
     typed = schema_typed(data, history, None, raw.table.column_names)
     found = draft_of(raw, typed)

@@ -62,7 +62,6 @@ def questions_to_paste(asked: SchemaQuestions, about: str) -> SchemaQuestions:
     open_ones = open_ones or [*asked.questions]
     return SchemaQuestions(
         f"{about}: schema",
-        "must say what is open",
         got=format_count(len(open_ones), "question"),
         fix=numbered_questions(open_ones),
         draft=asked.draft,

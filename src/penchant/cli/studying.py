@@ -498,10 +498,8 @@ def _kept_said(folder: StudyFolder, data: StudyData) -> Iterator[None]:
     try:
         yield
     except NotWrittenError as error:
-        raise NotWrittenError(
-            f"{error.text.removesuffix(': make room, or choose another place.')}.",
-            fix=f"Make room: {_kept_words(folder, data)}",
-        ) from error
+        error.fix += f" {_kept_words(folder, data)}"
+        raise
 
 
 def _kept_words(folder: StudyFolder, data: StudyData) -> str:

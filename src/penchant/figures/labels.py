@@ -15,32 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penchant.models.parameter_words import PARAMETER_WORDS
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-PARAMETER_LABELS = {
-    "decision_noise": ("decision noise", "units of reward"),
-    "prior_mean": ("prior mean", "units of reward"),
-    "prior_variance": ("prior variance", "units of reward²"),
-    "drift_variance": ("drift variance", "units of reward²"),
-    "implied_noise_sd": ("implied SD of reward noise", "units of reward"),
-    "length_scale": ("length scale", "units of distance"),
-    "temperature": ("temperature", "units of value"),
-    "inverse_temperature": ("inverse temperature", "1 / units of value"),
-    "inverse_temperature_2": ("inverse temperature of stage 2", "1 / units of value"),
-    "learning_rate": ("learning rate", ""),
-    "learning_rate_1": ("learning rate of stage 1", ""),
-    "learning_rate_2": ("learning rate of stage 2", ""),
-    "learning_rate_positive": ("positive learning rate", ""),
-    "learning_rate_negative": ("negative learning rate", ""),
-    "discount_rate": ("discount rate", "per unit of delay"),
-    "win_stay": ("win-stay", "log-odds"),
-    "lose_shift": ("lose-shift", "log-odds"),
-    "stickiness": ("stickiness", ""),
-    "reward:transition": ("reward × transition", "log-odds"),
-    "model_based_share": ("model-based share", ""),
-}
 COLUMN_LABELS = {
     "p_value": "p",
     "adjusted_p_value": "adjusted p",
@@ -101,8 +81,8 @@ def display_name(name: str) -> str:
     """
     if name.startswith(LOG_PREFIX):
         return LOG_PREFIX + display_name(name.removeprefix(LOG_PREFIX))
-    if name in PARAMETER_LABELS:
-        return PARAMETER_LABELS[name][0]
+    if name in PARAMETER_WORDS:
+        return PARAMETER_WORDS[name].label
     condition = CONDITION_NAME.match(name)
     if condition:  # first, because the name of a level may itself end in _low or _worth
         parameter, column, label = condition.groups()
@@ -110,7 +90,7 @@ def display_name(name: str) -> str:
         level = f"{column} {label}" if column and label.replace(".", "").isdigit() else label
         return f"{display_name(parameter)}: {level}"
     parameter, _, covariate = name.rpartition(":")
-    if covariate and not covariate.startswith(" ") and parameter in PARAMETER_LABELS:
+    if covariate and not covariate.startswith(" ") and parameter in PARAMETER_WORDS:
         return f"{display_name(parameter)}: {covariate}"
     if name in COLUMN_LABELS:
         return COLUMN_LABELS[name]
@@ -168,8 +148,8 @@ def axis_label(name: str) -> str:
     >>> axis_label("prior_mean"), axis_label("learning_rate"), axis_label("estimate")
     ('prior mean (units of reward)', 'learning rate', 'estimate')
     """
-    unit = PARAMETER_LABELS.get(name, ("", ""))[1]
-    return f"{display_name(name)} ({unit})" if unit else display_name(name)
+    words = PARAMETER_WORDS.get(name)
+    return f"{words.label} ({words.unit})" if words and words.unit else display_name(name)
 
 
 def parameter_range(name: str) -> tuple[float, float] | None:

@@ -163,8 +163,10 @@ def _read(
 
 def _too_long(source: TextSource) -> _TooLongError:
     return _TooLongError(
-        f"{source.name} must have lines of at most {MAX_LINE_BYTES >> 20} MB; got a longer one. "
-        "Leave out columns, or convert it to Parquet."
+        source.name,
+        f"must have lines of at most {MAX_LINE_BYTES >> 20} MB",
+        got="a longer one",
+        fix="Leave out columns, or convert it to Parquet.",
     )
 
 

@@ -73,7 +73,7 @@ class Raw:
         rows
             Row of this table of each row that the message counts; the same if not given.
         """
-        if not self.pieces:
+        if not self.pieces and rows is None:
             return message
 
         def place(match: re.Match[str]) -> str:
@@ -90,7 +90,7 @@ class Raw:
             if inside:
                 return self._words(origin, inside)
             start += n_rows
-        return f"row {rows[0]}"
+        return f"row {' to '.join(map(str, rows))}"
 
     def _words(self, origin: TextSource, rows: Sequence[int]) -> str:
         try:

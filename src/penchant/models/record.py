@@ -8,14 +8,16 @@ little besides the arithmetic. Here are the arrays that such models share.
 from __future__ import annotations
 
 import math
+from ast import literal_eval
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, fields
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.argument_checks import check_whole_number, one_of
 from penchant.bandit.episode import Episode, executed_history
 from penchant.errors import Code, DataError, argument
 from penchant.models.parameters import ParameterTable
@@ -203,6 +205,15 @@ class Record:
 class CompiledModel(ParameterTable):
     """Base of models that describe many episodes in one call: they define `explanatory_many`."""
 
+    def __post_init__(self) -> None:
+        """Check what the fields of a dataclass declare: a choice of words, two options or more."""
+        own: Any = self  # a dataclass, as others do not call this
+        kind: Any = type(self)
+        for name, words in _declared_words(kind):
+            one_of(getattr(own, name), name, words)
+        given = {field.name: getattr(own, field.name) for field in fields(own) if field.init}
+        check_whole_number(given.get("n_options", 2), "n_options", 2)
+
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
@@ -231,6 +242,14 @@ class CompiledModel(ParameterTable):
         at = np.array([psi], dtype=np.float64).reshape(1, len(psi))
         record = _alone(episode) if isinstance(episode, Episode) else Record.of([episode])
         return self.explanatory_many(record, np.zeros(1, dtype=np.int64), at, with_slopes)
+
+
+@cache
+def _declared_words(kind: Any) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    """Fields of a dataclass that are annotated as a Literal, with their words."""
+    annotations = ((field.name, str(field.type)) for field in fields(kind))
+    literal = ((name, text) for name, text in annotations if text.startswith("Literal["))
+    return tuple((name, literal_eval(f"({text[8:-1]},)")) for name, text in literal)
 
 
 @lru_cache(1)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from penchant.errors import DataError
+from penchant.errors import DataError, SchemaQuestions
 from penchant.output import format_count
 from penchant.reading.build_choices import build_choices
 from penchant.reading.build_episodes import TWO_STEP, build_episodes
@@ -46,14 +46,17 @@ def build(source: SourceTable, schema: Schema) -> Reading:
             "kind", "must be given in the schema", got="none", fix='Say kind = "episodes".'
         )
     try:
+        _check_roles(schema)
         source = kept_rows(source, schema)
         task = TASKS.get(schema.task or "")
         if task is not None and task.name != TWO_STEP:
             built = build_task(source, schema, task)
         else:
             built = BUILDERS[schema.kind](source, schema)
+    except SchemaQuestions:
+        raise
     except DataError as error:
-        raise source.located(error) from None
+        raise source.placed(error) from None
     used = built.source
     roles = {part.strip() for name in built.columns.values() for part in name.split(",")}
     made = [name for name in used.names if name not in source.names and name not in roles]
@@ -77,6 +80,26 @@ def build(source: SourceTable, schema: Schema) -> Reading:
         missed=built.n_missed,
         made=tuple(made),
     )
+
+
+# Roles that say nothing of a kind of table: something else was meant.
+_FOREIGN: Mapping[str, tuple[str, ...]] = {
+    "episodes": ("columns.decision", "columns.option", "columns.chosen", "attributes"),
+    "choices": ("columns.reward", "columns.state", "columns.executed", "shown.first"),
+    "offers": ("columns.reward", "columns.decision", "columns.chosen", "shown.first"),
+}
+
+
+def _check_roles(schema: Schema) -> None:
+    """Raise an error if the schema says what the kind of the table has no use for."""
+    for role in _FOREIGN[str(schema.kind)]:
+        if schema.get(role):
+            raise DataError(
+                role,
+                f'must be left out of a schema of kind = "{schema.kind}"',
+                got=repr(schema.get(role)),
+                fix="Leave it out, or say another kind.",
+            )
 
 
 def _usual_model(data: Any, schema: Schema) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.choices import Choices
@@ -18,6 +19,7 @@ from penchant.reading.built import (
     code_options,
     named_rows,
     on_offer,
+    opt_out,
     option_codes,
     sorted_positions,
     with_labels,
@@ -83,9 +85,12 @@ def _from_wide(source: SourceTable, schema: Schema) -> Built:
     explanatory = {name: _columns_of(frame, name, labels, own) for name, own in variables.items()}
     if mask is not None:
         told["available"] = _columns_of(frame, "available", labels, mask)
-    choices = Choices.from_wide(
-        pa.table(frame), chosen=choice, explanatory=explanatory, options=labels, **told
-    )
+    try:
+        choices = Choices.from_wide(
+            pa.table(frame), chosen=choice, explanatory=explanatory, options=labels, **told
+        )
+    except DataError as error:
+        raise source.placed(error) from None
     columns = {"chosen": choice, **_said_columns(schema)}
     columns |= {name: ", ".join(map(str, cells)) for name, cells in attributes.items()}
     arguments = _arguments(choices, list(variables), [*attributes], choices.decision_labels)
@@ -127,7 +132,7 @@ def _per_option(schema: Schema, name: str, codes: OptionCodes) -> tuple[Any, ...
 
 
 def _place_of_none(schema: Schema, codes: OptionCodes) -> int | None:
-    out = schema.choice.opt_out
+    out = opt_out(schema)
     return None if out is None else code_index(codes.labels)[code_key(out)]
 
 
@@ -169,16 +174,20 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
         frame[option] = pa.array(order + 1).cast(pa.string())
     frame[chosen] = (flags == 1).astype(np.int64)
     names = [source.check(x, "attributes.columns") for x in _long_attributes(schema)]
-    variables: dict[str, Any] = {}
-    for name in names:
-        variables |= _variables(source, schema, name, (name,))
-    out = schema.choice.opt_out
+    out = opt_out(schema)
+    is_none = np.array([str(x) == str(out) for x in frame[option].to_pylist()])
     if out is not None:
-        is_none = np.array([str(x) == str(out) for x in frame[option].to_pylist()])
         if not is_none.any():
             raise DataError(
                 "choice.opt_out", "must be the option of some rows", got=repr(out), fix="Add them."
             )
+        # What stands in these rows describes nothing: no level, and no number.
+        bare = {x: pc.if_else(pa.array(is_none), None, source.table[x]) for x in names}
+        source = source.with_columns(bare)
+    variables: dict[str, Any] = {}
+    for name in names:
+        variables |= _variables(source, schema, name, (name,))
+    if out is not None:
         variables = {x: np.where(is_none, 0.0, np.ravel(v)) for x, v in variables.items()}
         variables[_constant(schema)] = is_none.astype(np.float64)
     frame |= {name: np.ravel(values) for name, values in variables.items() if name not in frame}
@@ -189,14 +198,17 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
     if columns.offset:
         frame[columns.offset] = source.floats(columns.offset, "columns.offset")
         told["offset"] = columns.offset
-    choices = Choices.from_frame(
-        pa.table(frame),
-        decision=decision,
-        option=option,
-        chosen=chosen,
-        explanatory=list(variables),
-        **told,
-    )
+    try:
+        choices = Choices.from_frame(
+            pa.table(frame),
+            decision=decision,
+            option=option,
+            chosen=chosen,
+            explanatory=list(variables),
+            **told,
+        )
+    except DataError as error:
+        raise source.placed(error) from None
     rows = sorted_positions(key, order)
     if len(rows) > len(choices.explanatory):
         keys = [*([] if subject is None else [subject]), *decision]

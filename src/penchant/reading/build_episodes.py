@@ -25,7 +25,7 @@ from penchant.reading.built import (
 )
 from penchant.reading.tasks import TASKS
 from penchant.tables.schema import Schema
-from penchant.tables.source_table import SourceTable, column_list
+from penchant.tables.source_table import SourceTable, code_key, column_list
 
 # Columns that are made: the option taken and done, the reward, and which options were on offer.
 CHOSEN, EXECUTED, REWARD, ON_OFFER = "option taken", "option executed", "reward paid", "on offer"
@@ -272,13 +272,20 @@ def _codes(
     """Codes of a column of choices or states, -1 where there is none."""
     nothing = {str(code) for code in column_list(schema.choice.missed) if code != ""}
     labels = [x for x in source.labels(name, role) if str(x) not in nothing]
+    if {code_key(label) for label in labels} <= {k + 1.0 for k in range(n)}:
+        labels = [k + 1 for k in range(n)]  # not all of which must occur
     if len(labels) != n:
         raise DataError(
-            name, f"must hold {n} codes for a two-step task", got=", ".join(map(str, labels))
+            f"column {name}",
+            f"must hold {n} codes for a two-step task",
+            got=", ".join(map(str, labels)),
+            fix="List codes of decisions that nobody made in choice.missed.",
         )
     coded = source.codes(name, role)
     found = np.full(len(source), -1)
+    keys = [code_key(label) for label in coded.labels.tolist()]
     for k, label in enumerate(labels):
-        found[coded.codes == list(coded.labels.tolist()).index(label)] = k
+        if code_key(label) in keys:
+            found[coded.codes == keys.index(code_key(label))] = k
     found[coded.missing] = -1
     return found

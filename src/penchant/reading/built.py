@@ -62,7 +62,7 @@ def option_codes(source: SourceTable, schema: Schema, name: str) -> OptionCodes:
     if not labels:
         nothing = {str(code) for code in missed}
         labels = tuple(x for x in source.labels(name, "columns.choice") if str(x) not in nothing)
-    out = schema.choice.opt_out
+    out = opt_out(schema)
     if out is not None and code_key(out) not in code_index(labels):
         labels = (*labels, out)
     names = schema.choice.names
@@ -80,6 +80,11 @@ def option_codes(source: SourceTable, schema: Schema, name: str) -> OptionCodes:
             fix="List all of them.",
         )
     return OptionCodes(tuple(labels), tuple(missed), None if names is None else tuple(names))
+
+
+def opt_out(schema: Schema) -> Any:
+    """The code for taking none of the options shown; None where there is none."""
+    return None if schema.choice.opt_out == "" else schema.choice.opt_out
 
 
 def named_rows(source: SourceTable, value: Any, role: str) -> tuple[SourceTable, str | None]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from penchant.errors import DataError
+from penchant.tables.cells import is_nothing
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import joint_codes
 from penchant.tables.labels import Coded
 from penchant.tables.lexicon import has_last_word, is_named, vocabulary, words_of
 from penchant.tables.option_families import families
+from penchant.tables.schema import ATTRIBUTE_COLUMNS
 from penchant.tables.source_table import code_key, column_list
 
 if TYPE_CHECKING:
@@ -23,6 +25,18 @@ MIN_ROWS_OF_A_TOTAL = 10  # of a person, in which a running total shows
 MIN_OPTIONS_OF_A_GRID = 16  # from which on tasks often begin with a tile that was turned over
 REWARD_CODES = (99.0, 999.0, 9999.0, 99999.0, -99.0, -999.0, -9999.0)
 MAX_PHASES = 20
+MAX_PLACES = 12  # at which one of as many labels may stand
+MIN_ROWS_OF_A_BLOCK = 3
+MAX_LEVELS = 8  # of an attribute whose levels have codes
+CUES = frozenset(("cue", "cues", "stimulus", "stim", "stimuli", "fractal", "symbol", "figure"))
+GO_WORDS = (  # codes of a choice to press or not
+    frozenset(("0", "1")),
+    frozenset(("go", "nogo")),
+    frozenset(("yes", "no")),
+    frozenset(("true", "false")),
+    frozenset(("press", "nopress")),
+    frozenset(("pressed", "notpressed")),
+)
 PRESSES = frozenset(("press", "pressed", "key", "keys", "responded", "response", "go", "button"))
 SURE_PRESSES = frozenset(("press", "pressed", "responded", "go"))
 
@@ -86,6 +100,38 @@ def _is_practice(label: Any) -> bool:
     return any(word.startswith(one) for one in vocabulary("practice"))
 
 
+def _first_rows_apart(work: Inference) -> None:
+    """A word that only everybody's first rows have: practice under another name."""
+    if work.said.rows.keep is not None:
+        return
+    source = work.source
+    key = _people(work)
+    for name in work.free:
+        kind = source.table[name].type
+        if not (pa.types.is_string(kind) or pa.types.is_boolean(kind)):
+            continue
+        coded = source.codes(name, "rows.keep")
+        if not 1 < len(coded) <= MAX_PHASES or not varies_within(work, name):
+            continue
+        order = np.argsort(key, kind="stable")
+        order = order[source.present(name, "rows.keep")[order]]
+        codes, people = coded.codes[order], key[order]
+        starts = np.flatnonzero(np.diff(people, prepend=-1))
+        first = codes[starts]
+        later = (np.diff(codes, prepend=codes[0]) != 0) & (np.diff(people, prepend=-1) == 0)
+        if len({*first.tolist()}) == 1 and not (later & (codes == first[0])).any():
+            labels = source.labels(name, "rows.keep")
+            word = coded.at(int(order[starts[0]]))
+            rest = [x for x in labels if x != word]
+            work.ask(
+                "rows.keep",
+                f'Only everybody\'s first rows have {word} in {name}. Which rows count? "" keeps '
+                "all.",
+                (_condition(name, rest), ""),
+            )
+            return
+
+
 def _practice_words(work: Inference) -> None:
     """A column in which some rows are called practice."""
     if work.said.rows.keep is not None:
@@ -142,9 +188,20 @@ def varies_within(work: Inference, name: str) -> bool:
     return bool((own.codes != first[code]).any())
 
 
+def _people(work: Inference) -> Any:
+    return _joint(work, column_list(work.draft.columns.subject))
+
+
 def _plays(work: Inference) -> Any:
-    owners = _owners(work)
-    return joint_codes(owners)[0] if owners else np.zeros(len(work.source), dtype=np.int64)
+    columns = work.draft.columns
+    return _joint(work, (*column_list(columns.subject), *column_list(columns.block)))
+
+
+def _joint(work: Inference, names: Sequence[str]) -> Any:
+    """What rows with the same labels of some columns share: a number."""
+    if not names:
+        return np.zeros(len(work.source), dtype=np.int64)
+    return joint_codes([work.source.codes(name, "columns.subject") for name in names])[0]
 
 
 def _owners(work: Inference) -> list[Coded]:
@@ -152,6 +209,58 @@ def _owners(work: Inference) -> list[Coded]:
     columns = work.draft.columns
     names = [*column_list(columns.subject), *column_list(columns.block)]
     return [work.source.codes(name, "columns.subject") for name in names]
+
+
+def _blocks_unused(work: Inference) -> None:
+    """A number that counts on between runs of a person's rows: learning may begin anew there."""
+    if work.said.columns.block is not None or work.draft.task:
+        return
+    key, source = _plays(work), work.source
+    order = np.argsort(key, kind="stable")
+    same = np.diff(key[order]) == 0
+    for name in work.free:
+        if not pa.types.is_integer(source.table[name].type):
+            continue
+        values = source.floats(name, "columns.block")[order]
+        steps = np.diff(values)[same]
+        counts = {*steps.tolist()} == {0.0, 1.0} or (
+            {*steps.tolist()} == {0.0} and len(np.unique(values)) > len(np.unique(key))
+        )
+        if counts and (steps == 1).sum() * MIN_ROWS_OF_A_BLOCK <= len(steps):
+            known = column_list(work.draft.columns.block)
+            work.question_taken(
+                "columns.block",
+                f"{name} counts on in runs of rows. Does learning begin anew there? List all "
+                "columns whose values together name a block; [] for none.",
+                ([*known, name], list(known)),
+            )
+            return
+
+
+def _short_blocks(work: Inference) -> None:
+    """Blocks of a row each: a number of trials under a name of blocks."""
+    block = column_list(work.draft.columns.block)
+    if work.said.columns.block is not None or not block:
+        return
+    rows = np.unique(_plays(work), return_counts=True)[1]
+    if np.median(rows) < 2 <= MIN_ROWS_OF_A_TOTAL <= len(work.source):
+        work.question_taken(
+            "columns.block",
+            f"{' and '.join(block)} would name blocks of one row. In which columns does "
+            "learning begin anew? [] for none.",
+            ([], list(block)),
+        )
+
+
+def _constant_choice(work: Inference) -> None:
+    """A choice that nobody ever changes says something else, such as the arm of a study."""
+    choice, people = work.draft.columns.choice, work.draft.columns.subject
+    if isinstance(choice, str) and people and not varies_within(work, choice):
+        work.question_taken(
+            "columns.choice",
+            f"{choice} is the same in all rows of a person. Which column says what was chosen?",
+            [one for one in work.free if varies_within(work, one)] or [choice],
+        )
 
 
 def _constant_reward(work: Inference) -> None:
@@ -242,6 +351,57 @@ def _unused_flags(work: Inference) -> None:
         )
 
 
+def _flags_of_options(work: Inference) -> None:
+    """Columns of 0/1, one per option, of which the option taken has always 1: what is on offer."""
+    draft = work.draft
+    choice, labels = draft.columns.choice, draft.choice.labels
+    if not isinstance(choice, str) or labels is None or draft.available.flags is not None:
+        return
+    taken = _keys(work, choice)
+    for one in families([name for name in work.names if name != choice]):
+        for columns in one.whole.values():
+            if len(columns) != len(labels) or not _hold_flags(work, columns):
+                continue
+            cells = [_keys(work, name) for name in columns]
+            place = {code_key(label): k for k, label in enumerate(labels)}
+            rows = [k for k, key in enumerate(taken) if key in place]
+            offered = [cells[place[taken[k]]][k] == 1.0 for k in rows]
+            if all(offered) and any(0.0 in own for own in cells):
+                work.ask(
+                    "available.flags",
+                    f"{', '.join(columns[:4])} are always 1 for the option taken. Do they say "
+                    "which options are on offer? [] if not.",
+                    (list(columns), []),
+                )
+                return
+
+
+def _hold_flags(work: Inference, columns: Sequence[str]) -> bool:
+    return all(
+        {code_key(x) for x in work.source.labels(name, "available")} <= {0.0, 1.0}
+        for name in columns
+    )
+
+
+def _rows_of_options(work: Inference) -> None:
+    """Choices that run through all options again and again: a row per option, not per choice."""
+    choice = work.draft.columns.choice
+    if not isinstance(choice, str) or work.said.kind is not None:
+        return
+    codes = work.source.codes(choice, "columns.choice")
+    n = len(codes)
+    whole = len(codes.codes) // max(n, 1) * n
+    if 1 < n <= MAX_PHASES and whole == len(codes.codes) >= 4 * n:
+        sets = np.sort(codes.codes.reshape(-1, n), axis=1)
+        if (sets == np.arange(n)).all() and len({*map(tuple, codes.codes.reshape(-1, n))}) > 1:
+            work.question_taken(
+                "kind",
+                f"{choice} runs through all of its labels again and again. Is each row one option "
+                "of a decision (choices), or a choice in order of time (episodes)?",
+                ("choices", "episodes"),
+            )
+
+
 def _options_on_offer(work: Inference) -> None:
     """Columns that name some of the options in every row, of which the one taken is one."""
     available, choice = work.draft.available, work.draft.columns.choice
@@ -282,28 +442,28 @@ def _keys(work: Inference, name: str) -> list[Any]:
 
 
 def _places_or_labels(work: Inference) -> None:
-    """Choices of a place where what stands at each place changes: place or label is the option."""
-    choice = work.draft.columns.choice
+    """Columns that say what stands at each place, which changes: place or label is the option."""
+    choice, source = work.draft.columns.choice, work.source
     if not isinstance(choice, str) or work.said.columns.choice is not None:
         return
-    source = work.source
-    words = {str(x).strip().lower() for x in source.labels(choice, "columns.choice")}
-    if not words or len(words) > 6:
+    if len(source.labels(choice, "columns.choice")) > MAX_PLACES:
         return
     for one in families([name for name in work.free]):
-        if {x.lower() for x in one.options} != words:
-            continue
         for stem, columns in one.whole.items():
             kinds = [source.table[name].type for name in columns]
             hidden = {*words_of(stem)} & vocabulary("hidden")
             if hidden or any(pa.types.is_floating(kind) for kind in kinds):
                 continue
             sets = [{code_key(x) for x in source.labels(name, "offered")} for name in columns]
-            if len(set.union(*sets)) <= 12 and any(len(own) > 1 for own in sets):
+            if len(set.union(*sets)) > MAX_PLACES or not any(len(own) > 1 for own in sets):
+                continue
+            keys = zip(*(_keys(work, name) for name in columns), strict=True)
+            if all(len({*row}) == len(row) for row in keys if "" not in row):
                 work.question_taken(
                     "columns.choice",
-                    f"{choice} says a place, and what {stem} says stands there changes. Is the "
-                    "option the place? Otherwise add a column of what was taken, and name it.",
+                    f"{', '.join(columns[:4])} say what stood at each place. If {choice} says a "
+                    "place, is this the option? Otherwise add a column of what was taken, and name "
+                    "it.",
                     (choice,),
                 )
                 return
@@ -335,6 +495,100 @@ def _repeated_trials(work: Inference) -> None:
             f"{trial} has the same number twice in a block. Which columns together say in which "
             "block learning begins anew?",
             answers,
+        )
+
+
+def _cue_unused(work: Inference) -> None:
+    """A cue beside a choice that is to press or not: of go/no-go, it is what is learnt about."""
+    choice, draft = work.draft.columns.choice, work.draft
+    if not isinstance(choice, str) or draft.task is not None or draft.columns.state is not None:
+        return
+    labels = {plain_name(x) for x in work.source.labels(choice, "columns.choice")}
+    if len(labels) != 2 or not any(labels <= words for words in GO_WORDS):
+        return
+    for name in (*column_list(draft.columns.group), *work.free):
+        cue = {*words_of(name)} & CUES or name in column_list(draft.columns.group)
+        if cue and varies_within(work, name):
+            work.ask(
+                "task",
+                f'{name} may be a cue to which {choice} says press or not: task = "go-no-go". '
+                'Otherwise "", and it is not used.',
+                ("go-no-go", ""),
+            )
+            return
+
+
+def _option_of_zeros(work: Inference) -> None:
+    """One row per option, of which one has 0 or nothing in all attributes: to take none of them."""
+    draft = work.draft
+    names = column_list((draft.attributes or {}).get(ATTRIBUTE_COLUMNS))
+    option = draft.columns.option
+    if not names or not isinstance(option, str) or not option or draft.choice.opt_out is not None:
+        return
+    bare = np.ones(len(work.source), dtype=bool)
+    for name in names:
+        cells = work.source.codes(name, "attributes")
+        known = enumerate(cells.labels.tolist())
+        nothing = [k for k, x in known if code_key(x) == 0.0 or is_nothing(x)]
+        bare &= np.isin(cells.codes, nothing) | ~work.source.present(name, "attributes")
+    for label in work.source.labels(option, "columns.option"):
+        coded = work.source.codes(option, "columns.option")
+        own = coded.codes == list(coded.labels.tolist()).index(label)
+        if own.any() and bare[own].all():
+            work.ask(
+                "choice.opt_out",
+                f"Option {label} has nothing in {', '.join(names[:3])}. Is it to take none of the "
+                'others? "" if not.',
+                (label, ""),
+            )
+            return
+
+
+def _codes_of_levels(work: Inference) -> None:
+    """One row per option, whose attributes are all small numbers that count on: codes of levels."""
+    names = column_list((work.draft.attributes or {}).get(ATTRIBUTE_COLUMNS))
+    if not names or work.said.attributes is not None:
+        return
+    coded = []
+    for name in names:
+        numbers = [x for x in work.source.labels(name, "attributes") if code_key(x) != 0.0]
+        keys = [code_key(x) for x in numbers]
+        if 2 < len(keys) <= MAX_LEVELS and keys == [k + 1.0 for k in range(len(keys))]:
+            coded.append(name)
+    if coded:
+        work.question_taken(
+            "attributes.columns",
+            f"{', '.join(coded[:3])} count from 1 on as codes of levels do. Are these numbers? "
+            "Otherwise write words in place of codes, and read again.",
+            (list(names),),
+        )
+
+
+def _rows_of_people(work: Inference) -> None:
+    """No column is called as one of people is, but one has the same label in rows that follow."""
+    columns = work.draft.columns
+    if columns.subject is not None:
+        return
+    found = []
+    decisions = column_list(columns.decision)
+    for name in work.free:
+        if pa.types.is_floating(work.source.table[name].type):
+            continue
+        codes = work.source.codes(name, "columns.subject").codes
+        runs = 1 + int((np.diff(codes) != 0).sum())
+        n_labels = len(np.unique(codes))
+        n_rows = len(codes)
+        if decisions:
+            key = joint_codes([work.source.codes(x, "columns.decision") for x in decisions])[0]
+            n_rows = len(np.unique(key))
+        if 1 < n_labels == runs <= n_rows / 2:
+            found.append(name)
+    if found:
+        work.ask(
+            "columns.subject",
+            f'Does {found[0]} say whose rows these are? "" if all are one person\'s.',
+            (*found[:3], ""),
+            needed=False,
         )
 
 
@@ -407,6 +661,8 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
     "episodes": (
         _rows_of_phases,
         _practice_words,
+        _first_rows_apart,
+        _constant_choice,
         _families_of_reward,
         _constant_reward,
         _running_total,
@@ -414,12 +670,34 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
         _choice_counter,
         _press_or_not,
         _unused_flags,
+        _rows_of_options,
         _options_on_offer,
         _places_or_labels,
         _repeated_trials,
+        _short_blocks,
+        _blocks_unused,
+        _cue_unused,
         _people_unknown,
         _grid_rows,
     ),
-    "choices": (_rows_of_phases, _practice_words, _unused_flags, _choice_counter, _sole_loss),
-    "offers": (_rows_of_phases, _practice_words, _choice_counter, _sole_loss),
+    "choices": (
+        _rows_of_phases,
+        _practice_words,
+        _first_rows_apart,
+        _unused_flags,
+        _flags_of_options,
+        _choice_counter,
+        _sole_loss,
+        _option_of_zeros,
+        _codes_of_levels,
+        _rows_of_people,
+    ),
+    "offers": (
+        _rows_of_phases,
+        _practice_words,
+        _first_rows_apart,
+        _choice_counter,
+        _sole_loss,
+        _rows_of_people,
+    ),
 }

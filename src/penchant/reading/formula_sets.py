@@ -87,8 +87,8 @@ def _made(reading: Reading, columns: _OptionColumns, given: str | Sequence[str])
     formula = _formula(reading, columns, given)
     out = f"constant:{None if reading.schema is None else reading.schema.choice.opt_out}"
     alone = {name: values for name, values in columns.made.items() if name == out}
-    own = columns.variables(formula) | alone  # taking none of those shown is worth something
-    return own | _constants(reading.data) if formula.constants else own
+    # Taking none of those shown is worth something, whatever the others are worth.
+    return columns.variables(formula) | (_constants(reading.data) if formula.constants else alone)
 
 
 def _formula(reading: Reading, columns: _OptionColumns, given: str | Sequence[str]) -> Formula:

@@ -17,17 +17,31 @@ import pyarrow as pa
 
 from penchant._typing import IntVector
 from penchant.errors import Code, DataError, argument, format_list
-from penchant.files.folder import FILE
+from penchant.files.folder import FILE, FOLDER
 from penchant.reading.build import kept_rows
 from penchant.reading.fact_checks import check_facts, varies_within
 from penchant.reading.infer_codes import infer_codes
 from penchant.reading.tasks import recognised_task, task_named
+from penchant.tables.cells import TIMES, amount
 from penchant.tables.columns import COORDINATES, plain_name
 from penchant.tables.frames import joint_codes
 from penchant.tables.labels import Coded
-from penchant.tables.lexicon import Match, has_last_word, is_named, named, vocabulary
-from penchant.tables.offer_columns import known_offers, offer_columns, recognised_offers
-from penchant.tables.option_families import families, offer_families
+from penchant.tables.lexicon import (
+    Match,
+    has_last_word,
+    is_named,
+    named,
+    vocabulary,
+    words_of,
+)
+from penchant.tables.offer_columns import (
+    FIRST_WORDS,
+    SECOND_WORDS,
+    known_offers,
+    offer_columns,
+    recognised_offers,
+)
+from penchant.tables.option_families import families, may_be_offered, offer_families
 from penchant.tables.programs import PlainTable
 from penchant.tables.questionnaires import N_ITEMS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS, KINDS, Question, Schema
@@ -96,6 +110,8 @@ class Inference:
         if self.said.get(role) is not None or role in self.said.raised:
             return
         self.draft = self.draft.with_answers({role: None})
+        if self.draft.get("attributes") == {ATTRIBUTE_COLUMNS: None}:
+            self.draft = self.draft.with_answers({"attributes": None})
         self.ask(role, text, answers)
 
 
@@ -126,7 +142,7 @@ def infer(plain: PlainTable, schema: Schema) -> Inferred:
     kind = work.draft.kind
     if kind == "episodes":
         _complete_episodes(work)
-        if work.draft.task is None:
+        if not work.draft.task:
             infer_codes(work)
     elif kind == "choices":
         _complete_choices(work)
@@ -148,9 +164,11 @@ def _name_task(work: Inference) -> None:
     said = work.said
     if said.task in N_ITEMS:
         work.settle("kind", "offers")
-    elif said.task is not None:
+    elif said.task:
         work.settle("kind", "offers" if task_named(said.task).offers else "episodes")
     if said.task is None and (said.kind not in (None, "episodes") or said.columns.choice):
+        return
+    if said.task == "":  # none of those known
         return
     steps = None
     if said.task in (None, "two-step"):
@@ -235,7 +253,8 @@ def _are_flags(work: Inference, columns: Iterable[str]) -> bool:
 
 def _name_people(work: Inference) -> None:
     """Whose rows these are, by names of columns or of files."""
-    found = named("subject", work.free)
+    used = work.draft.column_names()
+    found = named("subject", [name for name in work.source.names if name not in used])
     if work.draft.columns.subject is not None:
         pass
     elif found.single is not None:
@@ -254,7 +273,14 @@ def _name_files(work: Inference) -> None:
     """One file per person, where the names of files begin differently or say so."""
     stems = list(dict.fromkeys(work.source.file_labels(FILE_STEM)))
     heads = [stem.replace("-", "_").split("_")[0] for stem in stems]
-    if all("sub-" in stem for stem in stems):
+    if len(stems) < len(work.source.raw.pieces) and "run-" not in stems[0]:
+        folders = [FOLDER] if FOLDER in work.source.names else []
+        work.ask(
+            "columns.subject",
+            f"Several files are called {stems[0]}. Who is a person: every file, or every name?",
+            ([*folders, FILE_STEM], FILE_STEM),
+        )
+    elif all("sub-" in stem for stem in stems):
         work.settle("columns.subject", "file:sub-")
         if all("run-" in stem for stem in stems):
             work.settle("columns.block", "file:run-")
@@ -283,8 +309,12 @@ def _choose_kind(work: Inference) -> None:
     both = _gain_and_loss(work)
     reward = reward or paid.single or both
     offered = known_offers(work.names) or offer_families(work.names)
-    if choice is not None and offered is not None and (paid.single is None or both):
-        work.settle("kind", "offers")
+    taken = named("chosen", [name for name in work.free if name != choice])
+    if isinstance(choice, str) and named("option", [choice]).columns and taken.columns:
+        return  # of one row per option, it may say what each row is
+    if choice is not None and offered is not None:
+        if paid.single is None or both:  # beside what was paid, it may be either
+            work.settle("kind", "offers")
     elif choice is not None and reward is not None and both is None:
         if _shown_families(work, choice):
             return
@@ -357,13 +387,9 @@ class NamedFamily:
 
 def _matching_family(work: Inference, choice: str) -> NamedFamily | None:
     """The families of columns that are told apart by the words of the choices."""
-    codes = work.draft.choice
-    labels = list(codes.names or codes.labels or work.source.labels(choice, "columns.choice"))
-    nothing = {str(code) for code in column_list(codes.missed)}
-    labels = [label for label in labels if str(label) not in nothing]
-    outs = [codes.opt_out] if codes.opt_out is not None else []
-    outs = outs or [label for label in labels if plain_name(label) in vocabulary("optout")]
-    words = {_bare_option(label): label for label in labels if label not in outs}
+    words, outs = _option_words(work, choice)
+    if work.said.kind is None and {*words} & FIRST_WORDS and {*words} & SECOND_WORDS:
+        return None  # the sooner and the later, or the sure and the risky: offers
     numbered = work.said.kind == "choices"  # a number may say anything where the kind is open
     for one in families([name for name in work.names if name != choice]):
         own = {_bare_option(option): option for option in one.options}
@@ -377,22 +403,69 @@ def _matching_family(work: Inference, choice: str) -> NamedFamily | None:
             if not any(has_last_word("available", x) for x in (name, *columns))
         }
         partial = [name for name in one.columns if name not in one.whole]
-        if shown and not partial and all(_may_describe(work, own) for own in shown.values()):
+        described = {column for columns in shown.values() for column in columns}
+        rest = [x for x in work.free if x not in described and x != choice]
+        if work.said.kind is None and any(_is_part(name, own) for name in rest):
+            continue  # a delay, a chance, or what one option alone has: not described whole
+        if shown and not partial and all(_describes(work, own) for own in shown.values()):
             found = tuple(words.get(_bare_option(option), option) for option in one.options)
             return NamedFamily(shown, found, one.options, outs[0] if outs else None)
     return None
 
 
+def _are_places(work: Inference, columns: Sequence[str]) -> bool:
+    """Whether no row has a word twice: each column says what stands at a place."""
+    cells = [work.source.table[name].cast(pa.string()).to_pylist() for name in columns]
+    rows = [row for row in zip(*cells, strict=True) if None not in row]
+    return all(len({*row}) == len(row) for row in rows)
+
+
+def _option_words(work: Inference, choice: str) -> tuple[dict[str, Any], list[Any]]:
+    """Labels of the choices by their bare words, and those for none of the options shown."""
+    codes = work.draft.choice
+    labels = list(codes.names or codes.labels or work.source.labels(choice, "columns.choice"))
+    nothing = {str(code) for code in column_list(codes.missed)}
+    labels = [label for label in labels if str(label) not in nothing]
+    outs = [codes.opt_out] if codes.opt_out not in (None, "") else []
+    outs = outs or [label for label in labels if plain_name(label) in vocabulary("optout")]
+    return {_bare_option(label): label for label in labels if label not in outs}, outs
+
+
+def _labels_of_columns(work: Inference, choice: str) -> tuple[Any, ...] | None:
+    """Labels in the order of the columns that were said to describe the options, by words."""
+    words, outs = _option_words(work, choice)
+    for one in families([name for name in work.source.names if name != choice]):
+        option = {name: key for own in one.columns.values() for key, name in own.items()}
+        for columns in (work.draft.attributes or {}).values():
+            own = [_bare_option(option.get(x, "")) for x in columns if isinstance(x, str)]
+            if len(own) == len(columns) == len({*own}) and {*words} == {*own} and len(outs) < 2:
+                return (*(words[word] for word in own), *outs)
+    return None
+
+
+def _is_part(name: str, options: Iterable[str]) -> bool:
+    """Whether a column is called as a part of offers, or of one option alone."""
+    said = {plain_name(word) for word in words_of(name)} & {*options}
+    return not has_last_word("available", name) and (may_be_offered(name) or bool(said))
+
+
 def _bare_option(label: Any) -> str:
     """A label in plain spelling without the word option before it: "Option A" is "a"."""
-    return re.sub(r"^(?:option|alternative|alt)(?=.)", "", plain_name(label))
+    return re.sub(r"^(?:option|alternative|alt|opt(?=\w$))(?=.)", "", plain_name(label))
 
 
-def _may_describe(work: Inference, columns: Sequence[str]) -> bool:
-    """Whether columns hold numbers, amounts or few words: an attribute, not a label of each."""
+def _describes(work: Inference, columns: Sequence[str]) -> bool:
+    """Whether columns hold numbers, amounts or few words: an attribute, not a label of each.
+
+    Times in words, such as "2 weeks", are delays, of which only offers have some. Where as many
+    words as options stand in another order in each row, they say which option is where.
+    """
     if _are_numbers(work.source, columns):
         return True
     words = {str(x) for name in columns for x in work.source.labels(name, "attributes")}
+    units = {found[1] for found in map(amount, words) if found is not None}
+    if units & {*TIMES} or (len(words) <= len(columns) and _are_places(work, columns)):
+        return False
     try:
         return len(words) <= MAX_FAMILY or all(
             np.isfinite(work.source.floats(name, "attributes")).any() for name in columns
@@ -497,8 +570,9 @@ def _complete_long(work: Inference) -> None:
 def _settle_long_attributes(work: Inference) -> None:
     """Every other column of numbers that differs between the options of a decision."""
     columns = work.draft.columns
-    parts = [work.source.codes(x, "columns.decision") for x in column_list(columns.decision)]
-    key, n = joint_codes(parts)
+    who = [x for x in column_list(columns.subject) if x in work.source.names]
+    named_so = (*who, *column_list(columns.decision))
+    key, n = joint_codes([work.source.codes(x, "columns.decision") for x in named_so])
     if n == len(key):
         raise DataError(
             "a decision",
@@ -507,18 +581,18 @@ def _settle_long_attributes(work: Inference) -> None:
             fix="Add the rows of the options that were not chosen.",
         )
     found, doubtful, same = [], [], []
-    used = work.draft.column_names()
-    for name in work.source.names:
-        ignored = is_named("ignored", name) and plain_name(name) not in TIMES_OF_OPTIONS
-        on_offer = has_last_word("available", name)  # which is asked about
-        if name in used or name in work.plain.own or ignored or on_offer:
-            continue
+    used = {*work.draft.column_names(), *work.plain.own}
+    for name in [name for name in work.source.names if name not in used]:
+        if has_last_word("available", name):
+            continue  # asked about
         coded = work.source.codes(name, "attributes.columns")
         if not _differs(coded, key, n):
             same.append(name)  # of the person, or of the decision
             continue
-        words = work.source.holds_words(name, "attributes.columns")
-        if words or (n > 1 and _codes_option(work, coded)):
+        rarely = is_named("ignored", name) and plain_name(name) not in TIMES_OF_OPTIONS
+        if rarely and len(coded) == len(work.source):
+            continue  # numbers rows
+        if rarely or not _is_attribute(work.source, name) or (n > 1 and _codes_option(work, coded)):
             doubtful.append(name)
         found.append(name)
     if doubtful or not found:
@@ -537,6 +611,14 @@ def _settle_long_attributes(work: Inference) -> None:
             f"{format_list(numbers)}: the same for all options of a decision, and not used. To use "
             f"one, {argument('interact {} with the options', Code(numbers[0]))}."
         )
+
+
+def _is_attribute(source: SourceTable, name: str) -> bool:
+    """Whether a column that differs between options holds numbers, amounts or few words."""
+    if not pa.types.is_string(source.table[name].type):
+        return _are_numbers(source, [name]) or pa.types.is_boolean(source.table[name].type)
+    words = [str(x) for x in source.labels(name, "attributes.columns")]
+    return len(words) <= MAX_FAMILY or all(amount(word) is not None for word in words)
 
 
 def _differs(coded: Coded, key: IntVector, n: int) -> bool:
@@ -577,6 +659,8 @@ def _complete_wide(work: Inference) -> None:
             if tuple(map(str, family.labels)) != family.names:
                 work.settle("choice.names", (*family.names, *out))
             work.settle("choice.opt_out", family.opt_out)
+        elif work.draft.attributes is not None and work.draft.choice.labels is None:
+            work.settle("choice.labels", _labels_of_columns(work, choice))
     if work.draft.attributes is None:
         work.ask(
             "attributes",
@@ -650,11 +734,11 @@ def _flags(work: Inference) -> list[str]:
 
 
 def _complete_offers(work: Inference) -> None:
-    if work.draft.attributes is None and work.draft.task is None:
+    if work.draft.attributes is None and not work.draft.task:
         # What is offered has to be said by names, unless somebody said that these are offers.
         said = _offers_said(work) if work.said.kind == "offers" else known_offers(work.names)
         work.settle("attributes", said or offer_families(work.names))
-    if work.draft.task is None or work.draft.attributes is not None:
+    if not work.draft.task or work.draft.attributes is not None:
         _name_choice(work)
     elif work.draft.columns.choice is None and work.draft.task in N_ITEMS:
         items = [
@@ -664,7 +748,7 @@ def _complete_offers(work: Inference) -> None:
             if len(one.columns[stem]) == N_ITEMS[work.draft.task]
         ]
         work.ask("columns.choice", "Which columns hold the answers, item by item?", items)
-    if work.draft.attributes is None and work.draft.task is None:
+    if work.draft.attributes is None and not work.draft.task:
         work.ask(
             "attributes",
             "What describes the options? For amount, delay, probability and so on list a column, "
@@ -673,7 +757,7 @@ def _complete_offers(work: Inference) -> None:
         )
     for role in ("block", "scored"):
         work.settle(f"columns.{role}", named(role, work.free).single)
-    if isinstance(work.draft.columns.choice, str) and work.draft.task is None:
+    if isinstance(work.draft.columns.choice, str) and not work.draft.task:
         infer_codes(work)
 
 
@@ -690,7 +774,7 @@ def _offers_said(work: Inference) -> dict[str, Any] | None:
 
 
 def _complete_episodes(work: Inference) -> None:
-    documented = work.draft.task not in (None, "two-step")
+    documented = work.draft.task not in (None, "", "two-step")
     if work.draft.task == "two-step" and work.draft.columns.choice is None:
         pair = named("choice", work.free).candidates[:2]
         work.ask("columns.choice", "Which columns hold the first and the second choice?", [pair])

@@ -59,7 +59,7 @@ def infer_codes(work: Inference) -> None:
     if ordered is not None:
         work.settle("choice.labels", ordered)
         return
-    odd = [] if draft.choice.missed is not None else _may_be_missed(labels)
+    odd = [] if draft.choice.missed == () else _may_be_missed(labels)
     rest = [label for label in labels if label not in odd]
     reason = _doubt(work, name, rest)
     if len(rest) > MAX_OPTIONS or _are_fractions(rest):
@@ -139,6 +139,12 @@ def _settle_counted(work: Inference, labels: Sequence[Any]) -> bool:
             return True
         base = int(min(known) > 0)
     n = int(max(known)) + 1 - base if count is None else count
+    if n < 1:
+        raise DataError(
+            "choice.base",
+            f"must be the number of the first option, at most {max(known):g}",
+            got=base,
+        )
     work.settle("choice.labels", tuple(range(base, base + n)))
     odd = [x for x in labels if (_number(x) or 0) < 0 or _number(x) is None]
     if odd and codes.missed is None:
@@ -150,7 +156,8 @@ def _ask_about_rest(work: Inference, name: str, labels: Sequence[Any]) -> None:
     """Ask about codes that are neither options nor marks of missed decisions."""
     draft = work.draft
     known = set()
-    for own in (*draft.choice.labels, *column_list(draft.choice.missed)):
+    none = () if draft.choice.opt_out in (None, "") else (draft.choice.opt_out,)
+    for own in (*draft.choice.labels, *none, *column_list(draft.choice.missed)):
         known |= {code_key(code) for code in (own if isinstance(own, tuple) else (own,))}
     numbers = {float(key[1]) if isinstance(key, tuple) else key for key in known}
     rest = [x for x in labels if code_key(x) not in known and _number(x) not in numbers]

@@ -18,7 +18,7 @@ from penchant.tables.lexicon import named
 from penchant.tables.programs import plain_table
 from penchant.tables.reading import Reading
 from penchant.tables.schema import Schema, schema_questions
-from penchant.tables.source_table import frame_table, plain_text
+from penchant.tables.source_table import column_list, frame_table, plain_text
 
 SchemaLike = Schema | Mapping[str, Any] | FilePath | None
 
@@ -58,6 +58,11 @@ def _has_choices(names: Sequence[str]) -> bool:
     return bool(named("choice", names).columns)
 
 
+def _said_choice(schema: Schema) -> str | None:
+    choice = column_list(schema.columns.choice)
+    return choice[0] if len(choice) == 1 else None
+
+
 def draft_of(raw: Raw, schema: Schema) -> Inferred:
     """The schema as far as it is certain, and what is open.
 
@@ -68,16 +73,16 @@ def draft_of(raw: Raw, schema: Schema) -> Inferred:
     schema
         What was said of it.
     """
-    return infer(plain_table(raw), schema)
+    return infer(plain_table(raw, _said_choice(schema)), schema)
 
 
 def read_raw_by_schema(raw: Raw, schema: Schema) -> Reading:
     """The same for a table that was opened before."""
-    plain = plain_table(raw)
+    plain = plain_table(raw, _said_choice(schema))
     try:
         found = infer(plain, schema)
     except DataError as error:
-        raise plain.source.located(error) from None
+        raise plain.source.placed(error) from None
     if found.questions:
         raise schema_questions(found.draft, found.questions, raw.name)
     reading = build(plain.source, found.draft)

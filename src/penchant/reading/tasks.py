@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from penchant._typing import IntVector, Vector
 from penchant.argument_checks import one_of
-from penchant.errors import DataError, argument
+from penchant.errors import DataError
 from penchant.tables.columns import named_column, plain_name
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.reading import ReadingKind
@@ -146,22 +146,6 @@ def _counted(c: Columns, names: Sequence[str]) -> bool:
     choice = c["choice"][np.isfinite(c["choice"]) & (c["choice"] != -1)]
     whole = bool(len(choice)) and bool((choice == np.floor(choice)).all()) and choice.min() == 1
     return whole and HBAYESDM in map(plain_name, names)
-
-
-def _ask_of_signs(c: Columns) -> None:
-    """Raise an error where signs of outcomes may count alone: one sum is won or lost."""
-    sums = set(c["outcome"][np.isfinite(c["outcome"]) & (c["outcome"] != 0)].tolist())
-    both = len(sums) == 2 and min(sums) < 0 < max(sums) and sums != {-1.0, 1.0}
-    if both and np.nanmax(c["choice"]) == 2:
-        raise DataError(
-            "task",
-            (
-                "must be named, as choice and outcome are columns of two tasks: bandit, "
-                "where outcomes count as they are, and reversal, where their signs count"
-            ),
-            got=f"two options and outcomes {min(sums):g} and {max(sums):g}",
-            fix=f"Pass {argument('task', 'bandit')} or {argument('task', 'reversal')}.",
-        )
 
 
 LEAST_CARD = 5.0  # gains and losses of cards are amounts, others are 0, 1, -1

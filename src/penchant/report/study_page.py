@@ -10,6 +10,7 @@ from penchant._version import __version__
 from penchant.errors import format_for_python, format_list
 from penchant.figures.labels import attribute_label, display_name
 from penchant.models.model import Declared
+from penchant.models.parameter_words import PARAMETER_WORDS
 from penchant.output import format_count
 from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, page
 from penchant.report.study_comparison import comparison_section, paired_section
@@ -35,19 +36,6 @@ from penchant.softmax.prior import ScaledPrior
 from penchant.studies.findings import NOT_CLASSIFIED, Findings
 from penchant.studies.plan import Plan
 
-MEANINGS = {
-    "decision_noise": "how random choices are, in the units of rewards; 0 is always the best guess",
-    "prior_mean": "the reward that was expected of every option before play",
-    "prior_variance": "how uncertain that expectation was; a large one makes people explore",
-    "length_scale": "how far apart two options may lie and still be thought alike",
-    "implied_noise_sd": "the noise of rewards that the bonus for uncertainty amounts to",
-    "temperature": "how random choices are, in the units of rewards",
-    "discount_rate": "how fast a reward loses value with its delay; 0 is not at all",
-    "risk_aversion": "how much more a small gain counts than the same on top of a large one",
-    "loss_aversion": "how much more a loss counts than a gain of the same size; 1 is as much",
-    "present_bias": "what is left of the value of anything that is not now, from 0 to 1",
-    "learning_rate": "how far the value of an option moves towards each new reward, from 0 to 1",
-}
 SETTINGS = {"n_replicates": "simulations of each subject", "n_bootstrap": "bootstrap replicates"}
 STATUSES = {
     "converged": "one best estimate, with standard errors",
@@ -221,8 +209,9 @@ def _subjects(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
 
 def _glossary(names: Sequence[str]) -> list[Block]:
     """What the parameters are, for those who meet them for the first time."""
-    known = [f"{display_name(name)}: {MEANINGS[name]}" for name in names if name in MEANINGS]
-    return [Listing(known)] if known else []
+    known = [PARAMETER_WORDS[name] for name in names if name in PARAMETER_WORDS]
+    told = [f"{words.label}: {words.meaning}" for words in known if words.meaning]
+    return [Listing(told)] if told else []
 
 
 def _failures(study: Findings) -> list[Block]:

@@ -10,8 +10,9 @@ import numpy as np
 
 from penchant._version import __version__
 from penchant.errors import Text, format_list, marked
-from penchant.figures.labels import PARAMETER_LABELS, display_name, sentence_name
+from penchant.figures.labels import display_name, sentence_name
 from penchant.models.offers.attributes import Attributes
+from penchant.models.parameter_words import PARAMETER_WORDS
 from penchant.output import format_count, format_number
 from penchant.population.subject_estimates import positive_parameter_mask, price_sensitivity_warning
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
@@ -86,7 +87,7 @@ def for_reader(message: str, names: Iterable[str] = ()) -> str:
             message = re.sub(rf"(?<![\w=]){re.escape(name)}(?![\w(])", sentence_name(name), message)
     message = _OF_CONDITIONS.sub(lambda found: sentence_name(found[0]), message)
     return _NAMES.sub(
-        lambda found: display_name(found[0]) if found[0] in PARAMETER_LABELS else found[0], message
+        lambda found: display_name(found[0]) if found[0] in PARAMETER_WORDS else found[0], message
     )
 
 

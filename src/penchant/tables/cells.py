@@ -145,62 +145,6 @@ def _unit(before: str | None, after: str | None) -> str | None:
     return name if name is None or after else None
 
 
-def amount_and_delay(cell: Any, decimal: str = ".") -> tuple[str, str] | None:
-    """Both parts of an offer in words, such as £20 in 30 days; None if it is no such offer.
-
-    >>> amount_and_delay("£20 in 30 days"), amount_and_delay("$5 now"), amount_and_delay("£20")
-    (('£20', '30 days'), ('$5', 'now'), None)
-    """
-    words = str(cell).split()
-    for k in range(1, len(words)):
-        paid, waited = " ".join(words[:k]), " ".join(words[k:])
-        later = re.sub(r"^(?:in|after)\s+", "", waited, flags=re.IGNORECASE)
-        both = amount(paid, decimal), amount(later, decimal)
-        if both[0] and both[1] and both[1][1] in TIMES and both[0][1] not in (*TIMES, "%"):
-            return paid, later
-    return None
-
-
-_CHANCE = re.compile(
-    r"(?:an?\s+)?(?P<p>\d+(?:[.,]\d+)?)\s*%\s*(?:chance|probability)?\s*"
-    r"(?:of|to win|to get|to receive|for|:)?\s+(?P<paid>.+)",
-    re.IGNORECASE,
-)
-_WITH = re.compile(
-    r"(?P<paid>.+?)\s+(?:with|at)\s+(?:an?\s+)?(?:probability\s+(?:of\s+)?|chance\s+of\s+)?"
-    r"(?P<p>\d+(?:[.,]\d+)?)\s*(?P<percent>%)?(?:\s*(?:chance|probability))?",
-    re.IGNORECASE,
-)
-_SURE = re.compile(
-    r"(?:(?:certain|sure|guaranteed|safe)\s+)?(?P<paid>.+?)"
-    r"(?:\s+(?:for sure|for certain|guaranteed|certain|sure))?",
-    re.IGNORECASE,
-)
-
-
-def amount_and_chance(cell: Any, decimal: str = ".") -> tuple[str, str] | None:
-    """Both parts of a gamble in words, such as 50% chance of $20; None if it is no such offer.
-
-    >>> amount_and_chance("50% chance of $20"), amount_and_chance("$8 for sure")
-    (('$20', '0.5'), ('$8', '1'))
-    >>> amount_and_chance("£12 with probability 0.25"), amount_and_chance("heads")
-    (('£12', '0.25'), None)
-    """
-    text = str(cell).strip()
-    for pattern in (_CHANCE, _WITH, _SURE):
-        found = pattern.fullmatch(text)
-        paid = found and amount(found["paid"], decimal)
-        if not found or not paid or paid[1] in (*TIMES, "%"):
-            continue
-        if pattern is _SURE:
-            return found["paid"], "1"
-        p = float(found["p"].replace(",", "."))
-        percent = pattern is _CHANCE or found["percent"] is not None
-        if p <= (100 if percent else 1):
-            return found["paid"], f"{p / 100 if percent else p:g}"
-    return None
-
-
 def amounts(
     cells: Sequence[Any],
     name: str,
@@ -402,23 +346,3 @@ def told(cell: Any, decimal: str = ".") -> list[float] | None:
     if _WON.search(text):  # both words: which of them the number is of
         return [*numbers, *(-number for number in numbers)]
     return [number if number < 0 else -number for number in numbers]
-
-
-def outcome_words(cell: Any) -> tuple[str, ...]:
-    """Words beside a number that has no sign and is not 0; none where a sign tells all.
-
-    >>> outcome_words("You forfeit 3 tokens"), outcome_words("+3 points"), outcome_words("0 coins")
-    (('you', 'forfeit', 'tokens'), (), ())
-    """
-    text = " ".join(_TAG.sub(" ", str(cell)).split())
-    text = " ".join(clause for clause in _CLAUSE.split(text) if not _SO_FAR.search(clause))
-    numbers = _TOLD.findall(text)
-    if not numbers or any(one[0] in "+−–-" or not one.strip("£$€ 0.,") for one in numbers):
-        return ()
-    return tuple(re.findall(r"[^\W\d_]+", _TOLD.sub(" ", text).lower()))
-
-
-def tells_of_outcomes(words: Sequence[str]) -> bool:
-    """Whether words say that something was won, or lost."""
-    text = " ".join(words)
-    return _LOST.search(text) is not None or _WON.search(text) is not None

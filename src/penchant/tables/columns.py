@@ -209,8 +209,6 @@ _NUMBERS = (
     *("id", "nr", "no", "num", "number", "code", "idx", "index", "count", "counter", "n"),
     *("nummer", "numero"),
 )
-# What nothing but the reward of a choice is called; `USUAL` has more names that may be.
-REWARDS = ("reward", "rewards", "outcome", "payoff", "points", "payout", "rew")
 # The names that each part often has, tried in this order; case and punctuation do not matter,
 # nor do words that say of every column the same, see `NEUTRAL`.
 USUAL: Mapping[str, tuple[str, ...]] = {
@@ -437,31 +435,6 @@ def is_long(names: Sequence[str]) -> bool:
     return bool(options) and bool(plain & taken)
 
 
-def long_columns(names: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns of decision, option and choice of a table with one row per option.
-
-    >>> long_columns(["respID", "obsID", "alt", "choice", "price"], {})
-    {'decision': 'obsID', 'option': 'alt', 'chosen': 'choice'}
-    """
-    _check_given({part: name for part, name in given.items() if name}, names)
-    found: dict[str, Any] = {}
-    for part, usual in LONG.items():
-        if given.get(part):
-            found[part] = given[part]
-            continue
-        free = [name for name in names if name not in _flat([*found.values(), *given.values()])]
-        name = named_column(usual, free)
-        if name is None:
-            raise DataError(
-                quoted_argument(part),
-                f"must be given, as no column is called {' or '.join(usual[:3])}",
-                got=f"columns {format_names(names)}",
-                fix=f"Name the column with {quoted_argument(part)}.",
-            )
-        found[part] = name
-    return found
-
-
 def _check_given(wanted: Mapping[str, Any], names: Sequence[str]) -> None:
     for part, column in wanted.items():
         for name in (column,) if isinstance(column, str) else column:
@@ -522,25 +495,6 @@ def is_called(usual: Iterable[str], name: Any) -> bool:
     """Whether a column has one of the usual names, or one with neutral words about it."""
     known = _spelled(tuple(usual))
     return plain_name(name) in known or bare_name(name) in known
-
-
-def nested_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
-    """The one column whose name ends in a usual one after a point, as in feedback.points.
-
-    >>> nested_column(("reward", "points"), ["response", "feedback.points"])
-    'feedback.points'
-    """
-    found = [
-        name
-        for name in names
-        if re.search(r"\.\S", name) and is_called(usual, name.rpartition(".")[2])
-    ]
-    return found[0] if len(found) == 1 else None
-
-
-def usual_column(part: str, names: Sequence[str]) -> Any:
-    """The column that a part usually has among these; of blocks two where there are sessions."""
-    return _found(part, names, 0)
 
 
 def _found(part: str, names: Sequence[str], coordinates: int) -> Any:

@@ -99,8 +99,9 @@ def named(role: str, names: Sequence[str], used: Collection[str] = ()) -> Match:
 
 
 def is_named(role: str, name: str) -> bool:
-    """Whether a name surely says a role."""
-    return plain_name(name) in _entries()[role]["sure"]
+    """Whether a name surely says a role: as a whole, or by all of its words."""
+    entry = _entries()[role]
+    return plain_name(name) in entry["sure"] or (role == "phase" and _is_composed(name, entry))
 
 
 def has_last_word(role: str, name: str) -> bool:

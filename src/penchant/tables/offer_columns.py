@@ -130,7 +130,6 @@ FIRST_WORDS = frozenset(
         *("pass", "skip", "leave", "nogamble", "nobet", "guaranteed", "fixed", "sir"),
     )
 )
-REFUSALS = frozenset(("reject", "rejected", "decline", "declined", "refuse", "refused"))
 SECOND_WORDS = frozenset(
     (
         *("ll", "later", "delayed", "delay", "wait", "larger", "largerlater", "gamble", "risky"),

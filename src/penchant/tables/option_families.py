@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from penchant.tables.lexicon import words_of
 
-_CUT = re.compile(r"[ _.\-]+")
+_CUT = re.compile(r"[ _.\-()]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NUMBERED = re.compile(r"(?P<stem>.*[^\W\d_])[ _.\-]?(?P<number>\d{1,3})")
 
 
@@ -60,7 +60,22 @@ _AMOUNTS = frozenset(
 _DELAYS = frozenset(
     ("delay", "delays", "wait", "waiting", "wartezeit", "delai", "ritardo", "demora")
 )
-_CHANCES = frozenset(("probability", "probabilities", "prob", "probs", "chance", "p"))
+_UNITS = frozenset(("days", "weeks", "months", "years", "tage", "wochen", "jours", "dias", "dagen"))
+_CHANCES = frozenset(
+    (
+        *("probability", "probabilities", "prob", "probs", "chance", "p", "odds", "likelihood"),
+        *("wahrsch", "wahrscheinlichkeit", "probabilidad", "probabilite", "pct", "percent"),
+    )
+)
+
+
+def may_be_offered(name: str) -> bool:
+    """Whether a column is called as delays or chances of offers are.
+
+    >>> may_be_offered("probability_of_win"), may_be_offered("income")
+    (True, False)
+    """
+    return bool({*words_of(name)} & (_DELAYS | _CHANCES | _UNITS))
 
 
 def offer_families(names: Sequence[str]) -> dict[str, tuple[str, ...]] | None:

@@ -18,7 +18,6 @@ from penchant.errors import (
 )
 from penchant.tables.frames import Table, column_floats, column_labels
 from penchant.tables.numbers import Place
-from penchant.tables.where import where_said
 
 # Words for nothing that files hold and data frames keep.
 NOTHING_WORDS = frozenset(
@@ -215,53 +214,6 @@ def _advice(there: Matrix, locations: Matrix, base: int) -> str:
 
 def _point(place: Vector) -> str:
     return f"({', '.join(f'{c:g}' for c in place)})"
-
-
-MAX_MARK_WORDS = 2  # different words that look like marks; more are labels
-
-
-def refuse_stray_labels(table: Table, name: Any, place: Place) -> None:
-    """Refuse a column of numbers in which a word or two stand for something else.
-
-    A column in which words are most cells, or many different ones, is one of labels.
-
-    Parameters
-    ----------
-    table
-        The table.
-    name
-        Column of the option.
-    place
-        Where a row is, in words.
-    """
-    coded = column_labels(table, name, f"chosen {name!r}")
-    labels = [str(label).strip() for label in coded.labels.tolist()]
-    given = np.array([not says_nothing(word) for word in labels])[coded.codes]
-    given[coded.missing] = False
-    odd = given & ~np.array([_is_number(word) for word in labels])[coded.codes]
-    words = sorted({labels[code] for code in coded.codes[odd]})
-    n_attribute_values = len(np.unique(coded.codes[given & ~odd]))
-    if (
-        not 1 <= len(words) <= MAX_MARK_WORDS
-        or n_attribute_values < 2
-        or 2 * odd.sum() >= given.sum()
-    ):
-        return
-    rows = np.flatnonzero(odd)
-    cells = (f"{labels[coded.codes[row]]!r} at {place(int(row))}" for row in rows[:11])
-    column = name if str(name).isidentifier() else f"`{name}`"
-    kept = where_said(" and ".join(f"{column} != {word!r}" for word in words))
-    raise DataError(
-        "chosen",
-        "must hold numbers of options, or labels",
-        got=f"numbers, but {name} also has {format_list(cells, rows.size)}",
-        fix=(
-            f"Leave cells empty where nothing was chosen, or pass {kept} and "
-            f"{argument('gaps', 'timeout')}{argument(' to `read`')}; if "
-            f"{' and '.join(words)} can be chosen, name all options in "
-            f"{quoted_argument('options')}."
-        ),
-    )
 
 
 def _is_number(word: str) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -135,24 +136,30 @@ def program_of(names: Sequence[str]) -> Program:
     return Program()
 
 
+def _is_of_bids(file: Path) -> bool:
+    return file.suffix == ".tsv" and "sub-" in file.name
+
+
 def _is_of_psychopy(name: str) -> bool:
     nested = "." in name and not name.startswith(".")
     return nested or re.fullmatch(r"column \d+", name) is not None
 
 
-def plain_table(raw: Raw) -> PlainTable:
+def plain_table(raw: Raw, choice: str | None = None) -> PlainTable:
     """Make a table plain, if a known program wrote it, and unfold rows of several decisions.
 
     Parameters
     ----------
     raw
         The table as files hold it.
+    choice
+        The column of choices, where somebody said it.
     """
     source = _without_blank_rows(SourceTable.of(raw))
     searches = unfold_grid_search(source)
     if searches is not None:
-        unfolded, hints = searches
-        return PlainTable(unfolded, Schema().with_answers(hints), frozenset(), "grid search")
+        unfolded, said = searches
+        return PlainTable(unfolded, Schema().with_answers(said), frozenset(), "grid search")
     program = program_of(source.names)
     if program.name is not None:
         names = own_names(source.names, [n for n in source.names if _is_empty(source, n)])
@@ -161,6 +168,11 @@ def plain_table(raw: Raw) -> PlainTable:
         program = renamed if renamed.name is not None else program
         source = _without_titles(source, program)
         source = replace(source, table=retyped(source.table))
+    if raw.pieces and all(_is_of_bids(Path(origin.name)) for origin, _ in raw.pieces):
+        texts = [name for name in source.names if pa.types.is_string(source.table[name].type)]
+        filled = {x: pc.if_else(pc.equal(c := source.table[x], "n/a"), None, c) for x in texts}
+        source = source.with_columns(filled)
+        source = replace(source, table=retyped(source.table))
     source = unfold_lists(source)
     source = unfold_numbered(source, *([MIN_ROUNDS] if program.name == OTREE else []))
     hints: dict[str, Any] = {}
@@ -168,13 +180,15 @@ def plain_table(raw: Raw) -> PlainTable:
         hints["columns.subject"] = RECORD
     if program.name is None:
         return PlainTable(source, Schema().with_answers(hints))
+    if choice is not None and choice in source.names:
+        hints["columns.choice"] = choice
     return _of_program(source, program, hints)
 
 
 def _of_program(source: SourceTable, program: Program, hints: dict[str, Any]) -> PlainTable:
     """The rows of decisions of a known program's table."""
     if program.name == PSYCHOPY:
-        source, more = _in_loops(source)
+        source, more = _in_loops(source, hints.get("columns.choice"))
         hints |= more
     elif program.trial:
         hints["columns.trial"] = program.trial[0]
@@ -308,7 +322,7 @@ def _without_titles(source: SourceTable, program: Program) -> SourceTable:
     return source.kept(~out, f"titles and ends of {program.name}")
 
 
-def _in_loops(source: SourceTable) -> tuple[SourceTable, dict[str, Any]]:
+def _in_loops(source: SourceTable, choice: str | None) -> tuple[SourceTable, dict[str, Any]]:
     """The trials of PsychoPy: rows of loops that are no practice; how these are numbered."""
     loops = {
         match["loop"]: ~np.asarray(pc.is_null(source.table[name]).to_numpy())
@@ -326,10 +340,16 @@ def _in_loops(source: SourceTable) -> tuple[SourceTable, dict[str, Any]]:
         return source, {}
     # A row of a loop around others, such as a break between blocks, is no trial.
     inner = [a for a, own in real.items() if not any(_is_inside(b, own) for b in real.values())]
+    if len(inner) > 1 and len({real[loop].tobytes() for loop in inner}) == 1:
+        # Loops in the same rows are one inside the other: the inner one counts more often.
+        counts = {a: len(source.labels(f"{a}.thisN", "columns.trial")) for a in inner}
+        inner = [a for a in inner if counts[a] == max(counts.values())]
     inside: BoolVector = np.logical_or.reduce([real[loop] for loop in inner])
     hints: dict[str, Any] = {}
     pressed = [n for n in source.names if _RESPONSE.fullmatch(n) and _fills(source, n, inside)]
     free = [name for name in source.names if not _is_of_psychopy(name)]
+    if choice is not None:
+        pressed = []
     if len(pressed) == 1 and not named("choice", free).columns:
         hints = {"columns.choice": pressed[0], "choice.missed": ("None",)}
     elif pressed and not named("choice", free).columns:

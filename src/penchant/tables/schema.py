@@ -432,6 +432,8 @@ class Schema:
 
     def _with(self, role: str, value: Any) -> Schema:
         head, _, rest = role.partition(".")
+        if head == "attributes" and not rest:
+            return replace(self, attributes=_attributes(value))
         if head == "attributes":
             given = {**(self.attributes or {}), rest: value} if rest else value
             return replace(self, attributes=given)
@@ -530,12 +532,19 @@ def _from_sections(given: Mapping[str, Any]) -> Schema:
     found: dict[str, Any] = {name: _frozen(given[name]) for name in _PLAIN if name in given}
     found |= {name: _section(name, given[name]) for name in _SECTIONS if name in given}
     if "attributes" in given:
-        if not isinstance(given["attributes"], Mapping):
-            raise DataError(
-                "attributes", "must be a section {attribute: columns}", got="another value"
-            )
-        found["attributes"] = _frozen(given["attributes"])
+        found["attributes"] = _attributes(_frozen(given["attributes"]))
     return Schema(**found)
+
+
+def _attributes(given: Any) -> Mapping[str, Any] | None:
+    if given is not None and not isinstance(given, Mapping):
+        raise DataError(
+            "attributes",
+            "must be {attribute: a column or constant per option}, or {'columns': columns} of one "
+            "row per option",
+            got=repr(given),
+        )
+    return given
 
 
 def _section(name: str, given: Any) -> Any:
@@ -620,7 +629,6 @@ def schema_questions(draft: Schema, questions: Sequence[Question], about: str) -
     asked = replace(draft, raised=draft.raised | {one.role for one in questions})
     return SchemaQuestions(
         f"{about}: schema",
-        "must say what is open",
         got=count,
         fix="\n".join(lines),
         draft=asked,

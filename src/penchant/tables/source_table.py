@@ -53,6 +53,10 @@ def code_key(label: Any) -> Any:
     return float(text) if NUMBER.match(text) else text
 
 
+class PlacedError(DataError):
+    """An error that says lines of files, or rows of the table as it was given."""
+
+
 @dataclass(frozen=True)
 class SourceTable:
     """A table as it was read, and the rows of it that count.
@@ -138,7 +142,10 @@ class SourceTable:
             The key of the schema that names it.
         """
         if name not in self._coded:
-            self._coded[name] = self._code(name, role)
+            try:
+                self._coded[name] = self._code(name, role)
+            except DataError as error:
+                raise self.placed(error) from None
         return self._coded[name]
 
     def _code(self, name: str, role: str) -> Coded:
@@ -155,7 +162,8 @@ class SourceTable:
         if not pa.types.is_string(column.type):
             return column
         text = pc.utf8_trim_whitespace(column)
-        return pc.if_else(pc.equal(text, ""), None, text)
+        filled: pa.ChunkedArray = pc.if_else(pc.equal(text, ""), None, text)
+        return filled
 
     def holds_words(self, name: str, role: str) -> bool:
         """Whether a column is text in which no cell is a number or an amount.
@@ -196,7 +204,10 @@ class SourceTable:
             The key of the schema that names it.
         """
         if name not in self._nested_floats:
-            self._nested_floats[name] = self._numbers(name, role)
+            try:
+                self._nested_floats[name] = self._numbers(name, role)
+            except DataError as error:
+                raise self.placed(error) from None
         return self._nested_floats[name]
 
     def _numbers(self, name: str, role: str) -> Vector:
@@ -217,14 +228,18 @@ class SourceTable:
         if read is None:
             odd = [k for k, cell in enumerate(cells) if amount(cell, self.decimal) is None]
             rows = np.flatnonzero(np.isin(coded.codes, odd) & self.present(name, role))
-            if len(odd) == len(cells) or not rows.size:
+            other = "," if self.decimal == "." else "."
+            is_other = all(amount(cell, other) is not None for cell in cells if cell is not None)
+            if not rows.size or (len(odd) == len(cells) and not is_other):
                 return column_floats(self.frame, name, role)  # says which cell is no number
             said = (f"{coded.at(int(row))!r} at row {row}" for row in rows[:11])
             raise DataError(
                 f"column {name}",
                 "must hold numbers",
                 got=format_list(said, rows.size),
-                fix="Correct these cells, or leave the rows out.",
+                fix=f"Say decimal = {other!r} if these are numbers."
+                if is_other
+                else "Correct these cells, or leave the rows out.",
             )
         values: Vector = np.array(read.values)[coded.codes]
         values[coded.missing] = np.nan
@@ -296,12 +311,24 @@ class SourceTable:
                 table = table.append_column(name, array)
         return replace(self, table=table)
 
-    def located(self, error: DataError) -> DataError:
-        """An error about rows as one about lines of the files, with the file's name."""
-        if not self.raw.pieces:
+    def placed(self, error: DataError, rows: IntVector | None = None) -> PlacedError:
+        """The error with lines of the files in place of rows, and the file's name before it.
+
+        Parameters
+        ----------
+        error
+            What is wrong with these rows.
+        rows
+            Row of this table of each row that the error counts; the same if not given.
+        """
+        if isinstance(error, PlacedError):
             return error
-        rows = self.rows.tolist()
-        return error.changed(lambda text: self.raw.located(text, rows), self.raw.name)
+        own = (self.rows if rows is None else self.rows[rows]).tolist()
+        name = self.raw.name if self.raw.pieces else ""
+        found = error.changed(lambda text: self.raw.located(text, own), name)
+        return PlacedError(
+            found.argument, found.rule, got=found.got, where=found.where, fix=found.fix
+        )
 
 
 def _check_known(
@@ -332,7 +359,8 @@ def _without(values: Any, missing: IntVector) -> Vector:
 
 def _is_amount(label: str, decimal: str) -> bool:
     """Whether a text is a number with either decimal point, or an amount."""
-    return bool(NUMBER.match(label.replace(",", "."))) or amount(label, decimal) is not None
+    other = "," if decimal == "." else "."
+    return amount(label, decimal) is not None or amount(label, other) is not None
 
 
 def _said_by_name(file: Path, key: str) -> str:

@@ -93,6 +93,7 @@ def unfold_lists(source: SourceTable) -> SourceTable:
     Lists of one cell are that cell; those beside a single choice are of options, and become
     columns; lists of choices become rows.
     """
+    source = _without_single_lists(source)
     lists = {name: own for name in source.names if (own := _lists(source, name)) is not None}
     single = {name: own for name, own in lists.items() if {len(x or [0]) for x in own} == {1}}
     if single:
@@ -109,8 +110,10 @@ def unfold_lists(source: SourceTable) -> SourceTable:
         if any(len({*row}) > 1 for row in sizes):
             return source
         return _longer(source, lists, [row[0] for row in sizes])
-    width = sizes[0][0]
-    if not 1 < width <= MAX_OPTIONS_IN_LIST or any({*row} != {width} for row in sizes):
+    width = max(map(max, sizes))
+    if not 1 < width <= MAX_OPTIONS_IN_LIST or any(
+        {*row} - {0} != {width} for row in sizes if any(row)
+    ):
         return source
     columns = {
         f"{name}_{k}": typed([(x or [None] * width)[k] for x in own])
@@ -121,10 +124,32 @@ def unfold_lists(source: SourceTable) -> SourceTable:
     return replace(done, table=done.table.drop_columns([*lists]))
 
 
+# A list of one word, as programs write the one key that was pressed.
+_ONE_WORD = r"""^\s*\[\s*(?P<word>'[^',]*'|"[^",]*")\s*\]\s*$"""
+
+
+def _without_single_lists(source: SourceTable) -> SourceTable:
+    """The word in place of a list of one, where a column holds no longer lists."""
+    made = {}
+    for name in source.names:
+        column = source.table[name]
+        if not pa.types.is_string(column.type):
+            continue
+        alone = pc.fill_null(pc.match_substring_regex(column, _ONE_WORD), False)
+        opened = pc.fill_null(pc.starts_with(column, "["), False)
+        if pc.any(alone).as_py() and pc.all(pc.equal(alone, opened)).as_py():
+            word = pc.struct_field(pc.extract_regex(column, _ONE_WORD), "word")
+            made[name] = pc.if_else(alone, pc.utf8_trim(word, "'\""), column)
+    return source.with_columns(made) if made else source
+
+
 def _lists(source: SourceTable, name: str) -> list[list[Any] | None] | None:
     """The lists in the cells of a column; None where other things stand there."""
     column = source.table[name]
-    if not pa.types.is_string(column.type) or column.null_count == len(column):
+    if not pa.types.is_string(column.type):
+        return None
+    column = pc.if_else(pc.equal(column, ""), None, column)
+    if column.null_count == len(column):
         return None
     if not pc.all(pc.match_substring_regex(column, r"^\s*[\[(].*[\])]\s*$")).as_py():
         return None

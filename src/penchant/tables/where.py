@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ from penchant.errors import (
     closest_match_hint,
     format_list,
     format_names,
-    worded,
 )
 from penchant.tables.frames import Table, row_place
 
@@ -447,23 +445,3 @@ def check_some_left(mask: BoolVector, table: Table, where: str) -> None:
 def where_said(condition: str) -> str:
     """A condition as an argument, or as one types it: a shell would run what backticks hold."""
     return argument("where", condition if '"' in condition else Code(f'"{condition}"'))
-
-
-def with_condition(words: str, where: str) -> str:
-    """What a message says to pass, with a condition on the rows that was passed already.
-
-    >>> from penchant.errors import format_for_python
-    >>> text = f"Pass {where_said('rt > 0')}."
-    >>> print(format_for_python(with_condition(text, "day == 1 or day == 2")))
-    Pass where="(day == 1 or day == 2) and rt > 0".
-    """
-    before = where.replace('"', "'")
-
-    def both(name: str, value: str | None) -> str:
-        if name != "where" or value is None:
-            return argument(name, None if value is None else Code(value))
-        after = ast.literal_eval(value).replace('"', "'")
-        parts = [f"({one})" if " or " in one else one for one in (before, after)]
-        return where_said(" and ".join(parts))
-
-    return worded(words, both)

@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import one_of
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion
 from penchant.models.transforms import Transform
@@ -69,9 +68,6 @@ class Balloons(Recursion):
     after: tuple[str, ...] = field(default=("burst",), init=False, repr=False)
 
     optional: ClassVar[tuple[str, ...]] = ("choice", "burst")
-
-    def __post_init__(self) -> None:
-        one_of(self.rule, "rule", (TARGET, MEAN))
 
     @property
     def weights(self) -> tuple[str, ...]:

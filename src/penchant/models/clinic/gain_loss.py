@@ -21,7 +21,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_whole_number
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion
 
@@ -62,9 +61,6 @@ class GainLoss(Recursion):
     single_sensitivity: bool = False
 
     after: tuple[str, ...] = field(default=("gain", "loss"), init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        check_whole_number(self.n_options, "n_options", 2)
 
     @property
     def parameters(self) -> tuple[Row, ...]:

@@ -41,7 +41,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_number, check_whole_number, one_of
+from penchant.argument_checks import check_number
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion, rates
 from penchant.models.transforms import Transform
@@ -56,7 +56,7 @@ class Decks(Recursion):
     payscale: float
 
     def __post_init__(self) -> None:
-        check_whole_number(self.n_options, "n_options", 2)
+        super().__post_init__()
         check_number(self.payscale, "payscale", above=0, fix="Give what outcomes are divided by.")
 
     def settings(self) -> Mapping[str, float]:
@@ -155,10 +155,6 @@ class PVL(ProspectDecks):
     n_options: int = 4
     rule: Literal["decay", "delta"] = "delta"
     payscale: float = 100.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self.rule, "rule", ("decay", "delta"))
 
     @property
     def parameters(self) -> tuple[Row, ...]:

@@ -23,7 +23,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_whole_number
 from penchant.models.parameters import TEMPERATURE, Shape
 from penchant.models.recursion import ValueModel, rates
 
@@ -53,9 +52,6 @@ class EWA(ValueModel):
     in_brief: ClassVar[str] = "experience-weighted attraction"
 
     n_options: int
-
-    def __post_init__(self) -> None:
-        check_whole_number(self.n_options, "n_options", 2)
 
     parameters = (TEMPERATURE, *rates("value_decay", "experience_decay"))
 

@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from penchant._typing import Vector
-from penchant.argument_checks import check_whole_number
 from penchant.models.controls import control_names
 from penchant.models.parameters import TEMPERATURE, Parameter, Row
 from penchant.models.recursion import ValueModel, rates
@@ -62,9 +61,6 @@ class PearceHall(ValueModel):
     n_options: int
 
     outside: bool = field(default=True, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        check_whole_number(self.n_options, "n_options", 2)
 
     parameters = (TEMPERATURE, *rates("learning_scale", "associability_rate"))
 

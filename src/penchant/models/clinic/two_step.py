@@ -39,7 +39,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_number, one_of
+from penchant.argument_checks import check_number
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row
 from penchant.models.recursion import Recursion, rates
@@ -102,7 +102,7 @@ class TwoStep(Recursion):
                 got=self.common,
                 fix="Give the larger of the two probabilities.",
             )
-        one_of(self.trace, "trace", ("before", "after"))
+        super().__post_init__()
         if self.trace_decay is not None:
             check_number(
                 self.trace_decay, "trace_decay", least=0, most=1, fix="Give None to estimate it."

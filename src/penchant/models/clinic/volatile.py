@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_number, check_whole_number
+from penchant.argument_checks import check_number
 from penchant.models.doubts import doubts_of_start
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
 from penchant.models.recursion import N_RATE_GRID, Recursion, rates
@@ -67,7 +67,7 @@ class VolatileKalman(Recursion):
     noises: tuple[float, float] = (1e-3, 1e3)
 
     def __post_init__(self) -> None:
-        check_whole_number(self.n_options, "n_options", 2)
+        super().__post_init__()
         check_number(self.initial_value, "initial_value", fix="0 is usual.")
 
     @property

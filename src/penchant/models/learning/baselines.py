@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.argument_checks import check_number, check_whole_number
+from penchant.argument_checks import check_number
 from penchant.models.controls import bias_names
 from penchant.models.doubts import doubts_of_threshold, start_words
 from penchant.models.model import finite
@@ -65,9 +65,6 @@ class RandomChoice(Recursion):
     in_brief: ClassVar[str] = "fixed preferences, no learning"
 
     n_options: int
-
-    def __post_init__(self) -> None:
-        check_whole_number(self.n_options, "n_options", 2)
 
     @property
     def parameters(self) -> tuple[Row, ...]:
@@ -126,7 +123,7 @@ class WinStayLoseShift(Recursion):
     equal: bool = False
 
     def __post_init__(self) -> None:
-        check_whole_number(self.n_options, "n_options", 2)
+        super().__post_init__()
         check_number(self.win_above, "win_above", fix="Give the largest reward that is no win.")
 
     @property

@@ -65,7 +65,7 @@ class HistoryRegression(Recursion):
     bias: bool = False
 
     def __post_init__(self) -> None:
-        check_whole_number(self.n_options, "n_options", 2)
+        super().__post_init__()
         check_whole_number(self.reward_lags, "reward_lags", 0)
         check_whole_number(self.choice_lags, "choice_lags", 0)
         if self.reward_lags + self.choice_lags == 0:

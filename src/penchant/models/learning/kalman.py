@@ -30,7 +30,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_number, check_whole_number
+from penchant.argument_checks import check_number
 from penchant.errors import DataError, argument
 from penchant.models.controls import control_names, with_starts
 from penchant.models.doubts import doubts_of_noise, doubts_of_start, start_words
@@ -113,7 +113,7 @@ class KalmanFilter(Recursion):
     optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
     def __post_init__(self) -> None:
-        check_whole_number(self.n_options, "n_options", 2)
+        super().__post_init__()
         check_variance(self.noise_variance, argument("noise_variance"))
         if self.prior_variance is not None:
             check_variance(self.prior_variance, "prior_variance")

@@ -19,7 +19,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion
@@ -74,7 +73,7 @@ class KnownValues(Recursion):
             )
         object.__setattr__(self, "values", tuple(values.tolist()))
         object.__setattr__(self, "n_options", len(values))
-        one_of(self.cooling, "cooling", NOISE_NAMES)
+        super().__post_init__()
 
     @property
     def parameters(self) -> tuple[Row, ...]:

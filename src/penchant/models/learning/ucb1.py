@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_number, check_whole_number
+from penchant.argument_checks import check_number
 from penchant.models.controls import control_names, with_starts
 from penchant.models.doubts import doubts_of_start, start_words
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, per_temperature
@@ -67,7 +67,7 @@ class UCB1(Recursion):
     bias: bool = False
 
     def __post_init__(self) -> None:
-        check_whole_number(self.n_options, "n_options", 2)
+        super().__post_init__()
         if self.initial_value is not None:
             check_number(self.initial_value, "initial_value", fix="Give None to estimate it.")
 

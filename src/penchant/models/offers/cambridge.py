@@ -24,7 +24,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.offers.attributes import OfferModel
@@ -65,9 +64,6 @@ class CambridgeGamble(OfferModel):
     in_brief: ClassVar[str] = "stakes that are shown in turn; colours"
 
     part: Literal["stakes", "colours"] = "stakes"
-
-    def __post_init__(self) -> None:
-        one_of(self.part, "part", ("stakes", "colours"))
 
     @property
     def attributes(self) -> tuple[str, ...]:  # type: ignore[override]  # by part

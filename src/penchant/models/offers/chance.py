@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.offers.attributes import OfferModel
@@ -114,9 +113,6 @@ class Ambiguity(OfferModel):
     kind: Literal["linear", "exponential"] = "linear"
 
     attributes = ("amount", "probability", "ambiguity")
-
-    def __post_init__(self) -> None:
-        one_of(self.kind, "kind", ("linear", "exponential"))
 
     @property
     def parameters(self) -> tuple[Row, ...]:

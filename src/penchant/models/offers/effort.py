@@ -16,7 +16,6 @@ import numpy as np
 from scipy.special import expit
 
 from penchant._typing import Vector
-from penchant.argument_checks import one_of
 from penchant.models.offers.attributes import OfferModel
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
 
@@ -59,9 +58,6 @@ class Effort(OfferModel):
     turns: tuple[float, float] = (1e-3, 1e2)
 
     attributes = ("reward", "effort")
-
-    def __post_init__(self) -> None:
-        one_of(self.kind, "kind", KINDS)
 
     @property
     def parameters(self) -> tuple[Row, ...]:

@@ -20,7 +20,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import one_of
 from penchant.errors import DataError, argument
 from penchant.models.model import Described
 from penchant.models.offers.attributes import LinearModel, OfferModel
@@ -137,7 +136,7 @@ class ProspectValue(GambleModel):
         return {"loss_weight": f"Where no gamble has a loss, {typed}."}
 
     def __post_init__(self) -> None:
-        one_of(self.weighting, "weighting", WEIGHTINGS)
+        super().__post_init__()
         if self.curvature is not None and not 0 < self.curvature < np.inf:
             raise DataError(
                 "curvature",

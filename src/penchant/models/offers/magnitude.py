@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.offers.attributes import LinearModel, OfferModel
@@ -51,9 +50,6 @@ class MagnitudeDiscounting(OfferModel):
     rates: tuple[float, float] = RATES
 
     attributes = ("amount", "delay")
-
-    def __post_init__(self) -> None:
-        one_of(self.kind, "kind", ("rate", "utility"))
 
     @property
     def parameters(self) -> tuple[Row, ...]:

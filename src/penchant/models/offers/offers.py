@@ -188,8 +188,10 @@ class Offers:
     def rewards(self) -> Any:
         """None are paid here: a model that asks for them is one of play."""
         raise _NoRewardsError(
-            "model must be one of offers, as nothing was paid between them; got one that learns "
-            "from rewards. Use pn.HyperbolicDiscounting(), or another model of offers."
+            "model",
+            "must be one of offers, as nothing was paid between them",
+            got="one that learns from rewards",
+            fix="Use pn.HyperbolicDiscounting(), or another model of offers.",
         )
 
     def __init__(

@@ -19,7 +19,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.offers.attributes import LinearModel, check_attributes
@@ -58,9 +57,6 @@ class Inequity(LinearModel):
     kind: Literal["fehr-schmidt", "erc"] = "fehr-schmidt"
 
     attributes = ("own", "other")
-
-    def __post_init__(self) -> None:
-        one_of(self.kind, "kind", ("fehr-schmidt", "erc"))
 
     @property
     def parameters(self) -> tuple[Row, ...]:
@@ -121,7 +117,7 @@ class Ultimatum(Recursion):
     agents = None  # type: ignore[assignment]  # offers are put before people: nobody plays
 
     def __post_init__(self) -> None:
-        one_of(self.norm, "norm", ("bayes", "delta"))
+        super().__post_init__()
         if not (np.isfinite(self.first) and self.count > 0 and np.isfinite(self.count)):
             raise DataError(
                 "first and count",
