@@ -238,7 +238,7 @@ def test_missing_ids_are_refused(role):
     name = {"decision": "trip", "option": "mode", "subject": "who"}[role]
     frame = table(who=["a", "a", "b", "b", "b", "b"])
     frame[name] = frame[name].where(frame.index != 3)
-    remedy = ', such as by where="trip >= 4" of `read`' if role == "decision" else ""
+    remedy = ', such as by keep="trip >= 4" of `read`' if role == "decision" else ""
     assert_refused(
         frame,
         f"{role} must not be missing; got an empty cell in {role} {name!r} at row 3.\nFill or drop "

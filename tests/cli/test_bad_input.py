@@ -260,7 +260,7 @@ def test_d01_an_empty_cell_among_whole_numbers_is_refused(refused, folder, rows)
     rows = [[*row, row[0] % 7 if row[1] == "bus" else 3] for row in rows]
     rows[4][5] = ""
     (folder / FILE).write_text(csv(rows, [*HEADER, "stops"]))
-    assert "stops at line 6" in refused("fit", FILE)
+    assert "stops at line 6" in refused("fit", FILE, "--explanatory", "price,wait,stops")
 
 
 def test_d29_options_counted_from_1_are_asked_about(refused, folder):
@@ -342,7 +342,8 @@ def test_lines_are_counted_as_the_file_has_them(refused, folder, rows):
 
 
 def test_rows_of_a_parquet_file_stay_rows(refused, folder):
-    table = {"decision": [1, 1], "option": ["a", "b"], "chosen": [1, 0], "price": [2.5, None]}
+    table = {"decision": [1, 1, 2, 2], "option": ["a", "b"] * 2, "chosen": [1, 0] * 2}
+    table["price"] = [2.5, None, 4.5, 3.5]
     pq.write_table(pa.table(table), folder / "bad.parquet")
     assert "price at row 1 (decision 1, option b)" in refused("fit", "bad.parquet")
 

@@ -127,7 +127,7 @@ def test_bad_files_get_one_sentence_with_place_and_remedy(refused, lab, change, 
 
 def test_a_wrong_condition_is_refused_with_the_values_there_are(refused, lab):
     message = refused("fit", "jspsych.json", "--model", "q-learning", "--where", "phase == 'tset'")
-    assert "--where must keep at least one row" in message
+    assert "--where must leave at least one row" in message
     assert "'practice', 'test'" in message
 
 

@@ -91,7 +91,7 @@ def test_what_every_option_paid_is_no_choice_experiment():
     [
         ({"kind": "bandit"}, "kind must be one of choices, episodes, offers; got 'bandit'"),
         ({"base": 2}, "choice.base must be the number of the first option, at most 1; got 2"),
-        ({"keep": "group == 'z'"}, "must keep at least one row; got 0 of 6"),
+        ({"keep": "group == 'z'"}, "must leave at least one row; got 0 of 6"),
         ({"choice": "pick"}, "columns.choice must name a column of the table; got 'pick'"),
         (
             {"kind": "episodes", "chosen": "group"},

@@ -81,7 +81,7 @@ def test_a_condition_keeps_the_rows_that_it_says(where, rows):
     ],
 )
 def test_what_is_no_condition_is_refused_with_its_place(where, said):
-    with pytest.raises(DataError, match=f"(?s)^where {said}|^where must.*{said}"):
+    with pytest.raises(DataError, match=f"(?s)^keep {said}|^keep must.*{said}"):
         rows_where(TABLE, where)
 
 

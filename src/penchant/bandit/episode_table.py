@@ -273,7 +273,7 @@ def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, blo
         people = " or ".join(argument("subject", str(column)) for column in columns)
         ways = f"{people} if it names people, or {blocks}"
         return f"Column {names} tells them apart: add {ways} if each of its labels is a play"
-    both = f"{argument('subject', f'{subject}+{columns[0]}')}{argument(' of `read`')}"
+    both = f"{argument('subject', (str(subject), str(columns[0])))}{argument(' of `read`')}"
     return (
         f"Column {names} tells them apart: add {blocks} if each of its labels is a play of its "
         f"own, {both} if the same label of {subject} is several people"

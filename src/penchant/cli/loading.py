@@ -69,8 +69,11 @@ def load_choices(
 def _says_choices(data: Data, terms: Terms) -> bool:
     """Whether an option that was typed is for options with attributes alone."""
     typed = (data.option, data.explanatory, data.wide, data.attributes, data.opt_out)
-    typed += (data.available, data.offset, data.weight)
-    return any(typed) or bool(data.reference) or terms != Terms()
+    return (
+        any((*typed, data.available, data.offset, data.weight))
+        or bool(data.reference)
+        or terms != Terms()
+    )
 
 
 def _refuse_other_kinds(file: str | None, data: Data) -> None:

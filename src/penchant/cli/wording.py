@@ -34,10 +34,10 @@ PHRASES: Mapping[str, str] = {
         "Name the task of the table with --task; penchant models --task NAME says its columns."
     ),
     "interact {} with the options": "use --interact {}",
-    "kind": "--model",
     "Linearise about another prior, or use the exact fit": (
         "Linearise about another prior, or leave --linearized out"
     ),
+    "keep": "--where",
     "name": "--example",
     "parameter_prior": "--prior",
     "Pass `values`, one per decision": "Give it one value per decision",
@@ -65,15 +65,10 @@ PHRASES: Mapping[str, str] = {
 }
 # Arguments with a value that are typed in another way, by how Python writes both.
 TYPED: Mapping[str, str] = {
-    "base=0": "--options with the number or the names of all, the first of which is 0",
     "kind='calibrated'": "--intervals calibrated",
-    "kind='choices'": "--attributes with the columns that describe the options",
-    "kind='offers'": "--offers",
-    "kind='play'": "--model with a model of play, such as q-learning",
     "kind='profile'": "--intervals profile",
     "kind='wald'": "--intervals wald",
     "locations=grid(10, 10)": "--grid 10x10",
-    "locations=pn.grid(10, 10)": "--grid 10x10",
     "missing='drop_set'": "--missing drop-set",
     "options=[...]": "--options",
     "parameter_prior=ScaledPrior()": "--prior weak",
@@ -108,7 +103,7 @@ def option(name: str, value: str | None) -> str:
         return PHRASES.get(name, _dashed(name)).replace("{}", in_options(value))
     if "{}" in name:
         return PHRASES.get(name, name).replace("{}", _typed(known))
-    if name == "where":
+    if name == "keep":
         return f"--where {quoted(known)}"
     words = _typed(known)
     between = "=" if words[:1] == "-" else " "  # or it would be taken for an option

@@ -11,10 +11,12 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from penchant._typing import FilePath
 from penchant.errors import DataError, NotWrittenError, argument, closest_match_hint
+
+if TYPE_CHECKING:  # NumPy takes a moment, and help needs none
+    from penchant._typing import FilePath
 
 _leftovers: set[Path] = set()
 _ending: list[bool] = []

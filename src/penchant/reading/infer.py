@@ -614,11 +614,14 @@ def _settle_long_attributes(work: Inference) -> None:
 
 
 def _is_attribute(source: SourceTable, name: str) -> bool:
-    """Whether a column that differs between options holds numbers, amounts or few words."""
+    """Whether a column that differs between options holds numbers, amounts or few words.
+
+    A word among numbers is a fault, told where data are built.
+    """
     if not pa.types.is_string(source.table[name].type):
         return _are_numbers(source, [name]) or pa.types.is_boolean(source.table[name].type)
-    words = [str(x) for x in source.labels(name, "attributes.columns")]
-    return len(words) <= MAX_FAMILY or all(amount(word) is not None for word in words)
+    role = "attributes.columns"
+    return len(source.labels(name, role)) <= MAX_FAMILY or not source.holds_words(name, role)
 
 
 def _differs(coded: Coded, key: IntVector, n: int) -> bool:

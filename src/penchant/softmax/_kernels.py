@@ -52,15 +52,26 @@ SUFFICIENT_GAIN = 0.25
 
 
 @compiled_inner
-def _write_relative_row(table, sources, references, d, values, position, size):
-    """Write a row of a block relative to the chosen rows; update the largest |x|, |x - own|."""
-    for lane in range(LANES):
-        i, c = sources[lane], references[lane]
-        for a in range(d):
-            x, own, to = table[i, a], table[c, a], position + a * LANES + lane
-            values[to] = x - own
-            size[0, a, lane] = max(size[0, a, lane], max(abs(x), abs(own)))
-            size[1, a, lane] = max(size[1, a, lane], abs(values[to]))
+def _gather_rows(table, rows, to, begin):
+    """Write the rows of eight options side by side: eight lanes of each variable."""
+    for lane in range(np.uint64(LANES)):
+        i = np.uint64(rows[lane])
+        for a in range(np.uint64(table.shape[1])):
+            to[begin + a * np.uint64(LANES) + lane] = table[i, a]
+
+
+@compiled_inner
+def _subtract_chosen(values, begin, chosen, size, n):
+    """Make a row of a block relative to the chosen rows; update the largest |x| and |x - chosen|.
+
+    n : numbers in a row. Unsigned, as is `begin`: a signed index may wrap around, and the loop is
+    then not vectorised; nor would it be with calls of max().
+    """
+    for j in range(n):
+        x, away = abs(values[begin + j]), abs(values[begin + j] - chosen[j])
+        values[begin + j] -= chosen[j]
+        size[j] = x if x > size[j] else size[j]
+        size[n + j] = away if away > size[n + j] else size[n + j]
 
 
 @compiled_no_alloc
@@ -77,12 +88,10 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
     values, side = packed
     rows, offset, available, first_row, chosen, weights = table
     _, d, n_columns = kernel
-    sources, references, size = buffers
+    sources, references, size, of_chosen = buffers
     uniform, most = True, starts[blocks[0] + 1] - starts[blocks[0]]
-    for a in range(d):
-        for lane in range(LANES):
-            size[0, a, lane] = 0.0
-            size[1, a, lane] = 0.0
+    for j in range(2 * d * LANES):
+        size[j] = 0.0
     for b in range(blocks[0], blocks[1]):
         n_rows = starts[b + 1] - starts[b]
         position = starts[b] * n_columns * LANES
@@ -104,8 +113,13 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
             side[b, LANES + lane] = n_rows - used
             for row in range(used, n_rows):
                 sources[row, lane] = c
+        _gather_rows(rows, references, of_chosen, np.uint64(0))
+        for j in range(d * LANES):
+            size[j] = abs(of_chosen[j]) if abs(of_chosen[j]) > size[j] else size[j]
         for row in range(n_rows):
-            _write_relative_row(rows, sources[row], references, d, values, position, size)
+            begin, n = np.uint64(position), np.uint64(d * LANES)
+            _gather_rows(rows, sources[row], values, begin)
+            _subtract_chosen(values, begin, of_chosen, size, n)
             position += d * LANES
             if n_columns > d:
                 for lane in range(LANES):
@@ -393,8 +407,9 @@ def fit_subjects(
         for a in range(d):
             for what in range(2):
                 for lane in range(LANES):
-                    if buffers[2][what, a, lane] > largest[s, what, a]:
-                        largest[s, what, a] = buffers[2][what, a, lane]
+                    own = buffers[2][(what * d + a) * LANES + lane]
+                    if own > largest[s, what, a]:
+                        largest[s, what, a] = own
             for c in range(d):
                 precision[a, c] = base_precision[a, c]
             scale = math.sqrt(

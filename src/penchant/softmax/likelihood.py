@@ -155,7 +155,8 @@ def allocate_packing_buffers(n_rows: int, d: int) -> tuple[Matrix, IntVector, Ma
         # one row more: an index is written before it is known whether the row counts
         np.empty((n_rows + 1, LANES), dtype=np.int64),
         np.empty(LANES, dtype=np.int64),
-        np.empty((2, d, LANES)),
+        np.empty(2 * d * LANES),
+        np.empty(d * LANES),
     )
 
 
@@ -207,7 +208,7 @@ class PackedLikelihood:
         def pack(begin: int, end: int) -> tuple[bool, Matrix]:
             places = allocate_packing_buffers(most_rows, d)
             even = kernels.pack_blocks(*given, (begin, end), (values, side), places)
-            return even, places[2]
+            return even, places[2].reshape(2, d, LANES)
 
         parts = _map_parts(pack, n_blocks, threads)
         sizes = [size for _, size in parts] or [np.zeros((2, d, LANES))]

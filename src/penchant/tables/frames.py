@@ -398,7 +398,7 @@ def _without_empty(columns: Sequence[tuple[tuple[str, Any], Coded]]) -> str:
         return ""
     column = str(name) if str(name).isidentifier() else f"`{name}`"
     kept = f"{column} >= {min(numbers):g}"
-    condition = argument("where", Code(f'"{kept}"'))
+    condition = argument("keep", Code(f'"{kept}"'))
     return f", such as by {condition}{argument(' of `read`')}"
 
 

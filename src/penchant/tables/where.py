@@ -85,13 +85,13 @@ def rows_where(table: Table, where: str) -> BoolVector:
     array([False, False,  True])
     """
     if not isinstance(where, str) or not where.strip():
-        raise DataError("where", "must be a condition", got=repr(where), fix=f'Write "{EXAMPLE}".')
+        raise DataError("keep", "must be a condition", got=repr(where), fix=f'Write "{EXAMPLE}".')
     parser = _Parser(table, where, _tokens(where))
     try:
         return parser.whole()
     except RecursionError:
         raise DataError(
-            "where",
+            "keep",
             "must nest less deeply",
             got=f"{where.count('(')} parentheses in {where[:30]!r} ..",
             fix="Leave some out.",
@@ -130,7 +130,7 @@ def _tokens(where: str) -> list[_Token]:
 
 def _wrong(where: str, at: int, got: str) -> DataError:
     return DataError(
-        "where",
+        "keep",
         "must be comparisons joined by and, or, not",
         got=got,
         where=f"at character {at + 1} of {where!r}",
@@ -257,7 +257,7 @@ class _Parser:
         hint = self._meant(name) or closest_match_hint(name, map(str, self.table.columns))
         quote = f" Put text in quotes: '{name}'." if not hint and token.kind == "word" else ""
         raise DataError(
-            "where",
+            "keep",
             "must name columns of the table",
             got=repr(name),
             where=f"in {self.where!r}, but they are {format_names(self.table.columns)}",
@@ -275,7 +275,7 @@ class _Parser:
     def _compared(self, left: _Values, sign: str, right: _Values) -> BoolVector:
         if not left.column and not right.column:
             raise DataError(
-                "where",
+                "keep",
                 "must compare a column",
                 got=f"{left.said} {sign} {right.said} in {self.where!r}",
                 fix="Name a column on one side.",
@@ -286,7 +286,7 @@ class _Parser:
         if right.cells is None and not right.column:
             if sign not in ("==", "!="):
                 raise DataError(
-                    "where",
+                    "keep",
                     "must compare with null by == or !=",
                     got=sign,
                     where=f"in {self.where!r}",
@@ -371,7 +371,7 @@ def _as_flags(cells: Any, said: str, where: str) -> Any:
     found = [None if cell is None else words.get(str(cell).lower(), -1.0) for cell in cells]
     if -1.0 in found:
         raise DataError(
-            "where",
+            "keep",
             f"must compare {said} with its values",
             got=f"true or false in {where!r}, but it holds {_shown(cells)}",
             fix="Put one of these in quotes.",
@@ -386,7 +386,7 @@ def _one_number(right: _Values, said: str, where: str, asked: BoolVector) -> Any
         return np.float64(right.cells)
     except (TypeError, ValueError):
         raise DataError(
-            "where",
+            "keep",
             f"must compare {said} with numbers, which it holds",
             got=right.said,
             where=f"in {where!r}",
@@ -403,7 +403,7 @@ def _as_numbers(cells: Any, said: str, sign: str, where: str, asked: BoolVector)
         except ValueError:
             if sign not in ("==", "!=") and asked[row]:
                 raise DataError(
-                    "where",
+                    "keep",
                     f"must compare numbers by {sign}",
                     got=repr(cell),
                     where=f"in {said} at {row_place(row)}",
@@ -435,8 +435,8 @@ def check_some_left(mask: BoolVector, table: Table, where: str) -> None:
         for name in sorted(used_columns(where, table.columns))
     ]
     raise DataError(
-        "where",
-        "must keep at least one row",
+        "keep",
+        "must leave at least one row",
         got=f"0 of {len(table):,} for {where!r}, and {'; '.join(values)}",
         fix="Correct it.",
     )
@@ -444,4 +444,4 @@ def check_some_left(mask: BoolVector, table: Table, where: str) -> None:
 
 def where_said(condition: str) -> str:
     """A condition as an argument, or as one types it: a shell would run what backticks hold."""
-    return argument("where", condition if '"' in condition else Code(f'"{condition}"'))
+    return argument("keep", condition if '"' in condition else Code(f'"{condition}"'))

@@ -148,26 +148,6 @@ class Evaluations:
     def __len__(self) -> int:
         return len(self.subject)
 
-    @property
-    def lines(self) -> tuple[Matrix, ...]:
-        """Attributes flattened to (n, width) each, in their order, for compiled loops."""
-        n = len(self.value)
-        d, q = self.theta.shape[1], self.psi.shape[1]
-        return (
-            self.psi,
-            self.theta,
-            self.value.reshape(n, 1),
-            self.log_likelihood.reshape(n, 1),
-            self.information.reshape(n, d * d),
-            self.gradient,
-            self.cross.reshape(n, d * q),
-            self.mixed.reshape(n, d * q),
-            self.fisher.reshape(n, q * q),
-            self.decrement.reshape(n, 1),
-            self.largest.reshape(n, 2 * d),
-            self.spread.reshape(n, d * d),
-        )
-
     def take(self, which: Any) -> Evaluations:
         """Select rows."""
         return Evaluations(*(getattr(self, name)[which] for name in self.__dataclass_fields__))

@@ -72,6 +72,7 @@ class NewtonOptions:
 
 
 NEWTON = NewtonOptions()
+VALUE_ROUNDING = 1e-12  # of a log-likelihood, relative: a step that loses less does not lower it
 
 
 @dataclass(frozen=True)
@@ -255,15 +256,14 @@ class BatchNewton:
 
         Returns which were accepted, and which of the points have a finite gradient.
         """
-        n, q = target.shape
-        path, change, gained = np.empty((n, q)), np.empty((n, q)), np.empty(n)
-        up, first, known = np.empty((3, n), dtype=bool)
-        converged, newton = (trial.converged, self.points.converged), (self.u, self.n_steps)
-        taken = up, first, known
-        numbers = trial.lines, self.points.lines
-        compiled.accept_steps(
-            rows, target, *numbers, converged, newton, taken, path, change, gained
-        )
+        before, first = self.points.value[rows], self.n_steps[rows] < 0
+        path, change = target - self.u[rows], self.points.gradient[rows] - trial.gradient
+        known: BoolVector = np.isfinite(trial.gradient).all(axis=1)
+        # Weights of nearly vanishing variables may be so large that gradients overflow: reject.
+        up = first | (known & (trial.value >= before - VALUE_ROUNDING * (1.0 + np.abs(before))))
+        self.n_steps[rows[up]] += 1
+        self.u[rows[up]] = target[up]
+        self.points.put(rows[up], trial.take(up))
         if self._smooth and not Declared(self.profiles.model).outside:
             self._expand_steps(rows, up, first, path)
         mine, begun = rows[up], first[up]
@@ -275,25 +275,44 @@ class BatchNewton:
         longest = expecting = np.abs(step).max(axis=1, initial=0.0)
         if not self._smooth:
             expecting = np.abs(self._newton_steps(mine, expected)).max(axis=1, initial=0.0)
-        compiled.update_step_sizes(
-            rows,
-            self.points.gradient,
-            self._step,
-            (up, path, gained),
-            (longest, expecting),
-            self._fraction,
-            self.converged,
-            (
-                self._smooth,
-                NEWTON.expansion,
-                NEWTON.converged_step,
-                NEWTON.kink_step,
-                NEWTON.min_gain_nonsmooth,
-                self._min_fraction,
-                NEWTON.no_ascent,
-            ),
-        )
+        with np.errstate(invalid="ignore"):  # from nowhere to nowhere
+            gained = trial.value - before
+        self._shorten_failed_steps(rows[~up], gained[~up])
+        self._set_step_fractions(mine, path[up], gained[up], longest, expecting)
         return up, known
+
+    def _shorten_failed_steps(self, rows: IntVector, gained: Vector) -> None:
+        """Shorten steps to the vertex of a parabola, by a factor between 0.1 and 0.5."""
+        slope = (self.points.gradient[rows] * self._step[rows]).sum(axis=1)
+        share = np.full(len(rows), 0.5)
+        if self._smooth:
+            promised = self._fraction[rows] * slope
+            with np.errstate(divide="ignore", invalid="ignore"):
+                share = promised / (2.0 * (promised - gained))
+            share = np.where(np.isfinite(share), np.clip(share, 0.1, 0.5), 0.25)
+        self._fraction[rows] *= share
+        short = self._fraction[rows] < self._min_fraction
+        self.converged[rows[short]] = np.abs(slope[short]) < NEWTON.no_ascent
+
+    def _set_step_fractions(
+        self, rows: IntVector, path: Matrix, gained: Vector, longest: Vector, expecting: Vector
+    ) -> None:
+        """Set the fractions of the next steps after accepted ones, and mark converged rows.
+
+        longest, expecting : lengths of the next steps, also by the curvature that is expected
+        """
+        length = np.abs(path).max(axis=1, initial=0.0)
+        shortened = (length > 0.0) & (self._fraction[rows] < 1.0)
+        fraction, converged = np.ones(len(rows)), longest < NEWTON.converged_step
+        if self._smooth:
+            far = shortened & (longest > NEWTON.expansion * length)
+            fraction[far] = NEWTON.expansion * length[far] / longest[far]
+        else:
+            # Steps are short beside a kink too, which is no maximum: the bundle method follows it.
+            kink = converged & (expecting > NEWTON.kink_step)
+            kink |= shortened & (gained < NEWTON.min_gain_nonsmooth)
+            fraction[kink], converged[kink] = 0.0, False
+        self._fraction[rows], self.converged[rows] = fraction, converged
 
     def _expand_steps(
         self, rows: IntVector, up: BoolVector, first: BoolVector, path: Matrix
