@@ -11,10 +11,12 @@ from scipy import stats
 
 import every_model
 import penchant as pn
+from penchant._typing import BoolVector, Matrix
 from penchant.assistance.early_warning import FEATURES, Calibration, EarlyWarning
+from penchant.json_records import read_value, write_value
 from penchant.models.priors import model_document, model_of
 from penchant.models.spatial.belief_map import MapFit
-from penchant.output import FrameExport, from_json_value, to_json_value
+from penchant.output import FrameExport
 
 HOLD_DATA = {"Reading", "Study", "StudyData", "StoredEstimates", "Offer"}
 SESSIONS = {"Live", "Asker", "Helper"}
@@ -336,8 +338,8 @@ def test_what_another_class_wrote_is_refused(results):
 def test_no_code_of_others_runs_when_a_file_is_read():
     strange = ("os.system", "penchant.errors.DataError", "penchant.output.encode")
     for name in (*strange, "penchant.elsewhere.Study"):
-        with pytest.raises(pn.errors.DataError, match="class must be one of a result of Penchant"):
-            from_json_value({"class": name, "fields": {}})
+        with pytest.raises(pn.errors.DataError, match="type must be one of a result of Penchant"):
+            read_value({"type": name, "value": {}})
 
 
 @pytest.mark.parametrize(
@@ -356,14 +358,37 @@ def test_no_code_of_others_runs_when_a_file_is_read():
     ],
 )
 def test_values_come_back_as_they_were(value):
-    assert from_json_value(json.loads(json.dumps(to_json_value(value)))) == value
+    assert read_value(json.loads(json.dumps(write_value(value)))) == value
 
 
 def test_arrays_come_back_with_their_kind():
     for array in (np.arange(6).reshape(2, 3), np.array([np.nan, 1.5]), np.array([True, False])):
-        again = from_json_value(json.loads(json.dumps(to_json_value(array))))
+        again = read_value(json.loads(json.dumps(write_value(array))))
         np.testing.assert_array_equal(again, array)
         assert again.dtype == array.dtype
+
+
+@pytest.mark.parametrize(
+    ("hint", "value"),
+    [
+        (tuple[float, ...], (1.5, float("-inf"))),
+        (float | None, None),
+        (dict[str, float], {"type": 2.0, "b": 1.0}),
+        (dict[object, int], {("a", 1): 2, 3: 4}),
+        (frozenset[str], frozenset("ab")),
+        (pn.GaussianNoise | pn.ScaledPrior, pn.ScaledPrior(2.0)),
+    ],
+)
+def test_values_come_back_by_their_annotation(hint, value):
+    assert read_value(json.loads(json.dumps(write_value(value, hint))), hint) == value
+
+
+def test_missing_numbers_and_empty_arrays_come_back_by_their_annotation():
+    for hint, array in ((Matrix, np.zeros((0, 3))), (BoolVector, np.array([True, False]))):
+        again = read_value(json.loads(json.dumps(write_value(array, hint))), hint)
+        np.testing.assert_array_equal(again, array, strict=True)
+    for hint in (float, float | None, object):
+        assert np.isnan(read_value(write_value(float("nan"), hint), hint))
 
 
 def test_results_without_a_table_of_their_own_are_shown_as_their_frame(results):

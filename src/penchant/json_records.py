@@ -1,7 +1,10 @@
 """Records as JSON, and JSON as records, by the annotations of dataclasses.
 
-`to_json` writes a value by what it is; `from_json` reads it by the annotation of where it goes, and
-names the first field that is wrong. JSON has no NaN (null here) and no infinities ("inf", "-inf").
+`write_value` and `read_value` convert a value by the annotation of where it goes, which has to say
+what JSON does not: that a list is an array of integers, or a dict a record of this class. Where the
+annotation leaves it open (labels, `Any`, one of several classes), a value that JSON would change
+is a dict with its "type". `from_json` reads a record and names the first field that is wrong;
+`to_json` writes what is only shown. JSON has no NaN (null here) and no infinities ("inf", "-inf").
 Rules beyond a type stand in the annotation: `Annotated[int, MinimumValue(1)]`, `Annotated[Matrix,
 Shape("names", "names")]`, where a word is the length of another field of the record. A field with
 the default None is left out where it is None.
@@ -12,14 +15,18 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
+from importlib import import_module
 from types import NoneType, UnionType
 from typing import (
     Annotated,
     Any,
     Literal,
     NamedTuple,
+    Self,
     TypeAlias,
+    TypeGuard,
     TypeVar,
     Union,
     get_args,
@@ -34,6 +41,9 @@ from penchant.errors import DataError, format_list
 Document: TypeAlias = dict[str, Any]  # Any: users index JSON as they know it to be
 Place: TypeAlias = Mapping[str, object]  # fields of the record that is being read
 T = TypeVar("T")
+TYPE_KEY = "type"  # of a dict that stands for a value whose type the annotation leaves open
+# Metadata of a field that is not written, as it holds the data behind a result.
+NOT_WRITTEN: Mapping[str, bool] = {"written": False}
 
 
 class Shape(NamedTuple):
@@ -89,6 +99,221 @@ def attributes_json(value: object, *names: str | tuple[str, str]) -> Document:
     return {key: to_json(getattr(value, name)) for key, name in pairs}
 
 
+def write_value(value: Any, hint: Any = Any) -> Any:
+    """Convert a value to JSON, for `read_value` with the same annotation.
+
+    >>> write_value((1, math.nan), tuple[float, ...]), write_value((1, math.nan))
+    ([1.0, None], {'type': 'tuple', 'values': [1, {'type': 'float', 'value': 'nan'}]})
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    origin, inner = get_origin(hint), get_args(hint)
+    if value is None:
+        return None
+    if origin is Annotated:
+        return write_value(value, inner[0])
+    if origin in (Union, UnionType):
+        others = [one for one in inner if one is not NoneType]
+        if isinstance(value, float) and math.isnan(value):
+            return "nan" if others == [float] else _write_typed(value)  # null would be None
+        return write_value(value, others[0] if len(others) == 1 else Any)
+    if hint is float and isinstance(value, (int, float)):
+        return to_json(float(value))
+    if origin is np.ndarray and isinstance(value, np.ndarray):
+        dtype = get_args(inner[1])[0]
+        # A list of no rows would not say how many columns there are.
+        has_shape = value.ndim == 1 or len(value) > 0
+        if dtype is not Any and has_shape and np.can_cast(value.dtype, dtype):
+            return to_json(value.astype(dtype, copy=False))
+    elif origin is tuple and type(value) is tuple:
+        return [
+            write_value(v, one) for v, one in zip(value, _hints_each(inner, value), strict=True)
+        ]
+    elif origin is list and type(value) is list:
+        return [write_value(one, inner[0]) for one in value]
+    elif origin is frozenset and isinstance(value, frozenset):
+        return sorted(write_value(one, inner[0]) for one in value)
+    elif _is_mapping(origin) and isinstance(value, Mapping):
+        return _write_mapping(value, inner[1])
+    elif type(value) is hint and _is_record_type(hint):
+        return _write_record(value)
+    return _write_typed(value)
+
+
+def _write_typed(value: Any) -> Any:
+    """Convert a value to JSON with its type, where JSON would change it.
+
+    Objects of other libraries are text, functions null.
+    """
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {TYPE_KEY: "float", "value": str(value)}
+    if isinstance(value, np.ndarray):
+        cells = [write_value(cell) for cell in value.ravel().tolist()]
+        shape = {"dtype": value.dtype.str, "shape": list(value.shape)}
+        return {TYPE_KEY: "array", **shape, "values": cells}
+    kind = type(value)
+    if _is_record_type(kind) and kind.__module__.startswith("penchant."):
+        return {TYPE_KEY: _qualified_name(kind), "value": _write_record(value)}
+    if kind.__module__.startswith("pyarrow") and hasattr(value, "column_names"):
+        types = [str(field.type) for field in value.schema]
+        cells = [write_value(value[name].to_pylist()) for name in value.column_names]
+        return {
+            TYPE_KEY: "table",
+            "names": list(value.column_names),
+            "types": types,
+            "values": cells,
+        }
+    if isinstance(value, tuple):
+        return {TYPE_KEY: "tuple", "values": [write_value(one) for one in value]}
+    if isinstance(value, list):
+        return [write_value(one) for one in value]
+    if isinstance(value, Mapping):
+        return _write_mapping(value, Any)
+    return None if callable(value) else str(value)
+
+
+def _write_record(value: Any) -> Any:
+    """Fields of a record by their annotations; a class with a document of its own writes that."""
+    kind = type(value)
+    if _has_own_document(kind):
+        return value.to_dict()
+    if not is_dataclass(kind):
+        hints = get_type_hints(kind, include_extras=True).values()
+        return [write_value(v, hint) for v, hint in zip(value, hints, strict=True)]
+    held = [(field, hint, getattr(value, field.name)) for field, hint in _hints(kind)]
+    return {
+        field.name: write_value(one, hint)
+        for field, hint, one in held
+        if not (one is None and field.default is None) and field.metadata.get("written", True)
+    }
+
+
+def _write_mapping(value: Mapping[Any, Any], hint: Any) -> dict[str, Any]:
+    if all(isinstance(key, str) for key in value) and TYPE_KEY not in value:
+        return {str(key): write_value(one, hint) for key, one in value.items()}
+    pairs = [[write_value(key), write_value(one, hint)] for key, one in value.items()]
+    return {TYPE_KEY: "dict", "values": pairs}
+
+
+class JsonDocument:
+    """Base of results that are written as JSON with all their fields, and read back."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
+        head = {"format": "penchant-result", "version": 1, "class": type(self).__name__}
+        return {**head, **self.document(), "content": _write_record(self)}
+
+    def document(self) -> dict[str, Any]:
+        """Readable part of the JSON document, which `from_dict` does not need."""
+        return {}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote; data that were fitted do not come back."""
+        name = document.get("class") if isinstance(document, Mapping) else None
+        if name != cls.__name__:
+            raise DataError(
+                "document",
+                f"must be what {cls.__name__}.to_dict() wrote",
+                got=type(document).__name__ if name is None else str(name),
+                fix="Name the class that wrote it.",
+            )
+        try:
+            return from_json(cls, document.get("content"), "content")
+        except KeyError as missing:
+            raise damaged_field(str(missing.args[0]), "be given", "nothing") from None
+
+
+def _is_record_type(kind: Any) -> bool:
+    return isinstance(kind, type) and (
+        is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+    )
+
+
+def _has_own_document(kind: Any) -> bool:
+    """Whether a class has a document that is not made of its fields."""
+    own = getattr(kind, "from_dict", None)
+    return own is not None and own.__func__ is not JsonDocument.from_dict.__func__  # type: ignore[attr-defined]
+
+
+def _is_mapping(origin: Any) -> bool:
+    return isinstance(origin, type) and issubclass(origin, Mapping)
+
+
+def _hints_each(inner: tuple[Any, ...], value: Sequence[Any]) -> Sequence[Any]:
+    """Annotations of the elements of a tuple."""
+    many = len(inner) == 2 and inner[1] is Ellipsis
+    return [inner[0]] * len(value) if many else inner
+
+
+def _qualified_name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def read_value(content: Any, hint: Any = Any, place: str = "value") -> Any:
+    """Read what `write_value` wrote with this annotation."""
+    return _value(hint, content, place, {})
+
+
+def _read_typed(value: Any, place: str) -> Any:
+    """Read a value that says its type, or is as JSON has it."""
+    if isinstance(value, list):
+        return [_read_typed(one, place) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    kind = value.get(TYPE_KEY)
+    if kind is None:
+        return {key: _read_typed(one, place) for key, one in value.items()}
+    if kind == "float":
+        return float(value["value"])
+    if kind == "array":
+        cells = [_read_typed(cell, place) for cell in value["values"]]
+        return np.array(cells, dtype=np.dtype(value["dtype"])).reshape(value["shape"])
+    if kind == "tuple":
+        return tuple(_read_typed(one, place) for one in value["values"])
+    if kind == "dict":
+        return {_read_typed(key, place): _read_typed(v, place) for key, v in value["values"]}
+    if kind == "table":
+        return _read_arrow_table(value, place)
+    return _value(_class_named(kind), value.get("value"), place, {})
+
+
+def _class_named(name: object) -> Any:
+    """The record class of this name.
+
+    A file is not trusted: only dataclasses and named tuples of penchant are made, so that no other
+    code can run, whatever it says.
+    """
+    module, _, last = str(name).rpartition(".")
+    kind: Any = None
+    if module.startswith("penchant."):
+        with suppress(ModuleNotFoundError):  # another version may have the class elsewhere
+            kind = getattr(import_module(module), last, None)
+    if not _is_record_type(kind) or _qualified_name(kind) != name:
+        raise DataError(
+            "type",
+            "must be one of a result of Penchant",
+            got=repr(name),
+            fix="The file is damaged, or of another version: make it again.",
+        )
+    return kind
+
+
+def _read_arrow_table(value: Mapping[str, Any], place: str) -> Any:
+    """Read an Arrow table; types that Arrow cannot name by an alias are inferred from cells."""
+    import pyarrow as pa
+
+    columns = []
+    for cells, kind in zip(_read_typed(value["values"], place), value["types"], strict=True):
+        try:
+            columns.append(pa.array(cells, pa.type_for_alias(kind)))
+        except (ValueError, pa.ArrowInvalid, pa.ArrowTypeError):
+            columns.append(pa.array(cells))
+    return pa.table(columns, names=value["names"])
+
+
 def from_json(kind: type[T], content: object, place: str = "") -> T:
     """Read a record of this class; raise a `DataError` that names the first field that is wrong."""
     found: T = _record(kind, content, place)
@@ -116,7 +341,16 @@ def _hints(kind: Any) -> tuple[tuple[Field[Any], Any], ...]:
 
 def _value(hint: Any, value: object, place: str, read: Place) -> Any:
     """Read a value by its annotation; `read` holds the fields of the record before it."""
+    if _is_record_type(hint) and _has_own_document(hint) and not _says_type(value):
+        return hint.from_dict(value)
     origin, inner = get_origin(hint), get_args(hint)
+    if _says_type(value):
+        if _is_mapping(origin) and value[TYPE_KEY] == "dict":
+            pairs = [
+                (_read_typed(k, place), _value(inner[1], v, place, {})) for k, v in value["values"]
+            ]
+            return dict(pairs)
+        return _read_typed(value, place)
     if origin is Annotated:
         return _read_constrained_value(inner[0], inner[1], value, place, read)
     if origin in (Union, UnionType):
@@ -125,6 +359,8 @@ def _value(hint: Any, value: object, place: str, read: Place) -> Any:
         others = [one for one in inner if one is not NoneType]
         if len(others) > 1:  # of several, the one that is written as such a value
             others = [one for one in others if _matches_json_container(one, value)] or others
+        if len(others) > 1:
+            return _read_typed(value, place)
         if others[0] is str and not isinstance(value, str):
             raise damaged_field(place, "be text or None", value)
         return _value(others[0], value, place, read)
@@ -134,10 +370,15 @@ def _value(hint: Any, value: object, place: str, read: Place) -> Any:
         return value
     if origin is tuple:
         return _read_tuple(inner, value, place, read)
-    if isinstance(origin, type) and issubclass(origin, Mapping):
+    if origin in (list, frozenset):
+        return origin(_read_tuple((inner[0], ...), value, place, read))
+    if _is_mapping(origin):
         return _mapping(inner[1], value, place)
     if origin is np.ndarray:
-        return _array(value, place, "hold numbers").astype(get_args(inner[1])[0], copy=False)
+        dtype = get_args(inner[1])[0]
+        if dtype is np.bool_ and isinstance(value, list):
+            return np.array(value, dtype=bool)
+        return _array(value, place, "hold numbers").astype(dtype, copy=False)
     if isinstance(hint, type) and issubclass(hint, tuple):
         own = tuple(get_type_hints(hint, include_extras=True).values())
         return hint(*_read_tuple(own, value, place, read))
@@ -149,7 +390,7 @@ def _value(hint: Any, value: object, place: str, read: Place) -> Any:
 def _matches_json_container(hint: Any, value: object) -> bool:
     """Whether values of an annotation are written as dicts, if this is one, or as lists."""
     origin = get_origin(hint)
-    as_dict = is_dataclass(hint) or (isinstance(origin, type) and issubclass(origin, Mapping))
+    as_dict = is_dataclass(hint) or _is_mapping(origin)
     return as_dict == isinstance(value, Mapping)
 
 
@@ -181,7 +422,7 @@ def _read_tuple(inner: tuple[Any, ...], value: object, place: str, read: Place) 
         raise damaged_field(place, "be a list of text" if texts else "be a list", value)
     if not many and len(value) != len(inner):
         raise damaged_field(place, f"be a list of {len(inner)}", value)
-    hints = [inner[0]] * len(value) if many else inner
+    hints = _hints_each(inner, value)
     return tuple(_value(h, v, place, read) for h, v in zip(hints, value, strict=True))
 
 
@@ -206,7 +447,11 @@ def _scalar(hint: Any, value: object, place: str) -> Any:
         raise damaged_field(place, "be true or false", value)
     if hint is str and not isinstance(value, str):
         raise damaged_field(place, "be text", value)
-    return value
+    return _read_typed(value, place)
+
+
+def _says_type(value: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, Mapping) and TYPE_KEY in value
 
 
 def _array(value: object, place: str, words: str) -> Any:
@@ -230,9 +475,9 @@ def _nested_floats(value: object) -> Any:
 
 
 def _is_number(value: object) -> bool:
-    """A number as JSON has it, or "inf" or "-inf"."""
+    """A number as JSON has it, or "inf", "-inf" or "nan"."""
     # bool is a subclass of int, and true in a file is no number
-    return value in ("inf", "-inf") or (
+    return value in ("inf", "-inf", "nan") or (
         isinstance(value, (int, float)) and not isinstance(value, bool)
     )
 

@@ -7,15 +7,14 @@
 from __future__ import annotations
 
 import html
-import math
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields, is_dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.argument_checks import one_of
 from penchant.errors import DataError, Text, argument
+from penchant.json_records import JsonDocument
 
 Backend = Literal["pandas", "polars", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
@@ -221,9 +221,7 @@ def format_p_value(value: float) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-CONTENT_KEY = "content"
 MAX_FRAME_ROWS_SHOWN = 20  # rows; a summary should fit on a screen
-_NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 class FrameExport:
@@ -248,34 +246,6 @@ class FrameExport:
     def frame_columns(self) -> Columns:
         """Columns of the data frame, by name."""
         raise NotImplementedError
-
-
-class JsonDocument:
-    """Base of results that are written as JSON with all their fields, and read back."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
-        return {**self.document(), CONTENT_KEY: to_json_value(self)}
-
-    def document(self) -> dict[str, Any]:
-        """Readable part of the JSON document, which `from_dict` does not need."""
-        return {"format": "penchant-result", "version": 1}
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """Read what `to_dict` wrote; data that were fitted do not come back."""
-        content = document.get(CONTENT_KEY) if isinstance(document, Mapping) else None
-        name = content.get("class") if isinstance(content, Mapping) else None
-        if name != _qualified_name(cls):
-            got = type(document).__name__ if name is None else str(name).rpartition(".")[2]
-            raise DataError(
-                "document",
-                f"must be what {cls.__name__}.to_dict() wrote",
-                got=got,
-                fix="Name the class that wrote it.",
-            )
-        found: Self = from_json_value(content)
-        return found
 
 
 class Result(FrameExport, JsonDocument):
@@ -310,134 +280,6 @@ def format_cell(value: Any) -> str:
     if value is None:
         return MISSING_CELL
     return format_number(value) if isinstance(value, float) else str(value)
-
-
-def to_json_value(value: Any) -> Any:
-    """Convert a value to types of JSON, tagged with its type for `from_json_value`."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else {"number": str(value)}
-    if isinstance(value, np.ndarray):
-        cells = [to_json_value(cell) for cell in value.ravel().tolist()]
-        return {"array": cells, "shape": list(value.shape), "dtype": value.dtype.str}
-    if _is_own_record(value):
-        if hasattr(type(value), "from_dict") and not isinstance(value, JsonDocument):
-            return {"class": _qualified_name(type(value)), "document": value.to_dict()}
-        own = getattr(value, "_fields", None) or [f.name for f in fields(value) if f.init]
-        held = {
-            name: to_json_value(getattr(value, name))
-            for name in own
-            if not _holds_input_data(value, name)
-        }
-        return {"class": _qualified_name(type(value)), "fields": held}
-    if _is_arrow(value):
-        types = [str(field.type) for field in value.schema]
-        cells = [
-            [to_json_value(cell) for cell in value[name].to_pylist()] for name in value.column_names
-        ]
-        return {"columns": cells, "names": list(value.column_names), "types": types}
-    if isinstance(value, (tuple, list)):
-        return {
-            "tuple" if isinstance(value, tuple) else "list": [to_json_value(one) for one in value]
-        }
-    if isinstance(value, Mapping):
-        return {"mapping": [[to_json_value(key), to_json_value(one)] for key, one in value.items()]}
-    return None if callable(value) else {"words": str(value)}
-
-
-def from_json_value(value: Any) -> Any:
-    """Inverse of `to_json_value`; objects of other libraries come back as text."""
-    if not isinstance(value, Mapping):
-        return value
-    if "number" in value:
-        return _NON_FINITE[value["number"]]
-    if "array" in value:
-        cells = [from_json_value(cell) for cell in value["array"]]
-        return np.array(cells, dtype=np.dtype(value["dtype"])).reshape(value["shape"])
-    if "class" in value:
-        return _decode_object(value)
-    if "mapping" in value:
-        return {from_json_value(key): from_json_value(one) for key, one in value["mapping"]}
-    if "words" in value:
-        return value["words"]
-    if "types" in value:
-        return _decode_arrow_table(value)
-    (kind, cells), *_ = value.items()
-    return (
-        tuple(map(from_json_value, cells))
-        if kind == "tuple"
-        else [from_json_value(cell) for cell in cells]
-    )
-
-
-def _is_arrow(value: Any) -> bool:
-    return type(value).__module__.startswith("pyarrow") and hasattr(value, "column_names")
-
-
-def _decode_arrow_table(value: Mapping[str, Any]) -> Any:
-    """Decode an Arrow table; types that Arrow cannot name by an alias are inferred from cells."""
-    import pyarrow as pa
-
-    columns = []
-    for cells, kind in zip(value["columns"], value["types"], strict=True):
-        held = [from_json_value(cell) for cell in cells]
-        try:
-            columns.append(pa.array(held, pa.type_for_alias(kind)))
-        except (ValueError, pa.ArrowInvalid, pa.ArrowTypeError):
-            columns.append(pa.array(held))
-    return pa.table(columns, names=value["names"])
-
-
-def _decode_object(value: Mapping[str, Any]) -> Any:
-    """Decode a record of this library.
-
-    A file is not trusted: only dataclasses and named tuples of penchant are made, so that no other
-    code can run, whatever it says.
-    """
-    module, _, name = str(value["class"]).rpartition(".")
-    kind: Any = None
-    if module.startswith("penchant."):
-        with suppress(ModuleNotFoundError):  # another version may have the class elsewhere
-            kind = getattr(import_module(module), name, None)
-    if (
-        not isinstance(kind, type)
-        or _qualified_name(kind) != value["class"]
-        or not _is_record_type(kind)
-    ):
-        raise DataError(
-            "class",
-            "must be one of a result of Penchant",
-            got=repr(value["class"]),
-            fix="The file is damaged, or of another version: make it again.",
-        )
-    if "document" in value:
-        return kind.from_dict(value["document"])  # type: ignore[attr-defined]  # written by it
-    held = {name: from_json_value(one) for name, one in value["fields"].items()}
-    # Fields that a later version has dropped, or that the class computes, are not passed.
-    if is_dataclass(kind):
-        made = {field.name for field in fields(kind) if field.init}
-        held = {name: one for name, one in held.items() if name in made}
-    return kind(**held)
-
-
-def _holds_input_data(value: Any, name: str) -> bool:
-    """Whether a field holds the data behind a result, which are not written, not their name."""
-    return name == "source" and not isinstance(getattr(value, name), str)
-
-
-def _is_record_type(kind: type) -> bool:
-    return is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
-
-
-def _is_own_record(value: Any) -> bool:
-    return _is_record_type(type(value)) and type(value).__module__.startswith("penchant.")
-
-
-def _qualified_name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 Hashes = NDArray[np.uint64]

@@ -78,7 +78,7 @@ CASES = {
             [[*row[:3], f"{row[3]:.2f}".replace(".", ","), 2] for row in rows], sep=";"
         ),
         [],
-        ["'price'", "line 2", "decimal comma", "--decimal ,"],
+        ["column price", "'2,90' at line 2", "Pass --decimal , if these are numbers."],
     ),
     "D08 percentage": (
         column("share", lambda row: "30%" if row[1] == "bus" else row[3]),

@@ -137,9 +137,9 @@ CASES = {
         ["Which column says what was chosen?", "--chosen square", "Add an option"],
     ),
     "D33 no reward": (
-        lambda rows: csv(rows, [*HEADER[:4], "ducats"]),
+        lambda rows: csv(rows, [*HEADER[:4], "stuff"]),
         UCL,
-        ["Which column says what the choice paid", "--reward ducats", "Add an option"],
+        ["Which column says what the choice paid", "--reward stuff", "Add an option"],
     ),
     "D33 unknown block": (plain, [*UCL, "--block", "blok"], ["--block", "mean 'block'"]),
     "D19 subject missing": (cell(6, "subject", ""), UCL, ["subject", "line 6"]),

@@ -236,11 +236,14 @@ def test_d51_a_subject_without_decisions_is_listed(penchant, play):
 
 def test_choices_that_fit_every_prior_exit_with_1(penchant, play):
     rows = [["ann", 1, t, 5, 3.5 + 0.1 * t] for t in range(1, 6)]
-    ended = penchant("fit", play(rows), *UCL, "--pool")
+    asked = penchant("fit", play(rows), *UCL, "--pool")
+    assert asked.code == 2 and "chosen is the same in all rows of a person." in asked.err
+    own = [*UCL, "--pool", "--chosen", "chosen"]
+    ended = penchant("fit", "play.csv", *own)
     assert ended.code == 1
     assert "Status: separated" in ended.out
     assert "--prior weak" in ended.out
-    assert penchant("fit", "play.csv", *UCL, "--pool", "--prior", "weak").code == 0
+    assert penchant("fit", "play.csv", *own, "--prior", "weak").code == 0
 
 
 def test_profile_intervals_are_those_of_the_library(penchant, play):

@@ -181,7 +181,7 @@ def test_categories_are_pooled_one_by_one():
     table = found.to_frame(backend="pandas")
     assert list(table["category"]) == [("high", "A")] * 3 + [("low", "A")] * 3
     assert list(table["name"][:3]) == ["theta1", "theta2", "theta3"]
-    assert len(found.to_dict()) == 2 and "mean-pooled" in found.summary()
+    assert len(found.to_dict()["categories"]) == 2 and "mean-pooled" in found.summary()
     with pytest.raises(
         pn.errors.DataError, match=r"categories must be one per subject \(9\); got 2"
     ):

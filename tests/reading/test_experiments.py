@@ -134,7 +134,7 @@ def test_decimal_commas_are_said(file):
     rows = [row | {"A_price": f"€{k},50"} for k, row in enumerate(survey(PEOPLE))]
     rows = [row | {"B_price": f"€{k},75"} for k, row in enumerate(rows)]
     schema = SCHEMA | {"choice": {"opt_out": "neither"}}
-    said = "A_price must hold numbers; got '€0,50' at line 2(.|\\n)*Say decimal = ','"
+    said = "A_price must hold numbers; got '€0,50' at line 2(.|\\n)*Pass decimal=','"
     with pytest.raises(pn.DataError, match=said):
         pn.read(file(rows, delimiter=";"), schema)
     read = pn.read(file(rows, delimiter=";"), schema, decimal=",")

@@ -10,7 +10,7 @@ from penchant.choices.scan_protocols import Chunks
 
 
 @dataclass(frozen=True)
-class Cut:
+class Cut(Chunks):
     """Choices in memory, cut between decisions."""
 
     choices: pn.Choices

@@ -36,6 +36,7 @@ from penchant.assistance.assistant_beliefs import (
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, closest_match_hint
 from penchant.inference.precompilation import compile_fits
+from penchant.json_records import read_value, write_value
 from penchant.models.priors import check_kept, model_document, model_of
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.models.spatial.ucl import UCL
@@ -46,8 +47,6 @@ from penchant.output import (
     Table,
     format_cell,
     format_count,
-    from_json_value,
-    to_json_value,
 )
 
 Mode = Literal["watch", "suggest", "decide"]
@@ -575,12 +574,12 @@ class Helper(Result):
             "format": "penchant-helper",
             "version": 1,
             "model": model_document(self.model),
-            "field": to_json_value(self.field),
+            "field": write_value(self.field),
             "mode": self.mode,
-            "trust": to_json_value(self.first_trust),
+            "trust": write_value(self.first_trust),
             "seed": self.seed,
             "unassisted": self.unassisted,
-            "carried": to_json_value(self._carried),
+            "carried": write_value(self._carried),
             "log": [dict(row) for row in self.log],
             "proposed": self.last,
         }
@@ -591,13 +590,13 @@ class Helper(Result):
         check_kept(document, "Helper", ("model", "field", "mode", "trust", "seed", "log"))
         again = cls(
             model_of(document["model"], None),
-            from_json_value(document["field"]),
+            read_value(document["field"]),
             document["mode"],
-            from_json_value(document["trust"]),
+            read_value(document["trust"]),
             document["seed"],
             document["unassisted"],
         )
-        carried = from_json_value(document["carried"])
+        carried = read_value(document["carried"])
         if carried is not None:
             again._adopt_knowledge(*carried)
         again = cast("Self", again._after_log(document["log"], any_option=True))

@@ -14,6 +14,7 @@ from penchant.inference.fit import History, fit_model
 from penchant.inference.map_evidence import check_map
 from penchant.inference.precompilation import compile_fits
 from penchant.inference.profile.profiles import Profiles
+from penchant.json_records import read_value, write_value
 from penchant.models.arguments import refuse_no_model, refuse_word
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
@@ -26,7 +27,7 @@ from penchant.models.priors import (
     prior_of,
 )
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import Columns, Result, Table, format_count, from_json_value, to_json_value
+from penchant.output import Columns, Result, Table, format_count
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.prior import ScaledPrior
 from penchant.tables.events import NOTHING
@@ -273,7 +274,7 @@ class Live(Result):
             "version": 1,
             "model": model_document(self.model),
             "prior": prior_document(self.parameter_prior),
-            "blocks": [to_json_value(episode) for episode in self.episodes],
+            "blocks": [write_value(episode) for episode in self.episodes],
         }
 
     @classmethod
@@ -293,7 +294,7 @@ class Live(Result):
         # Models and priors of users are not in the document, and have to be given again.
         known = prior_of(document) if prior is None else prior
         again = cls(model_of(document["model"], model), known)
-        blocks = tuple(from_json_value(block) for block in document["blocks"])
+        blocks = tuple(read_value(block) for block in document["blocks"])
         if blocks:
             again._before, again._present = blocks[:-1], blocks[-1]
         return again

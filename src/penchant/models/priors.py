@@ -11,13 +11,12 @@ import numpy as np
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint, prior_argument
 from penchant.files.output import read_document, write_json
-from penchant.json_records import attributes_json, from_json
+from penchant.json_records import attributes_json, from_json, read_value, write_value
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.transforms import Transform, read_link
-from penchant.output import from_json_value, to_json_value
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 
@@ -438,7 +437,7 @@ class OnLinks(NamedTuple):
 def model_document(model: Any) -> Any:
     """A model of the library with its settings; None for another."""
     own = type(model).__module__.startswith("penchant.")
-    return to_json_value(model) if own else None
+    return write_value(model) if own else None
 
 
 def model_of(document: Any, given: Any) -> Any:
@@ -452,7 +451,7 @@ def model_of(document: Any, given: Any) -> Any:
             got="none",
             fix="Pass model=.",
         )
-    return from_json_value(document)
+    return read_value(document)
 
 
 def prior_document(prior: Any) -> dict[str, Any] | None:
@@ -460,7 +459,7 @@ def prior_document(prior: Any) -> dict[str, Any] | None:
     if prior is None:
         return None
     if isinstance(prior, MapPrior):
-        return {"kind": "map", "prior": to_json_value(prior)}
+        return {"kind": "map", "prior": write_value(prior)}
     if isinstance(prior, PopulationPrior):
         return {"kind": "population", "prior": prior.to_dict()}
     if isinstance(prior, ScaledPrior):
@@ -479,7 +478,7 @@ def prior_of(document: Mapping[str, Any]) -> Any:
     if given is None:
         return None
     if given["kind"] == "map":
-        return from_json_value(given["prior"])
+        return read_value(given["prior"])
     if given["kind"] == "population":
         return PopulationPrior.from_dict(given["prior"])
     if given["kind"] == "scaled":

@@ -44,7 +44,7 @@ class JointTest:
 
     kind: str
     statistic: float
-    degrees_of_freedom: tuple[float, float]
+    degrees_of_freedom: tuple[int | float, float]
     p_value: float
     note: str = ""
 

@@ -17,11 +17,10 @@ from penchant.argument_checks import check_threads
 from penchant.errors import DataError, format_for_python, format_list
 from penchant.figures.labels import display_name
 from penchant.inference.linearized import Nominal
-from penchant.json_records import attributes_json, read_floats
+from penchant.json_records import JsonDocument, attributes_json, read_floats
 from penchant.models.arguments import refuse_no_model, refuse_word
 from penchant.models.model import Declared, Model
 from penchant.output import (
-    JsonDocument,
     Table,
 )
 from penchant.population.meta_analysis import PopulationEstimate

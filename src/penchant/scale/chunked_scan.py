@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from penchant._typing import IntVector
 from penchant.choices import Choices
+from penchant.choices.scan_protocols import Chunks
 from penchant.errors import DataError, format_names
 from penchant.output import format_count, progress
 from penchant.scale.data_files import SOURCE_FILE_COLUMN, StoredFile, cache_folder, stored_files
@@ -112,7 +113,7 @@ class ChoicesReader:
 
 
 @dataclass(frozen=True, repr=False)
-class Scan(SubjectScanBase):
+class Scan(SubjectScanBase, Chunks):
     """Decisions in files, looked at chunk by chunk; make one with `scan`.
 
     Attributes

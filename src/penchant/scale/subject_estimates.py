@@ -32,6 +32,7 @@ import pyarrow.parquet as pq
 
 from penchant._version import __version__
 from penchant.argument_checks import check_threads, one_of
+from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
 from penchant.files.atomic import check_writable, locked, written
 from penchant.output import Backend, FrameExport, Table, format_count, format_number, progress
@@ -582,7 +583,7 @@ class SubjectFiles:
             return batches, write_results(batches, task, about, output, engine, threads, what)
 
 
-class SubjectScanBase:
+class SubjectScanBase(SubjectScan):
     """Implementation of `SubjectScan` for scans that have `subjects`."""
 
     @property

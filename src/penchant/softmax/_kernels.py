@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from penchant._compiled import njit
-from penchant.softmax._moment_codegen import LANES, MAX_CACHED_VECTORS, block_moments
+from penchant.softmax._moment_codegen import LANES, MAX_CACHED_VECTORS, block_moments, relative_rows
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
@@ -51,29 +51,6 @@ MAX_SLOW_STEPS = 3  # in a row: one or two can be slow by rounding alone, withou
 SUFFICIENT_GAIN = 0.25
 
 
-@compiled_inner
-def _gather_rows(table, rows, to, begin):
-    """Write the rows of eight options side by side: eight lanes of each variable."""
-    for lane in range(np.uint64(LANES)):
-        i = np.uint64(rows[lane])
-        for a in range(np.uint64(table.shape[1])):
-            to[begin + a * np.uint64(LANES) + lane] = table[i, a]
-
-
-@compiled_inner
-def _subtract_chosen(values, begin, chosen, size, n):
-    """Make a row of a block relative to the chosen rows; update the largest |x| and |x - chosen|.
-
-    n : numbers in a row. Unsigned, as is `begin`: a signed index may wrap around, and the loop is
-    then not vectorised; nor would it be with calls of max().
-    """
-    for j in range(n):
-        x, away = abs(values[begin + j]), abs(values[begin + j] - chosen[j])
-        values[begin + j] -= chosen[j]
-        size[j] = x if x > size[j] else size[j]
-        size[n + j] = away if away > size[n + j] else size[n + j]
-
-
 @compiled_no_alloc
 def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
     """Write blocks blocks[0] to blocks[1] of the decisions order[bounds[0]:bounds[1]].
@@ -87,11 +64,13 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
     first, last = bounds
     values, side = packed
     rows, offset, available, first_row, chosen, weights = table
-    _, d, n_columns = kernel
-    sources, references, size, of_chosen = buffers
+    _, _, d, n_columns = kernel
+    sources, references, size = buffers
     uniform, most = True, starts[blocks[0] + 1] - starts[blocks[0]]
-    for j in range(2 * d * LANES):
-        size[j] = 0.0
+    for a in range(d):
+        for lane in range(LANES):
+            size[0, a, lane] = 0.0
+            size[1, a, lane] = 0.0
     for b in range(blocks[0], blocks[1]):
         n_rows = starts[b + 1] - starts[b]
         position = starts[b] * n_columns * LANES
@@ -100,31 +79,25 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
             inside = j < last
             k = order[j] if inside else order[first + b * LANES]
             c = first_row[k] + chosen[k]
-            references[lane] = c
+            references[lane] = c * d
             side[b, lane] = 0.0
             used = 0
             if inside:
                 side[b, lane] = weights[k] if weights.size else 1.0
                 for r in range(first_row[k], first_row[k + 1]):
                     # before the test, and overwritten if that fails: no branch
-                    sources[used, lane] = r
+                    sources[used, lane] = r * d
                     used += r != c and (not available.size or available[r])
                 uniform = uniform and used == most
             side[b, LANES + lane] = n_rows - used
             for row in range(used, n_rows):
-                sources[row, lane] = c
-        _gather_rows(rows, references, of_chosen, np.uint64(0))
-        for j in range(d * LANES):
-            size[j] = abs(of_chosen[j]) if abs(of_chosen[j]) > size[j] else size[j]
-        for row in range(n_rows):
-            begin, n = np.uint64(position), np.uint64(d * LANES)
-            _gather_rows(rows, sources[row], values, begin)
-            _subtract_chosen(values, begin, of_chosen, size, n)
-            position += d * LANES
-            if n_columns > d:
+                sources[row, lane] = c * d
+        relative_rows(kernel, rows, sources, n_rows, references, values, position, size)
+        if n_columns > d:
+            for row in range(n_rows):
                 for lane in range(LANES):
-                    values[position + lane] = offset[sources[row, lane]] - offset[references[lane]]
-                position += LANES
+                    i, c = sources[row, lane] // d, references[lane] // d
+                    values[position + (row * n_columns + d) * LANES + lane] = offset[i] - offset[c]
     return uniform
 
 
@@ -161,7 +134,7 @@ def sum_blocks(packed, kernel, theta, begin, end, workspace, moments):
     """
     values, starts, side = packed
     scratch, total, parts = workspace
-    n_columns = kernel[2]
+    n_columns = kernel[3]
     for j in range(len(moments)):
         moments[j] = 0.0
     for i in range((end - begin + CHUNK_BLOCKS - 1) // CHUNK_BLOCKS):
@@ -294,7 +267,7 @@ def maximise(problem, prior, theta, state, progress, max_steps, moments, moments
     of_sums, full, work = workspace
     while True:
         if not moments_known:
-            for a in range(kernel[1]):
+            for a in range(kernel[2]):
                 full[a] = theta[a]
             sum_blocks(packed, kernel, full, INDEX_ZERO, n_blocks, of_sums, moments)
         moments_known = False
@@ -315,7 +288,7 @@ def scatter(problem, same, moments, workspace, weighted, spread):
     """
     (values, starts, side), n_blocks, kernel = problem
     of_sums, full, _ = workspace
-    d = kernel[1]
+    d = kernel[2]
     count = 0.0
     for b in range(n_blocks):
         of_block = 0.0
@@ -366,7 +339,7 @@ def sum_subjects(table, kernel, order, bounds, blocks, theta, results, packed, w
     """
     values, gradient, information = results
     buffers, (of_sums, full, _), _, moments = workspace[:4]
-    d = kernel[1]
+    d = kernel[2]
     for s in range(len(theta)):
         n_blocks, _ = _pack_subject(table, kernel, order, bounds, s, blocks, packed, buffers)
         for t in range(theta.shape[1]):
@@ -395,7 +368,7 @@ def fit_subjects(
     base_precision, linear, ridge, max_steps = prior
     theta, information, gradient, progress, codes, spread, largest = results
     buffers, of_steps, weighted, moments, best, step, precision = workspace
-    _, d, n_columns = kernel
+    d, n_columns = kernel[2], kernel[3]
     for s in range(begin, end):
         n_blocks, uniform = _pack_subject(table, kernel, order, bounds, s, blocks, packed, buffers)
         codes[s] = SINGULAR
@@ -407,14 +380,12 @@ def fit_subjects(
         for a in range(d):
             for what in range(2):
                 for lane in range(LANES):
-                    own = buffers[2][(what * d + a) * LANES + lane]
-                    if own > largest[s, what, a]:
-                        largest[s, what, a] = own
+                    if buffers[2][what, a, lane] > largest[s, what, a]:
+                        largest[s, what, a] = buffers[2][what, a, lane]
             for c in range(d):
                 precision[a, c] = base_precision[a, c]
-            scale = math.sqrt(
-                spread[s, a, a]
-            )  # rooted and squared as in `ScaledPrior`: a batch and a single fit agree in every bit
+            # Rooted and squared as in `ScaledPrior`: a batch and a single fit agree in every bit.
+            scale = math.sqrt(spread[s, a, a])
             precision[a, a] += ridge * (scale * scale if scale > 0.0 else 1.0)
             moments_known = moments_known and theta[s, a] == 0.0
             best[a], step[a] = theta[s, a], 0.0
@@ -485,3 +456,42 @@ def bound_small_differences(table, groups, theta, limits, work, found):
                 for a in range(d):
                     less = work[0, a] if work[0, a] < work[1, a] else work[1, a]
                     found[i, a] += weight * less
+
+
+@compiled_no_alloc
+def sizes_of_differences(table, sizes):
+    """Write |x_ja - x_chosen,a| of available options that differ from the chosen; count them.
+
+    sizes : (d, n) with n at least the number of rows less that of decisions
+    """
+    rows, _, available, first_row, chosen, weights = table
+    d, n = len(sizes), 0
+    for k in range(len(chosen)):
+        if weights.size and not weights[k] > 0.0:
+            continue
+        c = first_row[k] + chosen[k]
+        for r in range(first_row[k], first_row[k + 1]):
+            if r == c or (available.size and not available[r]):
+                continue
+            differs = False
+            for a in range(d):
+                sizes[a, n] = math.fabs(rows[c, a] - rows[r, a])
+                differs |= sizes[a, n] != 0.0
+            n += differs
+    return n
+
+
+@compiled_no_alloc
+def zero_small_differences(table, limits, levelled):
+    """Write variables with differences from the chosen option within `limits` set to 0; count."""
+    rows, _, _, first_row, chosen, _ = table
+    d, n = len(limits), 0
+    for k in range(len(chosen)):
+        c = first_row[k] + chosen[k]
+        for r in range(first_row[k], first_row[k + 1]):
+            for a in range(d):
+                away = math.fabs(rows[r, a] - rows[c, a])
+                small = (away > 0.0) & (away <= limits[a])
+                levelled[r, a] = rows[c, a] if small else rows[r, a]
+                n += small
+    return n

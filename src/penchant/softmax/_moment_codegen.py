@@ -25,7 +25,7 @@ from numba.extending import intrinsic
 
 from penchant._compiled import inner_njit, njit, print_once
 from penchant.softmax import _plain_moments as plain
-from penchant.softmax._plain_moments import MOMENTS_SIGNATURE
+from penchant.softmax._plain_moments import MOMENTS_SIGNATURE, ROWS_SIGNATURE
 
 # First version that the generated code is known to work with, and the first that it is not.
 KNOWN_VERSIONS = {numba: ((0, 60), (0, 69)), llvmlite: ((0, 43), (0, 51))}
@@ -133,6 +133,15 @@ class VectorBuilder:
     def fma(self, a, b, c):
         """a * b + c."""
         return self.add(self.mul(a, b), c)
+
+    def prefetch(self, pointer, index, nearest=True):
+        """Prefetch a cache line; an address beyond the end of an array does no harm."""
+        address = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [address, *[_INT32] * 3])
+        prefetch = self.builder.module.declare_intrinsic("llvm.prefetch", [address], kind)
+        position = self.builder.bitcast(self.builder.gep(pointer, [index]), address)
+        for_reading, keep_close, data = _INT32(0), _INT32(2 + nearest), _INT32(1)
+        self.builder.call(prefetch, [position, for_reading, keep_close, data])
 
     def absolute(self, x):
         """|x| by clearing the sign bit."""
@@ -256,9 +265,9 @@ def exp_in_place(values):
     exp_prefix_in_place(values, len(values))
 
 
-# Address of `block_moments`, number of variables, number of columns (one more with an offset). An
-# address, as numba would compile every caller anew for a function that is passed as a function.
-MomentKernel = tuple[int, int, int]
+# Addresses of `block_moments` and `relative_rows`, number of variables, number of columns.
+# Addresses, as numba would compile every caller anew for a function that is passed as a function.
+MomentKernel = tuple[int, int, int, int]
 
 called_by_address = plain.called_by_address
 _moment_kernels: dict[tuple[int, bool], tuple[MomentKernel, Any]] = {}
@@ -266,23 +275,33 @@ _lock = Lock()
 
 
 def moment_kernel(n_parameters: int, has_offset: bool) -> MomentKernel:
-    """Compile the moment kernel for a number of variables, or return the one compiled before."""
+    """Compile the moment kernel for a number of variables, or return the one compiled before.
+
+    Returns
+    -------
+    Addresses of `block_moments` and `relative_rows`, number of variables, and number of columns
+    (one more than variables where there is an offset)
+    """
     key = n_parameters, has_offset
     if key in _moment_kernels:
         return _moment_kernels[key][0]
     with _lock:  # compile once, also if several threads ask at the same time
         if key not in _moment_kernels:
-            address, function = _compiled_kernel((0,) * n_parameters, (0,) * has_offset)
-            kernel = address, n_parameters, n_parameters + has_offset
-            _moment_kernels[key] = kernel, function  # keeps the machine code alive
+            addresses, functions = _compiled_kernel((0,) * n_parameters, (0,) * has_offset)
+            kind = (*addresses, n_parameters, n_parameters + has_offset)
+            _moment_kernels[key] = kind, functions  # keeps the machine code alive
         return _moment_kernels[key][0]
 
 
-def _compiled_kernel(variables: tuple[int, ...], offset: tuple[int, ...]) -> tuple[int, Any]:
-    """Address of `block_moments`, and the compiled function itself."""
+def _compiled_kernel(
+    variables: tuple[int, ...], offset: tuple[int, ...]
+) -> tuple[tuple[int, int], tuple[Any, Any]]:
+    """Addresses of `block_moments` and `relative_rows`, and the compiled functions themselves."""
     if GENERATES_CODE:
         try:
-            return _with_address(_make_block_moments(variables, offset))
+            return _with_addresses(
+                _make_block_moments(variables, offset), _make_relative_rows(variables, offset)
+            )
         except Exception as error:  # of numba or llvmlite, of any kind: their interface has changed
             print_once(
                 f"penchant: vector code could not be generated ({type(error).__name__}); plain "
@@ -294,14 +313,20 @@ def _compiled_kernel(variables: tuple[int, ...], offset: tuple[int, ...]) -> tup
             f"{numba.__version__} and llvmlite {llvmlite.__version__}; PENCHANT_KERNELS=generated "
             "tries it."
         )
-    return _with_address(plain.make_block_moments(variables, offset))
+    return _with_addresses(
+        plain.make_block_moments(variables, offset), plain.make_relative_rows(variables, offset)
+    )
 
 
-def _with_address(moments: Any) -> tuple[int, Any]:
-    """A function compiled for its signature, and its address for calls from other loops."""
-    made = moments.get_compile_result(MOMENTS_SIGNATURE)
-    wrapper = made.fndesc.llvm_cfunc_wrapper_name
-    return int(made.library.get_pointer_to_function(wrapper)), moments
+def _with_addresses(moments: Any, rows: Any) -> tuple[tuple[int, int], tuple[Any, Any]]:
+    addresses = address_of(moments, MOMENTS_SIGNATURE), address_of(rows, ROWS_SIGNATURE)
+    return addresses, (moments, rows)
+
+
+def address_of(function: Any, signature: Any) -> int:
+    """Compile a function for a signature and return its address, for calls from other loops."""
+    made = function.get_compile_result(signature)
+    return int(made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name))
 
 
 def _make_block_moments(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
@@ -317,6 +342,18 @@ def _make_block_moments(variables: tuple[int, ...], offset: tuple[int, ...]) -> 
         )
 
     return moments
+
+
+def _make_relative_rows(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
+    """`relative_rows` for a number of variables."""
+
+    @called_by_address
+    def rows(table, sources, n_rows, references, values, size):
+        _relative_rows_intrinsic(
+            table, sources, n_rows, references, values, size, variables, offset
+        )
+
+    return rows
 
 
 @intrinsic
@@ -344,6 +381,17 @@ def _align_stack(builder):
     attributes = builder.function.attributes
     attributes.add("nounwind")  # llvmlite writes an alignment beside another attribute only
     attributes.alignstack = 64
+
+
+@intrinsic
+def _relative_rows_intrinsic(
+    typingctx, table, sources, n_rows, references, values, size, variables, offset
+):
+    def build(context, builder, signature, arguments):
+        _emit_relative_rows(builder, arguments[:6], len(variables), len(offset))
+        return context.get_dummy_value()
+
+    return types.void(table, sources, n_rows, references, values, size, variables, offset), build
 
 
 @intrinsic
@@ -377,6 +425,32 @@ def block_moments(typingctx, kind, values, position, sizes, theta, side, block, 
     ), build
 
 
+@intrinsic
+def relative_rows(typingctx, kind, table, sources, n_rows, references, values, position, size):
+    """Write the rows of one block relative to its chosen rows, eight decisions at a time.
+
+    Parameters (in compiled code)
+    ----------
+    kind : see `moment_kernel`
+    table : variables of all options, (n, d)
+    sources : flat position in `table` of each row to write, (n_rows, 8)
+    references : flat position of the chosen rows, (8,)
+    values : packed variables, flat; `position` the flat position of the block
+    size : (2, d, 8): the largest |x| and |x_i - x_chosen| so far
+    """
+
+    def build(context, builder, signature, arguments):
+        data = _array_data(context, builder, signature, arguments)
+        block = builder.gep(data(5), [arguments[6]])
+        given = [data(1), data(2), arguments[3], data(4), block, data(7)]
+        call_address(builder, builder.extract_value(arguments[0], 1), given)
+        return context.get_dummy_value()
+
+    return types.void(
+        kind, table, sources, types.int64, references, values, types.int64, size
+    ), build
+
+
 def _array_data(context, builder, signature, arguments):
     """Pointer to the data of the i-th argument, an array, as a function of i."""
     return lambda i: context.make_array(signature.args[i])(context, builder, arguments[i]).data
@@ -386,6 +460,51 @@ def call_address(builder, address, given):
     """Call a function without return value by its address."""
     kind = ir.FunctionType(ir.VoidType(), [value.type for value in given])
     builder.call(builder.inttoptr(address, kind.as_pointer()), given)
+
+
+def _emit_relative_rows(builder, arguments, d, has_offset):
+    """Emit `relative_rows` for d variables."""
+    table, positions, n_rows, references, block, size = arguments
+    emit = VectorBuilder(builder)
+    stride = (d + has_offset) * LANES
+    near = _gather_columns(builder, _row_pointers(builder, table, references, i64(0)), d)
+    following = builder.mul(builder.add(n_rows, i64(1)), i64(LANES * d))
+    before = [emit.load(size, i64(j * LANES)) for j in range(2 * d)]
+    starts = [emit.max(emit.absolute(near[a]), before[a]) for a in range(d)] + before[d:]
+
+    def body(row, carried):
+        begins = _row_pointers(builder, table, positions, builder.mul(row, i64(LANES)))
+        x = _gather_columns(builder, begins, d)
+        for begin in begins:  # the next block, mostly: decisions tend to be stored in order
+            emit.prefetch(begin, following)
+        z = [builder.fsub(x[a], near[a]) for a in range(d)]
+        first = builder.mul(row, i64(stride))
+        for a in range(d):
+            emit.store(z[a], block, builder.add(first, i64(a * LANES)))
+        return [emit.max(emit.absolute(v), c) for v, c in zip(x + z, carried, strict=True)]
+
+    for j, largest in enumerate(emit.loop_rows(n_rows, body, starts)):
+        emit.store(largest, size, i64(j * LANES))
+
+
+def _gather_columns(builder, begins, d):
+    """Gather the d variables of the eight rows that begin at these pointers, as vectors."""
+    vectors = []
+    for a in range(d):
+        vector = ir.Constant(VectorBuilder(builder).vector, ir.Undefined)
+        for lane, begin in enumerate(begins):
+            number = builder.load(builder.gep(begin, [i64(a)]))
+            vector = builder.insert_element(vector, number, ir.Constant(ir.IntType(32), lane))
+        vectors.append(vector)
+    return vectors
+
+
+def _row_pointers(builder, table, positions, first):
+    """Pointers to the eight rows of the table at positions[first..first + 7]."""
+    return [
+        builder.gep(table, [builder.load(builder.gep(positions, [builder.add(first, i64(lane))]))])
+        for lane in range(LANES)
+    ]
 
 
 # 1 / (weight * mass) must stay finite for any sum of exponentials; lighter decisions add nothing.
@@ -463,6 +582,29 @@ EXP_LANES = LANES if REGISTER_LANES == 2 else REGISTER_LANES
 TILE_HEIGHT = _variable_strips(N_REGISTERS)[0][1]
 
 
+def _prefetch_schedule(d, n_columns):
+    """Cache lines that each loop over rows prefetches per row, and how many were prefetched before.
+
+    The loop of the exponentials comes first, that of the means of many variables second. Memory
+    cannot deliver a whole row during one loop, so each loop prefetches in proportion to its
+    multiplications.
+    """
+    loops = [(len(_EXP_COEFFICIENTS) + 4, EXP_LANES)]
+    if d > MAX_FUSED_VARIABLES:
+        loops.append((d, REGISTER_LANES))
+    if d <= MAX_UNROLLED_VARIABLES:
+        products = [high * first + high * (high + 3) // 2 for first, high in _variable_strips(d)]
+        loops += [(work, REGISTER_LANES) for work in products]
+    prefetch_schedule, before, done, all_work = [], 0, 0, sum(work for work, _ in loops)
+    for work, lanes in loops:
+        done += work
+        n_parts = LANES // lanes
+        n = max(0, math.ceil((n_columns * done / all_work - before) / n_parts))
+        prefetch_schedule.append((n, before))
+        before += n * n_parts
+    return prefetch_schedule
+
+
 def _emit_block_moments(builder, pointers, sizes, d, n_columns):
     """Emit the probabilities of all blocks, then the sums, a register's decisions at a time."""
     blocks = _BlockMoments(VectorBuilder(builder), pointers, sizes, d, n_columns, i64(0))
@@ -482,7 +624,7 @@ class _BlockMoments:
 
     def __init__(self, emit, pointers, sizes, d, n_columns, part):
         builder = emit.builder
-        self.emit, self.builder = emit, builder
+        self.emit, self.builder, self.part = emit, builder, part
         self.n_rows, self.n_blocks = sizes
         self.n_all = builder.mul(*sizes)
         self.d, self.n_columns, self.pointers = d, n_columns, pointers
@@ -492,6 +634,7 @@ class _BlockMoments:
         self.rows, self.side, self.scratch, self.notes, self.total = (
             builder.gep(pointer, [first]) for pointer in (self.values, side, scratch, notes, total)
         )
+        self.prefetch_schedule = _prefetch_schedule(d, n_columns)
 
     def loop_indices(self, n, body):
         """Emit a loop over blocks or tiles that carries nothing."""
@@ -566,6 +709,22 @@ class _BlockMoments:
     def add_to_total(self, slot, value):
         index = self.builder.mul(slot, i64(LANES))
         self.emit.store(self.emit.add(self.emit.load(self.total, index), value), self.total, index)
+
+    def prefetch_next(self, row, loop_index):
+        """Prefetch rows of the next blocks while these keep the processor busy.
+
+        The group after the next comes from memory into the outer cache, the next from there into
+        the inner one: prefetching straight from memory into the inner cache delays nearer loads.
+        """
+        builder, (n, before) = self.builder, self.prefetch_schedule[loop_index]
+        lines = builder.mul(self.n_all, i64(self.n_columns))
+        first = builder.mul(self.n_all, builder.add(i64(before), builder.mul(self.part, i64(n))))
+        first = builder.add(builder.add(first, lines), builder.mul(row, i64(n)))
+        for i in range(n):
+            line = builder.add(first, i64(i))
+            self.emit.prefetch(self.values, builder.mul(line, i64(LANES)), nearest=True)
+            later = builder.add(line, lines)
+            self.emit.prefetch(self.values, builder.mul(later, i64(LANES)), nearest=False)
 
     def add_log_likelihoods(self):
         """Add log-likelihoods; store e = exp(q - top) of every row, and the sum of e as MASS."""
@@ -653,6 +812,7 @@ class _BlockMoments:
 
         def body(row, carried):
             (total,) = carried
+            self.prefetch_next(row, 0)
             e = self.emit.exp(self.load_scratch_row(row))
             self.store_scratch_row(row, e)
             return [self.emit.add(total, e)]
@@ -688,16 +848,16 @@ class _BlockMoments:
     def add_products(self):
         """Add gradient and information to the total."""
         if self.d <= MAX_FUSED_VARIABLES:
-            for first, high in _variable_strips(self.d):
-                self.add_strip(range(first, first + high))
+            for loop_index, (first, high) in enumerate(_variable_strips(self.d), 1):
+                self.add_strip(range(first, first + high), loop_index)
             return
         variables, most = [(i64(0), a) for a in range(self.d)], N_REGISTERS - 4
         for first in range(0, self.d, most):
             some = variables[first : first + most]
             self.loop_indices(self.n_blocks, lambda k, some=some: self.add_means(k, some))
         if self.d <= MAX_UNROLLED_VARIABLES:
-            for first, high in _variable_strips(self.d):
-                self.add_tile((i64(first), high), (i64(0), first))
+            for loop_index, (first, high) in enumerate(_variable_strips(self.d), 2):
+                self.add_tile((i64(first), high), (i64(0), first), loop_index=loop_index)
             return
         n_whole, rest = divmod(self.d, TILE_HEIGHT)
 
@@ -722,7 +882,7 @@ class _BlockMoments:
         for position, value in zip(addresses_of_sums, ends, strict=True):
             self.emit.store(value, *position)
 
-    def add_strip(self, strip):
+    def add_strip(self, strip, loop_index):
         """Add gradient and information of a strip of few variables in one loop over rows.
 
         For a in the strip and c <= a: sum w p x_a x_c over the rows of a block, and then subtract
@@ -733,6 +893,7 @@ class _BlockMoments:
         is_first, is_last = strip.start == 0, strip.stop == self.d
 
         def of_row(row, carried, weighted):
+            self.prefetch_next(row, loop_index)
             p = self.load_scratch_row(row)
             if is_first:
                 p = emit.mul(p, weighted)
@@ -790,6 +951,7 @@ class _BlockMoments:
         def body(row, carried):
             e = self.load_scratch_row(row)
             if is_last:
+                self.prefetch_next(row, 1)
                 self.store_scratch_row(row, emit.mul(e, weighted))
             return [
                 emit.fma(e, self.load_variable(row, a), total)
@@ -802,13 +964,14 @@ class _BlockMoments:
             self.store_block_value(block, self.mean_slot(a), mean)
             self.add_to_total(builder.add(self.variable_offset(a), i64(1)), emit.mul(weight, mean))
 
-    def add_tile(self, left, right, pairs_of_left=True):
+    def add_tile(self, left, right, pairs_of_left=True, loop_index=None):
         """Add covariances of pairs of variables, sum p (x_a - mean_a) x_c: the chosen option has 0.
 
         left, right : first variable, and how many. a is of the left; c is of the right, and where
         `pairs_of_left` of the left up to a. The sums stay in registers from the first row of all
         blocks to the last, in the order of block after block; centring x_a first avoids
         cancellation.
+        loop_index : position in the prefetch schedule, for loops that are unrolled
         """
         emit = self.emit
         of_left = [(left[0], k) for k in range(left[1])]
@@ -817,6 +980,8 @@ class _BlockMoments:
         pairs += [(a, c) for a in of_left for c in of_right]
 
         def of_row(row, carried, mean):
+            if loop_index is not None:
+                self.prefetch_next(row, loop_index)
             p = self.load_scratch_row(row)
             x = {a: self.load_variable(row, a) for a in of_left}
             weighted = {a: emit.mul(p, emit.sub(x[a], mean[a])) for a in of_left}

@@ -14,10 +14,11 @@ from penchant._compiled import njit
 LANES = 8
 MIN_EXP_ARGUMENT = -708.0  # exp of less is subnormal or 0, which would leave no information
 
-_NUMBERS = types.CPointer(types.float64)
+_NUMBERS, _PLACES = types.CPointer(types.float64), types.CPointer(types.int64)
 MOMENTS_SIGNATURE = types.void(
     _NUMBERS, types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS
 )
+ROWS_SIGNATURE = types.void(_NUMBERS, _PLACES, types.int64, _PLACES, _NUMBERS, _NUMBERS)
 called_by_address = njit(
     cache=True, nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True
 )
@@ -80,3 +81,22 @@ def _add_decision(values, given, sizes, theta, scratch, total, lane):
                 away = values[place + a * LANES] - scratch[n_rows + a]
                 both += scratch[r] / mass * away * (values[place + c * LANES] - scratch[n_rows + c])
             total[(1 + d + a * (a + 1) // 2 + c) * LANES + lane] += weight * both
+
+
+def make_relative_rows(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
+    """`_moment_codegen.relative_rows` for a number of variables, given as the length of a tuple."""
+    d, n_columns = len(variables), len(variables) + len(offset)
+
+    @called_by_address
+    def rows(table, sources, n_rows, references, values, size):
+        for a in range(d):
+            for lane in range(LANES):
+                near, slot = table[references[lane] + a], a * LANES + lane
+                size[slot] = max(size[slot], abs(near))
+                for r in range(n_rows):
+                    x = table[sources[r * LANES + lane] + a]
+                    values[(r * n_columns + a) * LANES + lane] = x - near
+                    size[slot] = max(size[slot], abs(x))
+                    size[d * LANES + slot] = max(size[d * LANES + slot], abs(x - near))
+
+    return rows

@@ -80,7 +80,9 @@ class Estimates(Sequence[Estimate], FrameExport):
 
     def __post_init__(self) -> None:
         """Word the sentences for Python; other front ends find what they name marked in them."""
-        object.__setattr__(self, "messages", tuple(map(Text, self.messages)))
+        # Thousands of subjects share a few sentences: each is worded once.
+        worded = {message: Text(message) for message in set(self.messages)}
+        object.__setattr__(self, "messages", tuple(map(worded.__getitem__, self.messages)))
 
     @classmethod
     def of_each(

@@ -281,7 +281,7 @@ class _ScratchSizes:
 
     def workspace(self, kernel: MomentKernel) -> Any:
         """Packed arrays for one subject, and the workspace of `_kernels.fit_subjects`."""
-        _, d, n_columns = kernel
+        _, _, d, n_columns = kernel
         side = aligned_vectors(2 * self.n_blocks).reshape(self.n_blocks, 2 * LANES)
         starts = np.empty(self.n_blocks + 1, dtype=np.int64)
         of_sums = workspace_for(self.most_rows, self.n_blocks, d)

@@ -149,14 +149,13 @@ def aligned_vectors(n: int) -> Vector:
     return memory[skip : skip + n * LANES]
 
 
-def allocate_packing_buffers(n_rows: int, d: int) -> tuple[Matrix, IntVector, Matrix]:
-    """Buffers of `pack_blocks` for blocks of at most n_rows rows: sources, references, sizes."""
+def allocate_packing_buffers(n_rows: int, d: int) -> tuple[IntVector, IntVector, Vector]:
+    """Buffers of `pack_blocks` for blocks of n_rows rows: sources, chosen rows, sizes."""
     return (
         # one row more: an index is written before it is known whether the row counts
         np.empty((n_rows + 1, LANES), dtype=np.int64),
         np.empty(LANES, dtype=np.int64),
-        np.empty(2 * d * LANES),
-        np.empty(d * LANES),
+        np.empty((2, d, LANES)),
     )
 
 
@@ -208,7 +207,7 @@ class PackedLikelihood:
         def pack(begin: int, end: int) -> tuple[bool, Matrix]:
             places = allocate_packing_buffers(most_rows, d)
             even = kernels.pack_blocks(*given, (begin, end), (values, side), places)
-            return even, places[2].reshape(2, d, LANES)
+            return even, places[2]
 
         parts = _map_parts(pack, n_blocks, threads)
         sizes = [size for _, size in parts] or [np.zeros((2, d, LANES))]

@@ -454,7 +454,7 @@ class OverallTest:
     n_groups: int
     n_subjects: int
     statistic: float
-    df_1: float
+    df_1: int | float
     df_2: float
     p_value: float
     adjusted_p_value: float

@@ -18,8 +18,9 @@ from penchant.bandit.episode import Episode, highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, format_list, format_names, quoted_argument
 from penchant.files.table import read_table
+from penchant.json_records import JsonDocument
 from penchant.models.offers.offers import offers_from_frame, offers_of_choices
-from penchant.output import JsonDocument, format_count
+from penchant.output import format_count
 from penchant.reading.data_notes import data_notes, offer_notes
 from penchant.studies.payoffs import Payoffs, payoffs_of
 from penchant.tables.columns import NO_COLUMN, play_columns

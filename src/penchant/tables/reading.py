@@ -20,13 +20,11 @@ from penchant.errors import (
     marked,
 )
 from penchant.files.folder import Raw
+from penchant.json_records import JsonDocument
 from penchant.output import (
-    CONTENT_KEY,
     Columns,
     FrameExport,
-    JsonDocument,
     format_count,
-    to_json_value,
 )
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import column_floats, column_labels, open_frame
@@ -107,7 +105,7 @@ class Reading(FrameExport, JsonDocument):
     def to_dict(self) -> dict[str, Any]:
         """What was read, ready for JSON; which lines of which files it stood in is not kept."""
         raw = None if self.raw is None else replace(self.raw, pieces=())
-        return {**self.document(), CONTENT_KEY: to_json_value(replace(self, raw=raw))}
+        return JsonDocument.to_dict(replace(self, raw=raw))
 
     @property
     def subjects(self) -> tuple[Any, ...]:

@@ -258,7 +258,7 @@ class BatchNewton:
         """
         before, first = self.points.value[rows], self.n_steps[rows] < 0
         path, change = target - self.u[rows], self.points.gradient[rows] - trial.gradient
-        known: BoolVector = np.isfinite(trial.gradient).all(axis=1)
+        known: BoolVector = np.all(np.isfinite(trial.gradient), axis=1)
         # Weights of nearly vanishing variables may be so large that gradients overflow: reject.
         up = first | (known & (trial.value >= before - VALUE_ROUNDING * (1.0 + np.abs(before))))
         self.n_steps[rows[up]] += 1

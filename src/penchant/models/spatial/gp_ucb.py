@@ -14,67 +14,43 @@ m_i = b_i + mu0 f_i, with weight mu0/tau. So lambda and delta are the only shape
 
 Wu et al. rescale rewards of 0 to 100 by (reward - 50) / 100 and take mu0 = 0, sigma0 = 1,
 delta = 1e-4: that is prior_mean=50, prior_sd=100 here, and tau and the weights in units of rewards.
-
-Agents that play by Gaussian-process UCB, many at once.
-
-Beliefs are means and covariances of all options in units of rewards, updated by Gaussian
-conditioning: another way than the recursion behind the likelihood, so that one can check the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import check_number
+from penchant.argument_checks import check_number, one_of
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
-from penchant.bandit.landscape import check_locations, distances
-from penchant.errors import DataError
 from penchant.models.controls import with_starts
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
-from penchant.models.record import CompiledModel, Record
+from penchant.models.record import Record
 from penchant.models.spatial._kernels import KERNELS, process
-from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality, spacing
+from penchant.models.spatial.locality import fill_locality
+from penchant.models.spatial.spatial_model import GaussianAgents, SpatialModel, check_range
+
+ESTIMATED = "Give None to estimate it."
 
 
-@dataclass
-class GPUCBAgents:
-    """The state of agents in play: (n_agents, n_options) means, covariances, and the past."""
+class GPUCBAgents(GaussianAgents):
+    """Agents who choose by the bound, with the noise of a new reward in the bonus."""
 
-    parameters: dict[str, float]
-    noise_variance: float
-    mean: Matrix
-    covariance: Matrix
-    locality: LocalityAgents
-
-    @classmethod
-    def of(cls, model: GPUCB, parameters: dict[str, float], n_agents: int) -> GPUCBAgents:
-        """Agents before play.
-
-        Parameters
-        ----------
-        parameters
-            temperature, bonus, a weight for each term of locality; and prior_mean, length_scale and
-            noise_ratio where the model does not fix them.
-        """
-        given = {name: float(value) for name, value in parameters.items()}
-        given |= {name: float(value) for name, value in model.fixed.items() if value is not None}
-        _check_agent(given)
-        correlation = model.kernel(distances(model.locations), given["length_scale"])
-        variance = model.prior_sd**2
-        return cls(
-            given,
-            variance * given["noise_ratio"],
-            np.full((n_agents, model.n_options), given["prior_mean"]),
-            np.repeat(variance * correlation[None], n_agents, axis=0),
-            LocalityAgents.of(model.locations, tuple(model.locality), given, n_agents),
-        )
+    def prior(self) -> tuple[Vector, float, float]:
+        """Means and variance before play, and the variance of noise."""
+        given = self.parameters
+        for name, value in given.items():
+            check_number(value, name)
+        for name in ("temperature", "noise_ratio"):
+            check_number(given[name], name, above=0)
+        variance = self.model.prior_sd**2
+        expected = np.full(self.model.n_options, given["prior_mean"])
+        return expected, variance, variance * given["noise_ratio"]
 
     def probabilities(self) -> Matrix:
         """Choice probabilities of each agent."""
@@ -82,26 +58,9 @@ class GPUCBAgents:
         heuristic = self.mean + self.parameters["bonus"] * np.sqrt(variance)
         return softmax(heuristic / self.parameters["temperature"] + self.locality.objective())
 
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Learn from the option each agent chose and the reward it received."""
-        agents = np.arange(len(chosen))
-        column = self.covariance[agents, :, chosen]
-        gain = column / (column[agents, chosen] + self.noise_variance)[:, None]
-        self.mean += gain * (rewards - self.mean[agents, chosen])[:, None]
-        self.covariance -= gain[:, :, None] * column[:, None, :]
-        self.locality.observe(chosen, rewards)
-
-
-def _check_agent(given: dict[str, float]) -> None:
-    for name, value in given.items():
-        check_number(value, name)
-    for name in ("temperature", "noise_ratio"):
-        check_number(given[name], name, above=0)
-    check_number(given["length_scale"], "length_scale", least=0)
-
 
 @dataclass(frozen=True, eq=False)
-class GPUCB(CompiledModel):
+class GPUCB(SpatialModel):
     """Gaussian-process UCB of a spatial bandit, with terms of locality.
 
     Parameters
@@ -156,14 +115,14 @@ class GPUCB(CompiledModel):
     noise_ratio_range: tuple[float, float] = (4.5e-5, 2.7)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "locations", check_locations(self.locations))
-        object.__setattr__(self, "locality", check_terms(self.locality, "locality"))
-        _check(self)
-
-    @property
-    def n_options(self) -> int:
-        """Number of options."""
-        return len(self.locations)
+        super().__post_init__()
+        one_of(self.kernel.name, "kernel", KERNELS)
+        if self.prior_mean is not None:
+            check_number(self.prior_mean, "prior_mean", fix=ESTIMATED)
+        if self.noise_ratio is not None:
+            check_number(self.noise_ratio, "noise_ratio", above=0, fix=ESTIMATED)
+        check_number(self.prior_sd, "prior_sd", above=0)
+        check_range(self.noise_ratio_range, "noise_ratio_range")
 
     @property
     def parameters(self) -> tuple[Row, ...]:
@@ -176,16 +135,10 @@ class GPUCB(CompiledModel):
         if self.prior_mean is None:
             found.append(Parameter.ratio("prior_mean", "prior_mean/temperature", unit))
         found += map(Parameter.weight, self.locality)
-        if self.length_scale is None:
-            low, high = self.length_scale_range or (0.2 * self._unit, 20.0 * self._unit)
-            found.append(Shape("length_scale", low, high, scale="log", n_grid=20))
+        found += self.length_scale_row(n_grid=20)
         if self.noise_ratio is None:
             found.append(Shape("noise_ratio", *self.noise_ratio_range, scale="log", n_grid=17))
         return tuple(found)
-
-    @cached_property
-    def _unit(self) -> float:
-        return spacing(self.locations)
 
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
@@ -225,7 +178,7 @@ class GPUCB(CompiledModel):
     def fixed(self) -> dict[str, float | None]:
         """Parameters that may be fixed, None where they are not."""
         return {
-            "length_scale": self.length_scale,
+            **super().fixed,
             "noise_ratio": self.noise_ratio,
             "prior_mean": self.prior_mean,
         }
@@ -240,7 +193,7 @@ class GPUCB(CompiledModel):
 
     def agents(self, parameters: dict[str, float], n_agents: int) -> GPUCBAgents:
         """Agents that play by this model, before play; see `simulate`."""
-        return GPUCBAgents.of(self, parameters, n_agents)
+        return GPUCBAgents(self, parameters, n_agents)
 
     def __str__(self) -> str:
         def told(name: str) -> str:
@@ -253,38 +206,3 @@ class GPUCB(CompiledModel):
             f"prior mean {told('prior_mean')}, prior sd {self.prior_sd:g}"
             + (f", locality: {', '.join(self.locality)}" if self.locality else "")
         )
-
-
-ESTIMATED = "Give None to estimate it."
-
-
-def _check(model: GPUCB) -> None:
-    """Refuse settings that no model can have."""
-    if not isinstance(model.kernel, Kernel) or model.kernel.name not in KERNELS:
-        raise DataError(
-            "kernel",
-            "must be one of penchant.bandit.beliefs",
-            got=repr(model.kernel),
-            fix="Import GAUSSIAN, MATERN32, MATERN52 or EXPONENTIAL from there.",
-        )
-    if model.length_scale is not None:
-        check_number(model.length_scale, "length_scale", least=0, fix=ESTIMATED)
-    if model.prior_mean is not None:
-        check_number(model.prior_mean, "prior_mean", fix=ESTIMATED)
-    if model.noise_ratio is not None:
-        check_number(model.noise_ratio, "noise_ratio", above=0, fix=ESTIMATED)
-    check_number(model.prior_sd, "prior_sd", above=0)
-    if model.length_scale is None and model.n_options < 2:
-        raise DataError(
-            "length_scale",
-            "must be given for a single option",
-            got="None",
-            fix="Nothing could tell it.",
-        )
-    ranges = (
-        ("length_scale_range", model.length_scale_range),
-        ("noise_ratio_range", model.noise_ratio_range),
-    )
-    for name, limits in ranges:
-        if limits is not None and not 0 < limits[0] < limits[1] < np.inf:
-            raise DataError(name, "must go up from above 0", got=limits, fix="Correct it.")

@@ -19,6 +19,7 @@ from penchant.bandit.beliefs import MATERN52, Kernel
 from penchant.bandit.landscape import Landscape, check_locations, distances
 from penchant.errors import DataError
 from penchant.models.spatial.locality import spacing
+from penchant.models.spatial.spatial_model import check_kernel
 
 LENGTH = 3.5  # of a smooth map, in spacings of the options
 CONSTANT_REL_TOL = 1e-9  # share of a function's size below which it is the same everywhere
@@ -89,13 +90,7 @@ class MapBasis:
             )
         scale = LENGTH * spacing(places) if length_scale is None else float(length_scale)
         check_number(scale, "length_scale", above=0)
-        if not isinstance(kernel, Kernel):
-            raise DataError(
-                "kernel",
-                "must be one of penchant.bandit.beliefs",
-                got=repr(kernel),
-                fix="Import MATERN52 or GAUSSIAN from there.",
-            )
+        check_kernel(kernel)
         correlation = kernel(distances(places), scale)
         centred = correlation - correlation.mean(axis=0)
         centred = centred - centred.mean(axis=1, keepdims=True)

@@ -15,11 +15,6 @@ Notes
 -----
 Paper: the denominators of Eqs. (13) and (14) print Q_i where Q_j is meant, and alpha_t is printed
 as 1/sqrt(2 pi e) t, which increases; 1/(sqrt(2 pi e) t) is meant.
-
-Agents that play by stochastic UCL, many at once.
-
-Beliefs are kept as means and covariances in the units of rewards and updated by Gaussian
-conditioning: another way than the recursion behind the likelihood, so that one can check the other.
 """
 
 from __future__ import annotations
@@ -31,11 +26,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import scipy
 from scipy import special
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import check_number, one_of
+from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import (
     EXPONENTIAL,
     Beliefs,
@@ -45,23 +39,16 @@ from penchant.bandit.beliefs import (
     beliefs_from_correlations,
 )
 from penchant.bandit.episode import Episode
-from penchant.bandit.landscape import check_locations, distances, distances_to
+from penchant.bandit.landscape import distances_to
 from penchant.errors import DataError
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
-from penchant.models.record import CompiledModel, Record
+from penchant.models.record import Record
 from penchant.models.spatial._kernels import map_shares, upper_limits
-from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality
+from penchant.models.spatial.locality import fill_locality
 from penchant.models.spatial.map_basis import MapBasis
+from penchant.models.spatial.spatial_model import GaussianAgents, SpatialModel, check_range
 from penchant.models.transforms import Transform
-
-Cooling = Literal["logarithmic", "constant"]
-Clock = Literal["choices", "events"]
-OPTIONS = {
-    "cooling": ("logarithmic", "constant"),
-    "clock": ("choices", "events"),
-    "bonus": ("known", "free"),
-}
 
 
 class _Prepared(NamedTuple):
@@ -75,7 +62,7 @@ class _Prepared(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class UCL(CompiledModel):
+class UCL(SpatialModel):
     """Stochastic UCL (Upper Credible Limit) of a spatial bandit.
 
     Parameters
@@ -116,8 +103,8 @@ class UCL(CompiledModel):
     noise_variance: float
     length_scale: float | None = None
     kernel: Kernel = EXPONENTIAL
-    cooling: Cooling = "logarithmic"
-    clock: Clock = "choices"
+    cooling: Literal["logarithmic", "constant"] = "logarithmic"
+    clock: Literal["choices", "events"] = "choices"
     bonus: Literal["known", "free"] = "known"
     alpha_scale: float = math.sqrt(2 * math.pi * math.e)
     alpha_power: float = 1.0
@@ -130,66 +117,28 @@ class UCL(CompiledModel):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "locations", check_locations(self.locations))
-        asked: Any = self.locality
-        if isinstance(asked, bool):
-            asked = "all" if asked else ()
-        object.__setattr__(self, "locality", check_terms(asked, "locality"))
-        if self.prior_map is not None and not isinstance(self.prior_map, MapBasis):
-            raise DataError(
-                "prior_map",
-                "must be a MapBasis",
-                got=type(self.prior_map).__name__,
-                fix="Make one with MapBasis.smooth(locations).",
-            )
-        if self.prior_map is not None and self.prior_map.n_options != self.n_options:
-            raise DataError(
-                "prior_map",
-                f"must be of the {self.n_options} options of the model",
-                got=f"one of {self.prior_map.n_options}",
-                fix="Match them.",
-            )
-        check_number(
-            self.noise_variance,
-            "noise_variance",
-            above=0,
-            fix="It is 10 in the paper's human data.",
-        )
-        fixed = self.length_scale
-        if fixed is not None:
-            check_number(fixed, "length_scale", least=0, fix="0 means independent options.")
-        if not isinstance(self.kernel, Kernel):
-            raise DataError(
-                "kernel",
-                "must be one of penchant.bandit.beliefs",
-                got=repr(self.kernel),
-                fix="Import EXPONENTIAL or GAUSSIAN from there.",
-            )
-        if not (self.alpha_scale > 1 and self.alpha_power >= 0):
-            raise DataError(
-                "alpha_scale",
-                "must be > 1 and alpha_power >= 0",
-                got=f"{self.alpha_scale} and {self.alpha_power}",
-                fix="alpha_t = 1/(K t^a) must lie in (0, 1).",
-            )
-        if self.length_scale is None and self.n_options < 2:
-            raise DataError(
-                "length_scale",
-                "must be given for a single option",
-                got="None",
-                fix="Nothing could tell it.",
-            )
-        for name in ("precision_range", "length_scale_range"):
-            limits = getattr(self, name)
-            if limits is not None and not 0 < limits[0] < limits[1]:
-                raise DataError(name, "must go up from above 0", got=limits, fix="Correct it.")
-        for name, known in OPTIONS.items():
-            one_of(getattr(self, name), name, known)
-
-    @property
-    def n_options(self) -> int:
-        """Number of options."""
-        return len(self.locations)
+        super().__post_init__()
+        if self.prior_map is not None:
+            if not isinstance(self.prior_map, MapBasis):
+                raise DataError(
+                    "prior_map",
+                    "must be a MapBasis",
+                    got=type(self.prior_map).__name__,
+                    fix="Make one with MapBasis.smooth(locations).",
+                )
+            if self.prior_map.n_options != self.n_options:
+                raise DataError(
+                    "prior_map",
+                    f"must be of the {self.n_options} options of the model",
+                    got=f"one of {self.prior_map.n_options}",
+                    fix="Match them.",
+                )
+        noise = "It is 10 in the paper's human data."
+        check_number(self.noise_variance, "noise_variance", above=0, fix=noise)
+        inside = "alpha_t = 1/(K t^a) must lie in (0, 1)."
+        check_number(self.alpha_scale, "alpha_scale", above=1, fix=inside)
+        check_number(self.alpha_power, "alpha_power", least=0, fix=inside)
+        check_range(self.precision_range, "precision_range")
 
     @property
     def parameters(self) -> tuple[Row, ...]:
@@ -202,9 +151,7 @@ class UCL(CompiledModel):
             Parameter.ratio("prior_mean", "prior_mean/decision_noise", unit),
             Parameter("prior_variance", shape=delta, transform=variance),
         ]
-        if self.length_scale is None:
-            low, high = self.length_scale_range or self._usual_length_scales()
-            found.append(Shape("length_scale", low, high, scale="log", n_grid=19))
+        found += self.length_scale_row(n_grid=19)
         if self.bonus == "free":
             found.append(Parameter.ratio("implied_noise_sd", "bonus/decision_noise", unit))
         found += [Parameter.ratio(n, f"{n}/decision_noise", unit) for n in self.map_names]
@@ -230,14 +177,6 @@ class UCL(CompiledModel):
         """Where the weights of the map stand."""
         first = 2 if self.bonus == "known" else 3
         return slice(first, first + self.n_functions)
-
-    def _usual_length_scales(self) -> tuple[float, float]:
-        """From a fifth of the smallest distance to twenty of it."""
-        if self.n_options < 2:
-            return 0.2, 20.0
-        nearest, _ = scipy.spatial.cKDTree(self.locations).query(self.locations, k=2)
-        spacing = float(nearest[:, 1].min())
-        return 0.2 * spacing, 20.0 * spacing
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_tracks": None}
@@ -387,7 +326,7 @@ class UCL(CompiledModel):
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> UCLAgents:
         """Agents who play so."""
-        return UCLAgents.of(self, parameters, n_agents)
+        return UCLAgents(self, parameters, n_agents)
 
     def nominal_point(self, prior: RewardPrior) -> tuple[Vector, Vector]:
         """psi, and the ratios of the weights to 1/nu, of agents who expect this before play."""
@@ -446,82 +385,36 @@ def _runs(which: IntVector, scales: Vector) -> list[tuple[int, int]]:
     return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
-@dataclass
-class UCLAgents:
-    """The state of agents in play: (n_agents, n_options) means, and covariances."""
+class UCLAgents(GaussianAgents):
+    """Agents who choose by the cooled heuristic; with decision_noise 0 always the largest."""
 
-    model: UCL
-    decision_noise: float
-    bonus: float
-    mean: Matrix
-    covariance: Matrix
-    locality: LocalityAgents
-    time: int = 1
-
-    @classmethod
-    def of(cls, model: UCL, parameters: Mapping[str, float], n_agents: int) -> UCLAgents:
-        """Agents before play.
-
-        Parameters
-        ----------
-        parameters
-            decision_noise (0: the deterministic UCL, always the largest heuristic), prior_mean,
-            prior_variance, and length_scale where the model does not fix it; map_1, map_2 ... of a
-            prior map, and a weight for each term of locality.
-        """
-        nu, variance = parameters["decision_noise"], parameters["prior_variance"]
-        scale = model.length_scale if model.length_scale is not None else parameters["length_scale"]
-        check_number(nu, "decision_noise", least=0, fix="0 means deterministic UCL.")
-        check_number(variance, "prior_variance", above=0)
-        check_number(scale, "length_scale", least=0, fix="0: independent options.")
-        check_number(parameters["prior_mean"], "prior_mean")
-        correlation = model.kernel(distances(model.locations), float(scale))
-        given = {name: float(value) for name, value in parameters.items()}
-        return cls(
-            model,
-            float(nu),
-            _bonus(model, parameters),
-            np.repeat(_expected(model, given)[None], n_agents, axis=0),
-            np.repeat(variance * correlation[None], n_agents, axis=0),
-            LocalityAgents.of(model.locations, model.terms, given, n_agents),
+    def prior(self) -> tuple[Vector, float, float]:
+        """Means and variance before play, and the variance of noise."""
+        given, model = self.parameters, self.model
+        check_number(
+            given["decision_noise"], "decision_noise", least=0, fix="0: deterministic UCL."
         )
+        variance = check_number(given["prior_variance"], "prior_variance", above=0)
+        expected = np.full(model.n_options, check_number(given["prior_mean"], "prior_mean"))
+        if model.n_functions:
+            coefficients = [check_number(given[name], name) for name in model.map_names]
+            expected = expected + model.prior_map.functions @ np.array(coefficients)
+        return expected, variance, model.noise_variance
+
+    @property
+    def bonus(self) -> float:
+        """How much of its standard deviation an option is given: 1, or as a free bonus says."""
+        known = self.model.usual_parameters["implied_noise_sd"]
+        free = self.model.bonus == "free"
+        return self.parameters.get("implied_noise_sd", known) / known if free else 1.0
 
     def probabilities(self) -> Matrix:
         """Choice probabilities of each agent at this time, Eq. (14)."""
-        t = np.array([float(self.time)])
+        t, nu = np.array([float(self.time)]), self.parameters["decision_noise"]
         sd = np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
         heuristic = self.mean + self.bonus * sd * self.model.credible_z(t)
-        if self.decision_noise == 0:
+        if nu == 0:
             best = heuristic >= heuristic.max(axis=1, keepdims=True)
             return np.asarray(best / best.sum(axis=1, keepdims=True))
-        q = heuristic * self.model.inverse_temperature(t) / self.decision_noise
+        q = heuristic * self.model.inverse_temperature(t) / nu
         return softmax(q + self.locality.objective())
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Learn from the option each agent chose and the reward it received."""
-        agents = np.arange(len(chosen))
-        column = self.covariance[agents, :, chosen]
-        gain = column / (column[agents, chosen] + self.model.noise_variance)[:, None]
-        self.mean += gain * (rewards - self.mean[agents, chosen])[:, None]
-        self.covariance -= gain[:, :, None] * column[:, None, :]
-        self.locality.observe(chosen, rewards)
-        self.time += 1
-
-
-def _expected(model: UCL, parameters: Mapping[str, float]) -> Vector:
-    """What agents expect of every option before play: a level, and a map if they have one."""
-    expected = np.full(model.n_options, parameters["prior_mean"])
-    if model.prior_map is not None and model.n_functions:
-        coefficients = np.array([parameters[name] for name in model.map_names])
-        if not np.isfinite(coefficients).all():
-            raise DataError(
-                "map_1, map_2 ...", "must be finite", got=coefficients, fix="Correct them."
-            )
-        expected = expected + model.prior_map.functions @ coefficients
-    return expected
-
-
-def _bonus(model: UCL, parameters: Mapping[str, float]) -> float:
-    """How much of its standard deviation an option is given: 1, or as a free bonus says."""
-    known = model.usual_parameters["implied_noise_sd"]
-    return parameters.get("implied_noise_sd", known) / known if model.bonus == "free" else 1.0

@@ -21,7 +21,7 @@ from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
 from penchant.inference.fit_each import fit_each
 from penchant.inference.predict import PROPOSAL_DF, probabilities
-from penchant.json_records import attributes_json, to_json
+from penchant.json_records import NOT_WRITTEN, attributes_json, to_json
 from penchant.models.arguments import as_episodes, data_of
 from penchant.models.model import Model
 from penchant.models.transforms import Transform
@@ -102,7 +102,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     evidence: Vector
     n_decisions: IntVector
     views: tuple[View, ...]
-    source: PopulationSource | None = field(default=None, repr=False)
+    source: PopulationSource | None = field(default=None, repr=False, metadata=NOT_WRITTEN)
 
     @classmethod
     def of(cls, source: PopulationSource, people: SubjectPosteriors) -> PopulationSubjects:

@@ -1,0 +1,133 @@
+"""What models of spatial bandits share: places of options, length scales, and Gaussian beliefs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.argument_checks import check_number
+from penchant.bandit.beliefs import Kernel
+from penchant.bandit.landscape import check_locations, distances
+from penchant.errors import DataError
+from penchant.models.parameters import Row, Shape
+from penchant.models.record import CompiledModel
+from penchant.models.spatial.locality import LocalityAgents, check_terms, spacing
+
+
+class SpatialModel(CompiledModel):
+    """Base of models of options with places, whose rewards are alike nearby.
+
+    Models are dataclasses with the fields below, and check others themselves.
+    """
+
+    locations: Any
+    locality: Any
+    kernel: Kernel
+    length_scale: float | None
+    length_scale_range: tuple[float, float] | None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "locations", check_locations(self.locations))
+        asked = self.locality
+        if isinstance(asked, bool):
+            asked = "all" if asked else ()
+        object.__setattr__(self, "locality", check_terms(asked, "locality"))
+        check_kernel(self.kernel)
+        if self.length_scale is not None:
+            check_number(
+                self.length_scale, "length_scale", least=0, fix="0 means independent options."
+            )
+        elif self.n_options < 2:
+            raise DataError(
+                "length_scale",
+                "must be given for a single option",
+                got="None",
+                fix="Nothing could tell it.",
+            )
+        if self.length_scale_range is not None:
+            check_range(self.length_scale_range, "length_scale_range")
+
+    @property
+    def n_options(self) -> int:
+        """Number of options."""
+        return len(self.locations)
+
+    @property
+    def fixed(self) -> dict[str, float | None]:
+        """Parameters that may be fixed, None where they are not."""
+        return {"length_scale": self.length_scale}
+
+    def length_scale_row(self, n_grid: int) -> tuple[Row, ...]:
+        """The length scale where it is estimated: from a fifth of the spacing to twenty of it."""
+        if self.length_scale is not None:
+            return ()
+        unit = spacing(self.locations)
+        low, high = self.length_scale_range or (0.2 * unit, 20.0 * unit)
+        return (Shape("length_scale", low, high, scale="log", n_grid=n_grid),)
+
+
+def check_kernel(kernel: Any) -> None:
+    """Refuse what is no correlation over distance."""
+    if not isinstance(kernel, Kernel):
+        raise DataError(
+            "kernel",
+            "must be one of penchant.bandit.beliefs",
+            got=repr(kernel),
+            fix="Import GAUSSIAN, MATERN32, MATERN52 or EXPONENTIAL from there.",
+        )
+
+
+def check_range(limits: tuple[float, float], name: str) -> None:
+    """Refuse limits of a positive parameter that do not go up."""
+    if not 0 < limits[0] < limits[1] < np.inf:
+        raise DataError(name, "must go up from above 0", got=limits, fix="Correct it.")
+
+
+class GaussianAgents(ABC):
+    """Agents in play who take rewards for a Gaussian process over the options' places.
+
+    Beliefs are means (n_agents, n_options) and covariances in units of rewards, updated by Gaussian
+    conditioning: another way than the recursion behind the likelihood, so that one can check the
+    other.
+
+    Parameters
+    ----------
+    model
+        With the parameters that it fixes.
+    parameters
+        The others, and a weight for each term of locality.
+    n_agents
+        How many.
+    """
+
+    def __init__(self, model: Any, parameters: Mapping[str, float], n_agents: int) -> None:
+        fixed = {name: value for name, value in model.fixed.items() if value is not None}
+        self.model = model
+        self.parameters = {name: float(value) for name, value in {**parameters, **fixed}.items()}
+        expected, variance, self.noise_variance = self.prior()
+        scale = check_number(self.parameters["length_scale"], "length_scale", least=0)
+        correlation = model.kernel(distances(model.locations), scale)
+        self.mean: Matrix = np.repeat(expected[None], n_agents, axis=0)
+        self.covariance: Matrix = np.repeat(variance * correlation[None], n_agents, axis=0)
+        own = self.parameters
+        self.locality = LocalityAgents.of(model.locations, model.locality, own, n_agents)
+        self.time = 1
+
+    @abstractmethod
+    def prior(self) -> tuple[Vector, float, float]:
+        """Means (n_options,) and variance before play, and the variance of noise."""
+
+    def observe(self, chosen: IntVector, rewards: Vector) -> None:
+        """Learn from the option each agent chose and the reward it received."""
+        agents = np.arange(len(chosen))
+        column = self.covariance[agents, :, chosen]
+        gain = column / (column[agents, chosen] + self.noise_variance)[:, None]
+        self.mean += gain * (rewards - self.mean[agents, chosen])[:, None]
+        self.covariance -= gain[:, :, None] * column[:, None, :]
+        self.locality.observe(chosen, rewards)
+        self.time += 1
