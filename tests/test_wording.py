@@ -12,8 +12,8 @@ import pytest
 import penchant as pn
 from penchant.cli.wording import error_words, in_options
 from penchant.errors import Text, argument, format_for_python, quoted_argument
-from penchant.tables.columns import play_columns
 from penchant.tables.numbers import text_advice
+from penchant.tables.play_columns import play_columns
 
 ROOT = Path(pn.__file__).parent
 # `task` serves what its commands ask for: nobody calls it from Python.
@@ -60,7 +60,7 @@ SAID = {
         "The table must hold at least one row",
     ),
     "no column": (
-        lambda: _refused(lambda: play_columns(["choice", "paid"])),
+        lambda: _refused(lambda: play_columns(["choice", "price"])),
         "Name the column with `reward`.",
         "Name the column with --reward.",
     ),

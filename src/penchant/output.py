@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -248,17 +248,12 @@ class FrameExport:
         raise NotImplementedError
 
 
-class Result(FrameExport, JsonDocument):
-    """Base of results with a summary table, a data frame and a JSON document."""
+class TableExport(FrameExport):
+    """Base of results with a summary table and a data frame."""
 
     def table(self) -> Table:
         """Table of the summary; by default the first rows of the data frame."""
-        columns = self.frame_columns()
-        found = list(zip(*columns.values(), strict=True))
-        rows = tuple(tuple(map(format_cell, row)) for row in found[:MAX_FRAME_ROWS_SHOWN])
-        left = len(found) - len(rows)
-        notes = (f"{left} more rows: see to_frame().",) if left > 0 else ()
-        return Table(repr(self).strip("<>"), (), tuple(map(str, columns)), rows, notes)
+        return frame_table(repr(self).strip("<>"), self.frame_columns())
 
     def summary(self) -> str:
         """Text with what a reader wants to know first."""
@@ -273,6 +268,70 @@ class Result(FrameExport, JsonDocument):
     def to_latex(self) -> str:
         """LaTeX table for a paper (booktabs)."""
         return self.table().latex()
+
+
+class IntervalTableExport(TableExport):
+    """Base of results whose table and data frame have intervals at a level that readers choose."""
+
+    def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
+        """Data frame of pandas, or of the backend given, with intervals at this level."""
+        return make_frame(self.frame_columns(level), backend)
+
+    def frame_columns(self, level: float = 0.95) -> Columns:
+        """Columns of the data frame, by name."""
+        raise NotImplementedError
+
+    def table(self, level: float = 0.95) -> Table:
+        """Table of the summary; by default the first rows of the data frame."""
+        return frame_table(repr(self).strip("<>"), self.frame_columns(level))
+
+    def summary(self, level: float = 0.95) -> str:
+        """Text with what a reader wants to know first."""
+        return self.table(level).text()
+
+    def to_latex(self, level: float = 0.95) -> str:
+        """LaTeX table for a paper (booktabs)."""
+        return self.table(level).latex()
+
+
+class Result(TableExport, JsonDocument):
+    """Base of results with a summary table, a data frame and a JSON document."""
+
+
+def frame_table(caption: str, columns: Columns) -> Table:
+    """Make a table of the first rows of a data frame."""
+    found = list(zip(*columns.values(), strict=True))
+    rows = tuple(tuple(map(format_cell, row)) for row in found[:MAX_FRAME_ROWS_SHOWN])
+    left = len(found) - len(rows)
+    notes = (f"{left} more rows: see to_frame().",) if left > 0 else ()
+    return Table(caption, (), tuple(map(str, columns)), rows, notes)
+
+
+class Column(NamedTuple):
+    """Column of a table: its name in the data frame, its header, and how its cells are written.
+
+    A number is how many significant digits a cell has, text its format. "{}" in a header is the
+    level of intervals.
+    """
+
+    name: str
+    header: str
+    cells: int | str | Callable[[Any], str] = str
+
+    def format(self, value: Any) -> str:
+        """Format the value of a cell."""
+        if isinstance(self.cells, int):
+            return format_number(value, self.cells)
+        return f"{value:{self.cells}}" if isinstance(self.cells, str) else self.cells(value)
+
+
+def format_columns(
+    columns: Columns, shown: Sequence[Column], level: float = 0.95
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Header and rows of a table of these columns of a data frame."""
+    header = tuple(one.header.format(f"{100 * level:g} %") for one in shown)
+    cells = (map(one.format, columns[one.name]) for one in shown)
+    return header, tuple(zip(*cells, strict=True))
 
 
 def format_cell(value: Any) -> str:

@@ -53,7 +53,7 @@ def played(
     -----
     Paper: the landscape of the simulations is not stated. A is assumed, as reconstructed here.
     """
-    return simulate(
+    plays: list[Episode] = simulate(
         landscape_a(*GRID, noise=GaussianNoise(SIMULATION_NOISE_VARIANCE)),
         model_of(setting),
         natural_truth(setting),
@@ -61,6 +61,7 @@ def played(
         n_subjects=n_replicates,
         rng=rng,
     )
+    return plays
 
 
 def beginnings(episodes: Sequence[Episode], t: int) -> list[Episode]:

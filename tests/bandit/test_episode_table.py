@@ -13,7 +13,7 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episodes_from_frame
 from penchant.bandit.landscape import grid
 from penchant.errors import DataError, PenchantWarning
-from penchant.tables.columns import play_columns
+from penchant.tables.play_columns import play_columns
 
 COLUMNS = {"chosen": "square", "reward": "points", "subject": "who", "block": "game"}
 TIMED = COLUMNS | {"decision": "turn"}

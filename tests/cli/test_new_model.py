@@ -33,9 +33,6 @@ class Leaky(pn.models.Recursion):
     def state(self):
         return {"value": np.zeros(self.n_options)}
 
-    def settings(self):
-        return {"n": self.n_options}
-
     @staticmethod
     def features(s, e, psi, c, x):
         for i in range(c.n):

@@ -93,8 +93,9 @@ def test_columns_must_exist():
 
 def test_a_study_has_subjects():
     refused(
-        "`subject` must be given, as no column is called subject or participant; got columns who, ",
-        table().rename(columns={"subject": "who"}),
+        "`subject` must be given, as no column is called subject or participant; got columns "
+        "label, ",
+        table().rename(columns={"subject": "label"}),
     )
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from penchant.errors import DataError
-from penchant.tables.columns import is_play, play_columns
+from penchant.tables.play_columns import is_play, play_columns
 
 
 @pytest.mark.parametrize(

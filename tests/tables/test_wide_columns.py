@@ -7,7 +7,8 @@ import pytest
 
 import penchant as pn
 from penchant.errors import DataError
-from penchant.tables.columns import play_columns, refuse_one_row_per_subject
+from penchant.tables.columns import refuse_one_row_per_subject
+from penchant.tables.play_columns import play_columns
 
 
 def wide(*stems, divider="_", n=8):

@@ -8,7 +8,7 @@ proposes the columns by which they differ.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Any
 
 import narwhals as nw
@@ -250,10 +250,7 @@ def _event_order(
         found = _block_column_remedy(table, columns, subject, block) or _restart_remedy(
             episode, number, decision
         )
-        found = found or _unsorted_rows_remedy(table, episode, number, block)
-        return (
-            f"{found}, or drop repeated rows.{_one_label_remedy(table, columns)}" if found else ""
-        )
+        return f"{found}, or drop repeated rows." if found else ""
 
     return in_time(
         episode, person, number, gaps, _row_locator(owners), repeated_number_remedy
@@ -288,58 +285,6 @@ def _columns_by_number_of_changes(table: Table, columns: Sequence[Any]) -> str |
         changes[str(name)] = sum(a != b for a, b in pairwise(cells))
     ordered = tuple(sorted(changes, key=lambda name: changes[name]))
     return ordered if len(ordered) > 1 else ordered[0]
-
-
-# Share of rows whose decision number is repeated. Above it, numbers restart, so a column of blocks
-# is looked for; below, a few rows were rather written twice.
-MIN_REPEATED_SHARE = 0.1
-
-
-def _unsorted_rows_remedy(table: Table, episode: IntVector, number: IntVector, block: Any) -> str:
-    """Remedy for repeated numbers that differ in one or two columns, in whatever order of rows."""
-    plays = np.unique(np.stack([episode, number], axis=1), axis=0)
-    if len(number) - len(plays) < max(3, MIN_REPEATED_SHARE * len(number)):
-        return ""  # few repeats: rows were written twice, which no column of blocks explains
-    known = [name for name in _as_tuple(block) if name is not None]
-    coded: dict[Any, IntVector] = {}
-    for name in table.columns:
-        try:
-            codes = column_labels(table, name, "block").codes
-        except DataError:
-            continue
-        if (
-            name not in known
-            and (codes >= 0).all()
-            and 1 < len(np.unique(codes)) <= MAX_BLOCK_LABELS
-        ):
-            coded[name] = codes
-    # One column is tried before two, which may tell more rows apart than need be.
-    for names in (*((name,) for name in coded), *combinations(coded, 2)):
-        own = np.stack([episode, number, *(coded[name] for name in names)], axis=1)
-        if len(np.unique(own, axis=0)) == len(number):
-            both = " and ".join(map(str, names))
-            blocks = argument("block", _columns_by_number_of_changes(table, [*known, *names]))
-            return (
-                f"By {both} they are told apart: pass {blocks} if these are plays of their own, or "
-                f"{_commonest_label_filter(table, names[-1])} if the other rows are no part of it"
-            )
-    return ""
-
-
-def _one_label_remedy(table: Table, columns: Sequence[Any]) -> str:
-    """Remedy that keeps the rows of one label, such as those of a test after practice."""
-    if len(columns) != 1:
-        return ""
-    condition = _commonest_label_filter(table, columns[0])
-    return f" Or pass {condition} if the other rows are no part of it."
-
-
-def _commonest_label_filter(table: Table, column: Any) -> str:
-    """Argument that keeps the rows with the commonest label of a column."""
-    cells = [cell for cell in table[column].to_list() if cell is not None]
-    name = str(column) if str(column).isidentifier() else f"`{column}`"
-    kept = where_said(f"{name} == {max(cells, key=cells.count)!r}")
-    return f"{kept}{argument(' to `read`')}"
 
 
 def _restart_remedy(episode: IntVector, number: IntVector, decision: Any) -> str:

@@ -21,8 +21,7 @@ from penchant.models.catalogue import entry_of
 from penchant.models.offers.offers import Offers, offers_from_frame
 from penchant.models.priors import PopulationPrior
 from penchant.output import format_count
-from penchant.tables.columns import named_column
-from penchant.tables.offer_columns import USUAL, numbered_columns
+from penchant.tables.offer_columns import numbered_columns, part_column
 from penchant.workflow.adaptive_questions import Asker, ask
 from penchant.workflow.candidate_offers import Offer, describe_offer
 
@@ -176,7 +175,7 @@ def _converse(
     assert questions.answers is not None
     rows = [] if answers is None else answers.to_pylist()
     names = list(table.column_names if answers is None else answers.column_names)
-    chosen = questions.chosen or named_column(USUAL["chosen"], names) or CHOSEN
+    chosen = questions.chosen or part_column("chosen", names) or CHOSEN
     while wanted.enough is None or not asker.enough(sd=wanted.enough):
         offer = asker.next()
         n_options = len(next(iter(offer.attributes.values())))

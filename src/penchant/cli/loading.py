@@ -14,24 +14,15 @@ from penchant.cli.words import say
 from penchant.errors import DataError, argument, closest_match_hint, format_names
 from penchant.reading.formula_sets import attribute_sets
 from penchant.reading.tasks import NamedTask, task_named, task_of_columns
-from penchant.tables.columns import (
-    LONG,
-    USUAL,
-    is_play,
-    named_column,
-    plain_name,
-    refuse_one_row_per_subject,
-)
+from penchant.tables.columns import refuse_one_row_per_subject
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.layouts import LongColumns
+from penchant.tables.lexicon import named, role_column
 from penchant.tables.offer_columns import is_offers
+from penchant.tables.play_columns import is_play
 from penchant.tables.reading import Reading, ReadingKind
 
-# Names that columns often have, tried in this order where none is given.
-DECISION, OPTION, CHOSEN = LONG["decision"], LONG["option"], LONG["chosen"]
 OF_LONG = (*(one.name for one in dataclasses.fields(LongColumns)), "weight_kind")
-# Who decided is no property of an option: never a variable unless asked for.
-SUBJECT = frozenset(plain_name(name) for name in USUAL["subject"])
 
 
 def load_choices(
@@ -112,7 +103,7 @@ def read_choices(file: str | None, data: Data, terms: Terms) -> Reading:
     raw = open_raw(file, data)
     names = list(raw.table.column_names)
     for name in terms.interact:
-        role(name, (), names, "interact")
+        role(name, names, "interact")
     kind: ReadingKind | None = "choices" if data.schema or _says_choices(data, terms) else None
     schema = schema_typed(data, None, kind, names)
     return said(read_typed(raw, schema, data, "choices"))
@@ -153,7 +144,7 @@ def _example(name: str, data: Data, terms: Terms) -> Choices:
     )
     table = datasets.load(known.name)
     columns = list(table.column_names)
-    interact = [role(name, (), columns, "interact") for name in terms.interact]
+    interact = [role(name, columns, "interact") for name in terms.interact]
     given = {**long_arguments(roles), "explanatory": [*roles.explanatory, *interact]}
     missing: Literal["error", "drop_set"] = "drop_set" if data.missing == "drop-set" else "error"
     choices: Choices = Choices.from_frame(table, **given, missing=missing)
@@ -165,8 +156,8 @@ def _example(name: str, data: Data, terms: Terms) -> Choices:
     return choices if known.reference is None else choices.with_constants(known.reference)
 
 
-def role(given: str | None, usual: tuple[str, ...], columns: list[str], name: str) -> str:
-    """The column given, or one with a usual name."""
+def role(given: str | None, columns: list[str], name: str) -> str:
+    """The column given, or the one whose name says the role."""
     if given is not None:
         if given not in columns:
             raise DataError(
@@ -176,11 +167,11 @@ def role(given: str | None, usual: tuple[str, ...], columns: list[str], name: st
                 fix=closest_match_hint(given, columns) or "Correct it.",
             )
         return given
-    found = named_column(usual, columns)
+    found = role_column(name, columns)
     if found is None:
         raise DataError(
             f"--{name}",
-            f"must be given, as no column is called {' or '.join(usual[:3])}",
+            "must be given, as no column is called so",
             got=f"columns {format_names(columns)}",
             fix=f"Name the column with --{name}.",
         )
@@ -200,14 +191,14 @@ def long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
         task = task_of_columns(columns)
         if task is not None or is_offers(columns) or is_play(columns):
             refuse_without_model("offers" if is_offers(columns) else "play", task)
-    if data.option is None and not {*OPTION} & {*columns}:
-        refuse_one_row_per_subject(columns, data.subject or named_column(USUAL["subject"], columns))
-    decision = data.decision or [role(None, DECISION, columns, "decision")]
+    if data.option is None and role_column("option", columns) is None:
+        refuse_one_row_per_subject(columns, data.subject or role_column("subject", columns))
+    decision = data.decision or [role(None, columns, "decision")]
     roles = dataclasses.replace(
         data,
-        decision=[role(name, (), columns, "decision") for name in decision],
-        option=role(data.option, OPTION, columns, "option"),
-        chosen=role(data.chosen, CHOSEN, columns, "chosen"),
+        decision=[role(name, columns, "decision") for name in decision],
+        option=role(data.option, columns, "option"),
+        chosen=role(data.chosen, columns, "chosen"),
     )
     return roles if data.explanatory else _with_other_columns(roles, terms, columns)
 
@@ -226,12 +217,13 @@ def _with_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:
     }
     used = {*roles.decision, *parts.values(), *terms.interact}
     left = [column for column in columns if column not in used]
-    variables = [column for column in left if plain_name(column) not in SUBJECT]
+    # Who decided is no property of an option: never a variable unless asked for.
+    people = named("subject", left).candidates
+    variables = [column for column in left if column not in people]
     parts["explanatory"] = format_names(variables)
     say("Columns: " + "; ".join(f"{part} = {name}" for part, name in parts.items() if name))
-    for column in left:
-        if plain_name(column) in SUBJECT:
-            _say_unused(column)
+    for column in people:
+        _say_unused(column)
     return dataclasses.replace(roles, weight=weight, explanatory=variables)
 
 

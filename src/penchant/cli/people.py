@@ -61,9 +61,9 @@ from penchant.scale.chunked_scan import scan
 from penchant.scale.data_files import stored_files
 from penchant.scale.history_scan import HistoryScan
 from penchant.scale.subject_estimates import row_groups
-from penchant.tables.columns import COORDINATES, PlayColumns, play_columns
+from penchant.tables.columns import COORDINATES, NO_COLUMN
 from penchant.tables.frames import row_place
-from penchant.tables.offer_columns import NO_COLUMN
+from penchant.tables.play_columns import PlayColumns, play_columns
 from penchant.tables.reading import TITLES, Reading
 from penchant.workflow.latent_variables import BatchBeliefs, beliefs
 

@@ -18,6 +18,11 @@ def control_names(n_options: int, stickiness: bool, bias: bool) -> tuple[str, ..
     return (("stickiness",) if stickiness else ()) + (bias_names(n_options) if bias else ())
 
 
+def control_words(stickiness: bool, bias: bool) -> tuple[str, ...]:
+    """The controls in words."""
+    return (("stickiness",) if stickiness else ()) + (("option bias",) if bias else ())
+
+
 def bias_names(n_options: int) -> tuple[str, ...]:
     """bias_0, bias_1 ... of all options but the last, which the others are compared with."""
     return tuple(f"bias_{i}" for i in range(n_options - 1))

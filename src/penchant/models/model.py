@@ -143,8 +143,7 @@ class Declared:
         Of episodes: from which to which rate all choices are explained, or None.
     nominal_point
         Of a `RewardPrior`: psi, and the ratios of the weights to the first, to linearise about.
-    holding
-        Of a `RewardPrior`: the model with what the prior holds fixed, and the prior without it.
+        Such a model has a `length_scale`, None where it is estimated.
     largest_deviation
         Of an episode and psi: how far the first of psi may deviate in the linearised model.
     prior_map
@@ -177,7 +176,6 @@ class Declared:
     unidentified: Member[Mapping[str, str]] = Member({})
     consistent_rates: Member[Callable[[Any], tuple[float, float] | None] | None] = Member(None)
     nominal_point: Member[Callable[[RewardPrior], tuple[Vector, Vector]] | None] = Member(None)
-    holding: Member[Callable[[RewardPrior], tuple[Any, RewardPrior]] | None] = Member(None)
     largest_deviation: Member[Callable[[Episode, Vector], float] | None] = Member(None)
     prior_map: Member[Any] = Member(None)
 

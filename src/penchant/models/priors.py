@@ -81,7 +81,7 @@ class NaturalPrior:
                     fix="Give one.",
                 )
         self.densities: Mapping[str, Any] = dict(densities)
-        self._known = {name: _Known.of(density) for name, density in densities.items()}
+        self.known = {name: _Known.of(density) for name, density in densities.items()}
 
     def check(self, naturals: Sequence[Parameter]) -> None:
         """Raise an error if a name is not one of the natural parameters."""
@@ -99,20 +99,33 @@ class NaturalPrior:
         """The densities of a model's natural parameters."""
         naturals = natural_parameters(model)
         self.check(naturals)
-        return _OfNaturals(self, naturals, len(model.weights))
+        own = [natural for natural in naturals if natural.name in self.densities]
+        return _OfNaturals(self, own, len(model.weights))
 
     def holds(self, name: str) -> bool:
         """Whether a natural parameter has a density."""
         return name in self.densities
 
-    def on_weights(
-        self, naturals: Sequence[Parameter], theta: Matrix
-    ) -> tuple[Vector, Matrix, Matrix]:
+    def __repr__(self) -> str:
+        return f"NaturalPrior({', '.join(self.densities)})"
+
+    def __str__(self) -> str:
+        return f"natural ({', '.join(self.densities)})"
+
+
+class _OfNaturals(NamedTuple):
+    """The densities of one model, and the natural parameters that have one."""
+
+    prior: NaturalPrior
+    naturals: Sequence[Parameter]
+    n_weights: int
+
+    def on_weights(self, theta: Matrix, psi: Matrix) -> tuple[Vector, Matrix, Matrix]:
         """Log-density of what is made of weights (n, d), gradient and Hessian in the weights."""
         n, d = theta.shape
         value, gradient, hessian = np.zeros(n), np.zeros((n, d)), np.zeros((n, d, d))
-        for natural in naturals:
-            if natural.is_shape or natural.name not in self.densities:
+        for natural in self.naturals:
+            if natural.is_shape:
                 continue
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 number, (slope, bend) = natural.of_weights(theta), natural.derivatives(theta)
@@ -123,11 +136,11 @@ class NaturalPrior:
             hessian += first[:, None, None] * bend
         return value, gradient, hessian
 
-    def on_shape(self, naturals: Sequence[Parameter], psi: Matrix) -> tuple[Vector, Matrix]:
+    def on_shape(self, psi: Matrix, theta: Matrix) -> tuple[Vector, Matrix]:
         """Log-density of what is made of psi (n, n_shape), and its gradient."""
         value, gradient = np.zeros(len(psi)), np.zeros(psi.shape)
-        for natural in naturals:
-            if not natural.is_shape or natural.name not in self.densities:
+        for natural in self.naturals:
+            if not natural.is_shape:
                 continue
             own = psi[:, natural.index]
             number = natural.of_psi(own)
@@ -138,7 +151,7 @@ class NaturalPrior:
 
     def _density(self, name: str, number: Vector) -> tuple[Vector, Vector, Vector]:
         """Log-density and its first two derivatives, by differences; -inf outside the support."""
-        low, high, sd, median = self._known[name]
+        low, high, sd, median = self.prior.known[name]
         inside = np.isfinite(number) & (number > low) & (number < high)
         at = np.where(inside, number, median)
         room = np.minimum(at - low, high - at)
@@ -146,7 +159,7 @@ class NaturalPrior:
             np.minimum(room, sd if np.isfinite(sd) else 1.0 + np.abs(at)), 1e6
         )
         places = at + np.array([[0.0], [1.0], [-1.0]]) * step
-        middle, above, below = self.densities[name].logpdf(places)
+        middle, above, below = self.prior.densities[name].logpdf(places)
         first, second = (above - below) / (2 * step), (above - 2 * middle + below) / step**2
         return (
             np.where(inside, middle, -np.inf),
@@ -154,36 +167,13 @@ class NaturalPrior:
             np.where(inside, second, 0.0),
         )
 
-    def typical_weights(self, naturals: Sequence[Parameter], n_weights: int) -> Vector:
-        """Weights at the medians of the densities; 1 where nothing is said."""
-        theta = np.ones(n_weights)
-        for natural in sorted(naturals, key=lambda one: one.is_ratio):
-            if not natural.is_shape and natural.name in self.densities:
-                natural.set_value(self._known[natural.name].median, theta, np.empty(0))
-        return theta
-
-    def __repr__(self) -> str:
-        return f"NaturalPrior({', '.join(self.densities)})"
-
-    def __str__(self) -> str:
-        return f"natural ({', '.join(self.densities)})"
-
-
-class _OfNaturals(NamedTuple):
-    """The densities of one model."""
-
-    prior: NaturalPrior
-    naturals: Sequence[Parameter]
-    n_weights: int
-
-    def on_weights(self, theta: Matrix, psi: Matrix) -> tuple[Vector, Matrix, Matrix]:
-        return self.prior.on_weights(self.naturals, theta)
-
-    def on_shape(self, psi: Matrix, theta: Matrix) -> tuple[Vector, Matrix]:
-        return self.prior.on_shape(self.naturals, psi)
-
     def typical_weights(self) -> Vector:
-        return self.prior.typical_weights(self.naturals, self.n_weights)
+        """Weights at the medians of the densities; 1 where nothing is said."""
+        theta = np.ones(self.n_weights)
+        for natural in sorted(self.naturals, key=lambda one: one.is_ratio):
+            if not natural.is_shape:
+                natural.set_value(self.prior.known[natural.name].median, theta, np.empty(0))
+        return theta
 
 
 Prior = ParameterPrior | DensityPrior

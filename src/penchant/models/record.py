@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from ast import literal_eval
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
@@ -202,6 +202,9 @@ class Record:
                 episode.check_options(n_options)
 
 
+_NUMBERS: dict[str, type[int | float]] = {"bool": int, "int": int, "float": float}
+
+
 class CompiledModel(ParameterTable):
     """Base of models that describe many episodes in one call: they define `explanatory_many`."""
 
@@ -213,6 +216,21 @@ class CompiledModel(ParameterTable):
             one_of(getattr(own, name), name, words)
         given = {field.name: getattr(own, field.name) for field in fields(own) if field.init}
         check_whole_number(given.get("n_options", 2), "n_options", 2)
+
+    def settings(self) -> Mapping[str, float]:
+        """Numbers of the model that its compiled functions read as c.
+
+        Fields of a dataclass that are flags or numbers, and `n`, the number of options, if the
+        model says nothing else. Whole numbers that are read become part of the compiled code:
+        flags, sizes and places of columns.
+        """
+        own: Any = self
+        declared = fields(own) if is_dataclass(own) else ()
+        return {
+            "n" if field.name == "n_options" else field.name: number(getattr(own, field.name))
+            for field in declared
+            if (number := _NUMBERS.get(getattr(field.type, "__name__", str(field.type))))
+        }
 
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool

@@ -166,13 +166,6 @@ class Recursion(CompiledModel):
         """State before the first event: arrays or numbers, by name."""
         raise NotImplementedError
 
-    def settings(self) -> Mapping[str, float]:
-        """Numbers of the model that `features` and `update` read as c.
-
-        Whole numbers become part of the compiled code: flags, sizes and places of columns.
-        """
-        return {}
-
     def bindings(self) -> Mapping[str, float | str]:
         """Fields of psi that are no shape parameters: a number, or the name of one that is."""
         return {}

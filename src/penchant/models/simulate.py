@@ -9,7 +9,7 @@ of the number of decisions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,56 +44,6 @@ Pays = Callable[[int, IntVector], Vector]  # rewards of the options that are exe
 Execute = Callable[[int, int], int]  # of a decision's number and what is proposed: what is done
 
 
-@overload
-def simulate(task: Choices, model: Any, *, rng: np.random.Generator) -> Choices: ...
-@overload
-def simulate(
-    task: Landscape,
-    model: Model,
-    parameters: Rule,
-    *,
-    n_decisions: int,
-    rng: np.random.Generator,
-    subject: Any = None,
-    block: Any = None,
-    execute: Execute | None = None,
-) -> Episode: ...
-@overload
-def simulate(
-    task: Landscape,
-    model: Model,
-    parameters: Rule,
-    *,
-    n_decisions: int,
-    n_subjects: int,
-    rng: np.random.Generator,
-    block: Any = None,
-    execute: Execute | None = None,
-) -> list[Episode]: ...
-@overload
-def simulate(
-    task: Mapping[str, Any] | Offers,
-    model: Model,
-    parameters: Rule,
-    *,
-    n_decisions: int | None = None,
-    rng: np.random.Generator,
-    subject: Any = None,
-    block: Any = None,
-) -> Offers: ...
-@overload
-def simulate(
-    task: Any,
-    model: Model,
-    parameters: Rule | Sequence[Rule],
-    *,
-    n_decisions: int | None = None,
-    n_subjects: int | None = None,
-    rng: np.random.Generator,
-    subject: Any = None,
-    block: Any = None,
-    execute: Execute | None = None,
-) -> Any: ...
 def simulate(
     task: Any,
     model: Any,

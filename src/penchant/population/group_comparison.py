@@ -12,11 +12,12 @@ from penchant.errors import argument, format_list
 from penchant.json_records import attributes_json, to_json
 from penchant.output import (
     MAX_TABLE_WIDTH,
+    Column,
     Columns,
     Result,
     Table,
+    format_columns,
     format_count,
-    format_number,
     format_p_value,
 )
 from penchant.population.meta_analysis import PopulationEstimate
@@ -114,6 +115,19 @@ def _left_out_note(label: Label, population: PopulationEstimate) -> str:
 NAMES = tuple(field.name for field in fields(Difference))
 
 
+COLUMNS = (
+    Column("name", ""),
+    Column("difference", "difference", 4),
+    Column("low", "{} low", 3),
+    Column("high", "high", 3),
+    Column("statistic", "t", 3),
+    Column("degrees_of_freedom", "df", 3),
+    Column("p_value", "p", format_p_value),
+    Column("adjusted_p_value", "adj. p", format_p_value),
+    Column("hedges_g", "g", 3),
+)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupComparison(Result):
     """Tests between groups.
@@ -159,25 +173,12 @@ class GroupComparison(Result):
                 *table.notes,
             )
             return replace(table, notes=said)
+        header, cells = format_columns(self.frame_columns(), COLUMNS, self.level)
         rows: list[tuple[str, ...]] = []
-        for pair, found in groupby(self.differences, lambda d: f"{d.first} - {d.second}"):
-            rows.append((pair, *[""] * 8))
-            rows += [
-                (
-                    f"  {d.name}",
-                    format_number(d.difference, 4),
-                    format_number(d.low, 3),
-                    format_number(d.high, 3),
-                    format_number(d.statistic, 3),
-                    format_number(d.degrees_of_freedom, 3),
-                    format_p_value(d.p_value),
-                    format_p_value(d.adjusted_p_value),
-                    format_number(d.hedges_g, 3),
-                )
-                for d in found
-            ]
-        percent = f"{100 * self.level:g} %"
-        header = ("", "difference", f"{percent} low", "high", "t", "df", "p", "adj. p", "g")
+        both = zip(self.differences, cells, strict=True)
+        for pair, found in groupby(both, lambda one: f"{one[0].first} - {one[0].second}"):
+            rows.append((pair, *[""] * (len(header) - 1)))
+            rows += [(f"  {name}", *rest) for _, (name, *rest) in found]
         facts = tuple(
             (str(label), f"{format_count(p.n_subjects, 'subject')}, {RULES.get(p.rule, p.rule)}")
             for label, p in self.populations.items()

@@ -17,16 +17,17 @@ import scipy
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.errors import DataError, format_list
-from penchant.json_records import attributes_json, to_json
+from penchant.json_records import JsonDocument, attributes_json, to_json
 from penchant.output import (
-    Backend,
+    Column,
     Columns,
-    Result,
+    IntervalTableExport,
     Table,
+    format_columns,
     format_number,
-    make_frame,
 )
 from penchant.population.subject_estimates import LeftOut, Scale
+from penchant.softmax.estimate import ESTIMATE_COLUMNS
 from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.tail_probabilities import chi_square_sf, t_isf
 
@@ -109,11 +110,6 @@ class Heterogeneity:
     def tau2(self) -> Vector | None:
         """Variance of each parameter between subjects, where the rule estimates it."""
         return None if self.between is None else np.diag(self.between).copy()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, ready for JSON."""
-        names = ("q", "degrees_of_freedom", "p_value", "i2", "q_each", "p_each", "i2_each")
-        return attributes_json(self, *names, "between")
 
     def __str__(self) -> str:
         return (
@@ -276,7 +272,7 @@ MIN_TRUSTED_I2 = 0.75  # Higgins' "high" heterogeneity: below, weights lean on n
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationEstimate(Result):
+class PopulationEstimate(IntervalTableExport, JsonDocument):
     """Pooled estimate of a population from its subjects' estimates.
 
     Attributes
@@ -404,24 +400,13 @@ class PopulationEstimate(Result):
 
     def table(self, level: float = 0.95) -> Table:
         """The summary as a table."""
-        rows = [
-            [
-                p.name,
-                *(format_number(v) for v in (p.estimate, p.standard_error)),
-                *_format_interval_ends(p),
-            ]
-            for p in self.parameters_at(level)
-        ]
-        header = ["", "estimate", "std. error", f"{100 * level:g} % low", "high"]
-        known = self.heterogeneity
+        columns, known = self.frame_columns(level), self.heterogeneity
+        shown = [column for column in ESTIMATE_COLUMNS if column.name in columns]
         if known is not None:
-            header.append("I2")
-            for row, share in zip(rows, known.i2_each, strict=True):
-                row.append(f"{100 * share:.0f} %")
+            shown.append(Column("i2", "I2", lambda share: f"{100 * share:.0f} %"))
             if known.tau2 is not None:
-                header.append("sd between")
-                for row, variance in zip(rows, known.tau2, strict=True):
-                    row.append(format_number(float(np.sqrt(variance)), 4))
+                shown.append(Column("tau2", "sd between", lambda v: format_number(np.sqrt(v), 4)))
+        header, rows = format_columns(columns, shown, level)
         facts = [("Status", self.status), ("Subjects", str(self.n_subjects))]
         facts += [("Left out", str(len(self.left_out)))] if self.left_out else []
         facts += [("Heterogeneity", str(known))] if known is not None else []
@@ -430,8 +415,7 @@ class PopulationEstimate(Result):
         left = (f"Left out: {format_list(map(str, self.left_out))}.",) if self.left_out else ()
         said = (self.message, *left, self.caution)
         notes = tuple(filter(None, said))
-        body = tuple(tuple(row) for row in rows)
-        return Table(f"Population: {self.rule}", tuple(facts), tuple(header), body, notes)
+        return Table(f"Population: {self.rule}", tuple(facts), header, rows, notes)
 
     @property
     def caution(self) -> str:
@@ -455,22 +439,10 @@ class PopulationEstimate(Result):
             return ""
         return f"The average may be off: {', and '.join(why)}. fit_population keeps everybody."
 
-    def summary(self, level: float = 0.95) -> str:
-        """Everything one reads first, as text."""
-        return self.table(level).text()
-
     def __repr__(self) -> str:
         values = (f"{n}={format_number(v)}" for n, v in zip(self.names, self.estimate, strict=True))
         people = f"{self.n_subjects} subject{'s' * (self.n_subjects != 1)}"
         return f"<PopulationEstimate {self.rule} of {people}: {', '.join(values)}>"
-
-    def to_latex(self, level: float = 0.95) -> str:
-        """The table for a paper (booktabs)."""
-        return self.table(level).latex()
-
-    def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
-        """Table with one row per parameter."""
-        return make_frame(self.frame_columns(level), backend)
 
     def frame_columns(self, level: float = 0.95) -> dict[str, list[Any]]:
         """Columns of the data frame."""
@@ -502,13 +474,13 @@ class PopulationEstimate(Result):
             "level": level,
             "parameters": to_json(self.parameters_at(level)),
             **attributes_json(self, "covariance", "degrees_of_freedom"),
-            "heterogeneity": self.heterogeneity and self.heterogeneity.to_dict(),
+            "heterogeneity": to_json(self.heterogeneity),
             **attributes_json(self, "log_likelihood"),
         }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationEstimates(Mapping[Any, PopulationEstimate], Result):
+class PopulationEstimates(Mapping[Any, PopulationEstimate], IntervalTableExport, JsonDocument):
     """Population estimates by category."""
 
     populations: Mapping[Any, PopulationEstimate]
@@ -521,10 +493,6 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate], Result):
 
     def __len__(self) -> int:
         return len(self.populations)
-
-    def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
-        """Table with one row per category and parameter."""
-        return make_frame(self.frame_columns(level), backend)
 
     def frame_columns(self, level: float = 0.95) -> Columns:
         """Columns of the data frame."""
@@ -556,7 +524,3 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate], Result):
 def _t_interval(centre: Vector, errors: Vector, df: float, level: float) -> Matrix:
     half = float(t_isf((1 - level) / 2, df)) * errors if df > 0 else np.nan * errors
     return np.column_stack([centre - half, centre + half])
-
-
-def _format_interval_ends(parameter: ParameterEstimate) -> tuple[str, str]:
-    return format_number(parameter.low, 4), format_number(parameter.high, 4)

@@ -16,8 +16,8 @@ from penchant.models.offers.attributes import Attributes
 from penchant.output import format_count
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
-from penchant.tables.columns import USUAL, named_column
 from penchant.tables.frames import column_labels, open_frame
+from penchant.tables.lexicon import role_column
 
 Scale = Literal["theta", "natural"]
 GroupScale = Literal["log", "natural", "theta"]
@@ -395,7 +395,7 @@ def _values_by_subject(
 def _values_of_column(table: Any, name: str | None) -> dict[Any, Any]:
     """A column of a table of people, by subject."""
     frame = open_frame(table)
-    who = named_column(USUAL["subject"], frame.columns)
+    who = role_column("subject", frame.columns)
     if who is None:
         raise DataError(
             "people",

@@ -25,7 +25,6 @@ from penchant.reading.built import (
     with_labels,
 )
 from penchant.tables.choice_coding import OptionCodes
-from penchant.tables.frames import joint_codes
 from penchant.tables.labels import Coded, in_natural_order, python_values
 from penchant.tables.schema import ATTRIBUTE_COLUMNS, Schema
 from penchant.tables.source_table import SourceTable, code_index, code_key, column_list
@@ -154,10 +153,8 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
             fix="Name it.",
         )
     source, subject = named_rows(source, columns.subject, "subject")
-    parts = [source.codes(x, "columns.decision") for x in decision]
-    if subject is not None:
-        parts = [source.codes(subject, "columns.subject"), *parts]
-    key, n = joint_codes(parts)
+    keys = [*([] if subject is None else [subject]), *decision]
+    key, n = source.key(keys, "columns.decision")
     flags = source.taken(chosen, columns.option or None)
     nobody = np.bincount(key, weights=np.isnan(flags), minlength=n) == np.bincount(key, minlength=n)
     n_missed = int(nobody.sum())
@@ -211,7 +208,6 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
         raise source.placed(error) from None
     rows = sorted_positions(key, order)
     if len(rows) > len(choices.explanatory):
-        keys = [*([] if subject is None else [subject]), *decision]
         left = _is_left(choices, [source.codes(name, "columns.decision") for name in keys])
         on_offer = frame[told["available"]] if "available" in told else np.ones_like(left)
         rows = rows[(left & on_offer)[rows]]

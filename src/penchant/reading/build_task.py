@@ -17,7 +17,6 @@ from penchant.reading.build_offers import build_offers
 from penchant.reading.built import Built, named_rows
 from penchant.reading.tasks import CALLED, Columns, NamedTask, is_coded, task_columns
 from penchant.tables.columns import named_column
-from penchant.tables.frames import joint_codes
 from penchant.tables.schema import ChoiceCodes, Schema
 from penchant.tables.source_table import SourceTable, column_list
 
@@ -209,9 +208,7 @@ def _in_order(
     if not trial:
         return rows
     numbers: Vector = source.floats(trial[0], "columns.trial")[rows]
-    key = np.zeros(len(source), dtype=np.int64)
-    if groups:
-        key, _ = joint_codes([source.codes(name, "columns.block") for name in groups])
+    key, _ = source.key(groups, "columns.block")
     order = np.lexsort((numbers, key[rows]))
     same = (np.diff(numbers[order]) == 0) & (np.diff(key[rows][order]) == 0)
     if same.any():

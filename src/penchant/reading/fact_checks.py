@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from penchant._typing import Vector
 from penchant.errors import DataError
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import plain_name
-from penchant.tables.frames import joint_codes
-from penchant.tables.labels import Coded
 from penchant.tables.lexicon import has_last_word, is_named, vocabulary, words_of
 from penchant.tables.option_families import families
 from penchant.tables.schema import ATTRIBUTE_COLUMNS
@@ -57,33 +56,36 @@ def check_facts(work: Inference) -> None:
 
 
 def _rows_of_phases(work: Inference) -> None:
-    """A column that tells phases or practice apart, of which nothing is said."""
+    """A column that tells phases apart, or calls some rows practice, of which nothing is said."""
     if work.said.rows.keep is not None:
         return
+    used = work.draft.column_names() | work.plain.own
     for name in work.source.names:
-        if name in work.draft.column_names() or name in work.plain.own:
-            continue
-        said = is_named("phase", name) or any(map(_is_practice, words_of(name)))
-        if not said or not varies_within(work, name) or _numbers_rows(work, name):
+        called = is_named("phase", name) or any(map(_is_practice, words_of(name)))
+        tells = name not in used and called and not _numbers_rows(work, name)
+        is_text = pa.types.is_string(work.source.table[name].type)
+        if not (tells or is_text) or not work.varies(name):
             continue
         labels = work.source.labels(name, "rows.keep")
-        if 1 < len(labels) <= MAX_PHASES:
-            first = _condition(name, labels)
-            work.ask(
-                "rows.keep",
-                f"{name} has {len(labels)} values ({', '.join(map(str, labels[:4]))}). Which rows "
-                'count? "" keeps all.',
-                (first, ""),
-            )
+        if not 1 < len(labels) <= MAX_PHASES:
+            continue
+        said = f"{name} has {len(labels)} values ({', '.join(map(str, labels[:4]))})."
+        if is_text and any(map(_is_practice, labels)):
+            said = f"{name} calls some rows practice."
+        elif not tells:
+            continue
+        work.ask(
+            "rows.keep",
+            f'{said} Which rows count? "" keeps all.',
+            (_condition(name, labels), ""),
+        )
 
 
 def _numbers_rows(work: Inference, name: str) -> bool:
     """Whether a column is a number that no two rows of a person share: an index, not a phase."""
     if not pa.types.is_integer(work.source.table[name].type):
         return False
-    coded = work.source.codes(name, "rows.keep")
-    people = [work.source.codes(x, "subject") for x in column_list(work.draft.columns.subject)]
-    return joint_codes([*people, coded])[1] == len(work.source)
+    return work.source.key((*work.people, name), "rows.keep")[1] == len(work.source)
 
 
 def _condition(name: str, labels: list[Any]) -> str:
@@ -105,13 +107,13 @@ def _first_rows_apart(work: Inference) -> None:
     if work.said.rows.keep is not None:
         return
     source = work.source
-    key = _people(work)
+    key, _ = source.key(work.people, "columns.subject")
     for name in work.free:
         kind = source.table[name].type
         if not (pa.types.is_string(kind) or pa.types.is_boolean(kind)):
             continue
         coded = source.codes(name, "rows.keep")
-        if not 1 < len(coded) <= MAX_PHASES or not varies_within(work, name):
+        if not 1 < len(coded) <= MAX_PHASES or not work.varies(name):
             continue
         order = np.argsort(key, kind="stable")
         order = order[source.present(name, "rows.keep")[order]]
@@ -132,33 +134,14 @@ def _first_rows_apart(work: Inference) -> None:
             return
 
 
-def _practice_words(work: Inference) -> None:
-    """A column in which some rows are called practice."""
-    if work.said.rows.keep is not None:
-        return
-    for name in work.source.names:
-        if not pa.types.is_string(work.source.table[name].type) or not varies_within(work, name):
-            continue
-        labels = work.source.labels(name, "rows.keep")
-        if 1 < len(labels) <= MAX_PHASES and any(map(_is_practice, labels)):
-            work.ask(
-                "rows.keep",
-                f'{name} calls some rows practice. Which rows count? "" keeps all.',
-                (_condition(name, labels), ""),
-            )
-
-
 def _running_total(work: Inference) -> None:
     """A reward that only grows is a total."""
     reward = work.draft.columns.reward
     if not isinstance(reward, str):
         return
     values = work.source.floats(reward, "columns.reward")
-    key = _plays(work)
-    order = np.argsort(key, kind="stable")
-    steps = np.diff(values[order])
-    same = np.diff(key[order]) == 0
-    inner = steps[same & ~np.isnan(steps)]
+    steps = _steps(work, values)
+    inner = steps[~np.isnan(steps)]
     if len(inner) < MIN_ROWS_OF_A_TOTAL or len(np.unique(values[~np.isnan(values)])) <= 2:
         return
     if (inner >= 0).all() or (inner <= 0).all():
@@ -176,55 +159,27 @@ def _numbers(work: Inference, besides: str) -> list[str]:
     return [name for name, one in types.items() if any(kind(one) for kind in kinds)]
 
 
-def varies_within(work: Inference, name: str) -> bool:
-    """Whether a column has several values for some person."""
-    keys = column_list(work.draft.columns.subject)
-    own = work.source.codes(name, "columns.block")
-    if not keys:
-        return len(own) > 1
-    code, n = joint_codes([work.source.codes(key, "columns.subject") for key in keys])
-    first = np.zeros(n, dtype=np.int64)
-    first[code[::-1]] = own.codes[::-1]
-    return bool((own.codes != first[code]).any())
-
-
-def _people(work: Inference) -> Any:
-    return _joint(work, column_list(work.draft.columns.subject))
-
-
-def _plays(work: Inference) -> Any:
-    columns = work.draft.columns
-    return _joint(work, (*column_list(columns.subject), *column_list(columns.block)))
-
-
-def _joint(work: Inference, names: Sequence[str]) -> Any:
-    """What rows with the same labels of some columns share: a number."""
-    if not names:
-        return np.zeros(len(work.source), dtype=np.int64)
-    return joint_codes([work.source.codes(name, "columns.subject") for name in names])[0]
-
-
-def _owners(work: Inference) -> list[Coded]:
-    """Codes of people and blocks, as far as columns for them are known."""
-    columns = work.draft.columns
-    names = [*column_list(columns.subject), *column_list(columns.block)]
-    return [work.source.codes(name, "columns.subject") for name in names]
+def _steps(work: Inference, values: Vector) -> Vector:
+    """Differences of a number between rows that follow one another in a play."""
+    key, _ = work.source.key(work.plays, "columns.subject")
+    order = np.argsort(key, kind="stable")
+    steps: Vector = np.diff(values[order])[np.diff(key[order]) == 0]
+    return steps
 
 
 def _blocks_unused(work: Inference) -> None:
     """A number that counts on between runs of a person's rows: learning may begin anew there."""
     if work.said.columns.block is not None or work.draft.task:
         return
-    key, source = _plays(work), work.source
-    order = np.argsort(key, kind="stable")
-    same = np.diff(key[order]) == 0
+    source = work.source
+    n_plays = source.key(work.plays, "columns.subject")[1]
     for name in work.free:
         if not pa.types.is_integer(source.table[name].type):
             continue
-        values = source.floats(name, "columns.block")[order]
-        steps = np.diff(values)[same]
+        values = source.floats(name, "columns.block")
+        steps = _steps(work, values)
         counts = {*steps.tolist()} == {0.0, 1.0} or (
-            {*steps.tolist()} == {0.0} and len(np.unique(values)) > len(np.unique(key))
+            {*steps.tolist()} == {0.0} and len(np.unique(values)) > n_plays
         )
         if counts and (steps == 1).sum() * MIN_ROWS_OF_A_BLOCK <= len(steps):
             known = column_list(work.draft.columns.block)
@@ -242,7 +197,7 @@ def _short_blocks(work: Inference) -> None:
     block = column_list(work.draft.columns.block)
     if work.said.columns.block is not None or not block:
         return
-    rows = np.unique(_plays(work), return_counts=True)[1]
+    rows = np.bincount(work.source.key(work.plays, "columns.subject")[0])
     if np.median(rows) < 2 <= MIN_ROWS_OF_A_TOTAL <= len(work.source):
         work.question_taken(
             "columns.block",
@@ -255,11 +210,11 @@ def _short_blocks(work: Inference) -> None:
 def _constant_choice(work: Inference) -> None:
     """A choice that nobody ever changes says something else, such as the arm of a study."""
     choice, people = work.draft.columns.choice, work.draft.columns.subject
-    if isinstance(choice, str) and people and not varies_within(work, choice):
+    if isinstance(choice, str) and people and not work.varies(choice):
         work.question_taken(
             "columns.choice",
             f"{choice} is the same in all rows of a person. Which column says what was chosen?",
-            [one for one in work.free if varies_within(work, one)] or [choice],
+            [one for one in work.free if work.varies(one)] or [choice],
         )
 
 
@@ -299,9 +254,7 @@ def _choice_counter(work: Inference) -> None:
     if not isinstance(choice, str):
         return
     values = work.source.floats(choice, "columns.choice")
-    key = _plays(work)
-    order = np.argsort(key, kind="stable")
-    steps = np.diff(values[order])[np.diff(key[order]) == 0]
+    steps = _steps(work, values)
     if len(steps) >= MIN_ROWS_OF_A_TOTAL and (steps == 1).mean() > 0.95:
         work.question_taken(
             "columns.choice",
@@ -474,17 +427,14 @@ def _repeated_trials(work: Inference) -> None:
     trial = work.draft.columns.trial
     if not isinstance(trial, str) or work.draft.columns.subject == "":
         return
-    number = work.source.codes(trial, "columns.trial")
-    key = _plays(work)
-    pairs = key * (int(number.codes.max()) + 1) + number.codes
-    if len(np.unique(pairs)) == len(pairs):
+    source, numbered = work.source, (trial, *work.plays)
+    if source.key(numbered, "columns.trial")[1] == len(source):
         return
     candidates = [n for n in work.free if 1 < len(work.source.labels(n, "columns.block")) < 200]
     apart = [
         name
         for name in candidates
-        if joint_codes([number, work.source.codes(name, "columns.block"), *_owners(work)])[1]
-        == len(work.source)
+        if source.key((*numbered, name), "columns.block")[1] == len(source)
     ]
     named_ones = [*column_list(work.draft.columns.block)]
     answers = [[*named_ones, name] for name in apart]
@@ -508,7 +458,7 @@ def _cue_unused(work: Inference) -> None:
         return
     for name in (*column_list(draft.columns.group), *work.free):
         cue = {*words_of(name)} & CUES or name in column_list(draft.columns.group)
-        if cue and varies_within(work, name):
+        if cue and work.varies(name):
             work.ask(
                 "task",
                 f'{name} may be a cue to which {choice} says press or not: task = "go-no-go". '
@@ -579,8 +529,7 @@ def _rows_of_people(work: Inference) -> None:
         n_labels = len(np.unique(codes))
         n_rows = len(codes)
         if decisions:
-            key = joint_codes([work.source.codes(x, "columns.decision") for x in decisions])[0]
-            n_rows = len(np.unique(key))
+            n_rows = work.source.key(decisions, "columns.decision")[1]
         if 1 < n_labels == runs <= n_rows / 2:
             found.append(name)
     if found:
@@ -657,10 +606,9 @@ def _sole_loss(work: Inference) -> None:
 
 
 CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
-    "": (_rows_of_phases, _practice_words, _unused_flags, _options_on_offer),
+    "": (_rows_of_phases, _unused_flags, _options_on_offer),
     "episodes": (
         _rows_of_phases,
-        _practice_words,
         _first_rows_apart,
         _constant_choice,
         _families_of_reward,
@@ -682,7 +630,6 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
     ),
     "choices": (
         _rows_of_phases,
-        _practice_words,
         _first_rows_apart,
         _unused_flags,
         _flags_of_options,
@@ -694,7 +641,6 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
     ),
     "offers": (
         _rows_of_phases,
-        _practice_words,
         _first_rows_apart,
         _choice_counter,
         _sole_loss,

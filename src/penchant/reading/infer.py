@@ -19,12 +19,11 @@ from penchant._typing import IntVector
 from penchant.errors import Code, DataError, argument, format_list
 from penchant.files.folder import FILE, FOLDER
 from penchant.reading.build import kept_rows
-from penchant.reading.fact_checks import check_facts, varies_within
+from penchant.reading.fact_checks import check_facts
 from penchant.reading.infer_codes import infer_codes
 from penchant.reading.tasks import recognised_task, task_named
 from penchant.tables.cells import TIMES, amount
 from penchant.tables.columns import COORDINATES, plain_name
-from penchant.tables.frames import joint_codes
 from penchant.tables.labels import Coded
 from penchant.tables.lexicon import (
     Match,
@@ -35,8 +34,6 @@ from penchant.tables.lexicon import (
     words_of,
 )
 from penchant.tables.offer_columns import (
-    FIRST_WORDS,
-    SECOND_WORDS,
     known_offers,
     offer_columns,
     recognised_offers,
@@ -93,6 +90,20 @@ class Inference:
         """Columns that have no role yet."""
         used = self.draft.column_names()
         return [name for name in self.names if name not in used]
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """The columns that say whose rows these are, as far as they are known."""
+        return column_list(self.draft.columns.subject)
+
+    @property
+    def plays(self) -> tuple[str, ...]:
+        """The columns that say whose rows these are, and in which block."""
+        return (*self.people, *column_list(self.draft.columns.block))
+
+    def varies(self, name: str) -> bool:
+        """Whether a column has several labels for some person."""
+        return self.source.varies(name, self.people)
 
     def settle(self, role: str, value: Any) -> None:
         """Take a value for a role of which nothing is said."""
@@ -354,14 +365,11 @@ def _are_numbers(source: SourceTable, columns: Sequence[str]) -> bool:
 def _changes(work: Inference, name: str) -> bool:
     """Whether a number changes within a person's block, other than once in a while."""
     block = named("block", work.names).columns[:1]
-    keys = [*column_list(work.draft.columns.subject)[:1], *block]
+    keys = [*work.people[:1], *block]
     values = work.source.floats(name, "attributes")
     if not keys:
         return bool(len(np.unique(values[~np.isnan(values)])) > 1)
-    code, n = joint_codes([work.source.codes(key, "columns.subject") for key in keys])
-    first = np.zeros(n)
-    first[code[::-1]] = values[::-1]
-    different = (values != first[code]) & ~np.isnan(values)
+    different = work.source.changes(values, keys, "columns.subject") & ~np.isnan(values)
     return bool(different.mean() > 0.1)  # noise of a few rows is none
 
 
@@ -388,7 +396,8 @@ class NamedFamily:
 def _matching_family(work: Inference, choice: str) -> NamedFamily | None:
     """The families of columns that are told apart by the words of the choices."""
     words, outs = _option_words(work, choice)
-    if work.said.kind is None and {*words} & FIRST_WORDS and {*words} & SECOND_WORDS:
+    orders = (vocabulary("first_offer"), vocabulary("second_offer"))
+    if work.said.kind is None and all({*words} & order for order in orders):
         return None  # the sooner and the later, or the sure and the risky: offers
     numbered = work.said.kind == "choices"  # a number may say anything where the kind is open
     for one in families([name for name in work.names if name != choice]):
@@ -512,8 +521,7 @@ def _decision_columns(work: Inference, option: str, chosen: str) -> tuple[str, .
 
 
 def _are_sets(work: Inference, names: Sequence[str], option: str, flags: Any) -> bool:
-    parts = [work.source.codes(name, "columns.decision") for name in dict.fromkeys(names)]
-    key, n = joint_codes(parts)
+    key, n = work.source.key(names, "columns.decision")
     label = work.source.codes(option, "columns.option")
     pairs = key * len(label) + label.codes
     taken = np.bincount(key, weights=flags, minlength=n)
@@ -572,7 +580,7 @@ def _settle_long_attributes(work: Inference) -> None:
     columns = work.draft.columns
     who = [x for x in column_list(columns.subject) if x in work.source.names]
     named_so = (*who, *column_list(columns.decision))
-    key, n = joint_codes([work.source.codes(x, "columns.decision") for x in named_so])
+    key, n = work.source.key(named_so, "columns.decision")
     if n == len(key):
         raise DataError(
             "a decision",
@@ -835,7 +843,7 @@ def _name_blocks(work: Inference) -> None:
     if work.draft.columns.block is not None:
         return
     block, session = named("block", work.free), named("session", work.free)
-    varied = [name for name in session.columns if varies_within(work, name)]
+    varied = [name for name in session.columns if work.varies(name)]
     if len(block.columns) == 1 and not varied:
         work.settle("columns.block", (block.columns[0],))
     elif len(block.columns) == len(varied) == 1 and block.sure:

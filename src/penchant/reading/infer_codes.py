@@ -12,7 +12,6 @@ from penchant.errors import DataError
 from penchant.tables.choice_coding import listed
 from penchant.tables.columns import plain_name
 from penchant.tables.lexicon import vocabulary, words_of
-from penchant.tables.offer_columns import FIRST_WORDS, SECOND_WORDS
 from penchant.tables.option_families import families
 from penchant.tables.play import FILLERS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS
@@ -105,13 +104,13 @@ def _by_word(work: Inference, labels: Sequence[Any]) -> tuple[Any, ...] | None:
         return None
     if any(len(cells) != 2 for cells in work.draft.attributes.values()):
         return None
-    first = [x for x in labels if plain_name(x) in FIRST_WORDS]
-    second = [x for x in labels if plain_name(x) in SECOND_WORDS]
+    first = [x for x in labels if plain_name(x) in vocabulary("first_offer")]
+    second = [x for x in labels if plain_name(x) in vocabulary("second_offer")]
     if len(first) == len(second) == 1:
         return (first[0], second[0])
     called = {plain_name(word) for word in words_of(str(work.draft.columns.choice))}
     numbers = sorted(x for x in map(_number, labels) if x is not None)
-    if numbers in ([0, 1], [1, 2]) and not called & FIRST_WORDS:
+    if numbers in ([0, 1], [1, 2]) and not called & vocabulary("first_offer"):
         return tuple(sorted(labels, key=lambda label: _number(label) or 0.0))
     return None
 

@@ -227,8 +227,7 @@ class Columns:
             if not all(isinstance(cell, bool) or is_nothing(cell) for cell in cells):
                 return None
             return np.array([np.nan if is_nothing(cell) else float(cell) for cell in cells])
-        found = amounts(cells, name, decimal=self.decimal, units=self.units)
-        return None if found is None else found.values
+        return amounts(cells, name, decimal=self.decimal, units=self.units)
 
     def levels(self, name: str) -> list[str]:
         """Words of a column in natural order, those that say that nothing is known aside."""

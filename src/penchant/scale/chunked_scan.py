@@ -43,10 +43,10 @@ from penchant.scale.subject_estimates import (
     map_in_order,
 )
 from penchant.tables.arrays import decision_weights
-from penchant.tables.columns import is_play
 from penchant.tables.layouts import LongColumns, column_names
 from penchant.tables.offer_columns import is_offers
 from penchant.tables.play import Gaps, MissingReward
+from penchant.tables.play_columns import is_play
 from penchant.tables.reading import TITLES, ReadingKind
 
 T = TypeVar("T")

@@ -27,8 +27,9 @@ from penchant.scale.subject_batches import (
     errors_with_file_rows,
 )
 from penchant.scale.subject_estimates import SubjectFiles, SubjectScanBase
-from penchant.tables.columns import USUAL, flagged, play_columns
-from penchant.tables.offer_columns import NO_COLUMN, offer_columns
+from penchant.tables.columns import NO_COLUMN, flagged
+from penchant.tables.offer_columns import offer_columns
+from penchant.tables.play_columns import PARTS, play_columns
 
 T = TypeVar("T")
 # Subjects whose searches run together: more are no faster, and an interruption loses a batch.
@@ -135,7 +136,7 @@ def scan_histories(
     if kind == "play":
         locations = policies.get("locations")
         sides = 0 if locations is None else np.shape(locations)[1]
-        found = play_columns(names, {part: given.get(part) for part in USUAL}, coordinates=sides)
+        found = play_columns(names, {part: given.get(part) for part in PARTS}, coordinates=sides)
         arguments: dict[str, Any] = {**found.arguments(), **policies}
         # In the order of the file, as the order is part of the fingerprint.
         columns = sorted(found.used(), key=names.index)

@@ -35,7 +35,7 @@ from penchant.argument_checks import check_threads, one_of
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
 from penchant.files.atomic import check_writable, locked, written
-from penchant.output import Backend, FrameExport, Table, format_count, format_number, progress
+from penchant.output import Backend, Table, TableExport, format_count, format_number, progress
 from penchant.scale.data_files import StoredFile
 from penchant.scale.subject_batches import BatchLimits, FileRowRange, SubjectBatch, subject_batches
 from penchant.softmax.estimate import Estimate
@@ -299,7 +299,7 @@ SUMMARY_QUANTILES = (0.1, 0.5, 0.9)  # the median, and where four in five estima
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StoredEstimates(FrameExport):
+class StoredEstimates(TableExport):
     """Parquet file with a row per subject: status, parameters, errors, intervals, message.
 
     Only the columns asked for are read into memory. `Estimates.to_frame` has the same columns.
@@ -420,17 +420,6 @@ class StoredEstimates(FrameExport):
         )
         caption = f"Estimates of {format_count(len(self), 'subject')}"
         return Table(caption, facts, tuple(header), tuple(rows), notes)
-
-    def summary(self) -> str:
-        """Counts of statuses and quantiles of estimates, as text."""
-        return self.table().text()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
-
-    def to_latex(self) -> str:
-        """The table for a paper (booktabs)."""
-        return self.table().latex()
 
     def to_dict(self) -> dict[str, Any]:
         """Counts and quantiles, ready for JSON."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, partial
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from penchant.choices import Choices
 from penchant.errors import DataError, interval_kind_argument
 from penchant.output import (
     Backend,
+    Column,
     Columns,
     FrameExport,
     Table,
+    format_columns,
     format_number,
     format_p_value,
     make_frame,
@@ -53,22 +55,15 @@ INTERVAL_WORDS = {
 }
 
 
-class Cell(NamedTuple):
-    """Header of a column of the summary, and how its cells are written."""
-
-    header: str
-    words: Callable[[Any], str]
-
-
-CELLS = {
-    "name": Cell("", str),
-    "estimate": Cell("estimate", format_number),
-    "standard_error": Cell("std. error", format_number),
-    "z": Cell("z", partial(format_number, digits=3)),
-    "p": Cell("p", format_p_value),
-    "low": Cell("{} low", partial(format_number, digits=4)),
-    "high": Cell("high", partial(format_number, digits=4)),
-}
+ESTIMATE_COLUMNS = (
+    Column("name", ""),
+    Column("estimate", "estimate", 5),
+    Column("standard_error", "std. error", 5),
+    Column("z", "z", 3),
+    Column("p", "p", format_p_value),
+    Column("low", "{} low", 4),
+    Column("high", "high", 4),
+)
 
 
 def _better_interval_hint() -> str:
@@ -467,8 +462,8 @@ class Estimate(EstimateFields, FrameExport):
         """The summary as a table."""
         of_theta = self.source.space == "theta"
         columns = self._columns(self.source.space, level, kind, rng)
-        made = [[CELLS[name].words(value) for value in columns[name]] for name in columns]
-        header = tuple(CELLS[name].header.format(f"{100 * level:g} %") for name in columns)
+        shown = [column for column in ESTIMATE_COLUMNS if column.name in columns]
+        header, rows = format_columns(columns, shown, level)
         doubt = () if self.status == "converged" else (self.message,)
         if of_theta:
             caption = f"Softmax choices{self._subject_words()}: {self._method_words()}"
@@ -485,7 +480,7 @@ class Estimate(EstimateFields, FrameExport):
             about = describe_nominal_point(self.validity.nominal)
             caption = f"Linearised about {about}: maximum likelihood{self._subject_words()}"
             notes = (*notes, f"Model: {self.source.model_words}.")
-        return Table(caption, self._facts(), header, tuple(zip(*made, strict=True)), notes)
+        return Table(caption, self._facts(), header, rows, notes)
 
     def interval_words(self, kind: IntervalKind) -> str:
         """Words for the method of intervals of natural parameters; Fieller's for ratios."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -102,11 +102,14 @@ class Plan:
 
         A nominal length scale is held fixed, as in the paper.
         """
+        model: Any = self.model
         nominal = self.nominals[category]
-        holding = Declared(self.model).holding
-        if holding is None or not isinstance(nominal, RewardPrior):
-            return self.model, nominal
-        return holding(nominal)
+        if Declared(model).nominal_point is None or not isinstance(nominal, RewardPrior):
+            return model, nominal
+        if nominal.length_scale is None:
+            return model, nominal
+        held = replace(model, length_scale=float(nominal.length_scale))
+        return held, replace(nominal, length_scale=None)
 
     def document(self) -> dict[str, Any]:
         """The settings as plain words and numbers."""

@@ -23,7 +23,7 @@ from penchant.models.offers.offers import offers_from_frame, offers_of_choices
 from penchant.output import format_count
 from penchant.reading.data_notes import data_notes, offer_notes
 from penchant.studies.payoffs import Payoffs, payoffs_of
-from penchant.tables.columns import NO_COLUMN, play_columns
+from penchant.tables.columns import NO_COLUMN
 from penchant.tables.frames import (
     Table,
     check_columns,
@@ -36,6 +36,7 @@ from penchant.tables.frames import (
 from penchant.tables.labels import Coded, in_natural_order
 from penchant.tables.offer_columns import is_offers, offer_columns
 from penchant.tables.play import ABSENT, Gaps, MissingReward
+from penchant.tables.play_columns import play_columns
 from penchant.tables.reading import Reading
 
 UNIT = "subject in condition"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,45 +13,10 @@ from penchant._typing import Vector
 from penchant.errors import DataError, argument, format_list
 from penchant.tables.frames import row_place
 from penchant.tables.labels import NUMBER
-from penchant.tables.options import says_nothing
+from penchant.tables.lexicon import says_nothing, vocabulary
+from penchant.tables.lexicon import units as unit_names
 
-CURRENCIES = frozenset("£$€¥₹₩₽₺₪฿₫₦") | frozenset(
-    (
-        *("usd", "gbp", "eur", "aud", "cad", "nzd", "chf", "jpy", "cny", "inr", "sek", "nok"),
-        *("dkk", "kr", "pln", "czk", "zł", "us$", "a$", "c$", "r$", "dollars", "dollar", "euros"),
-        *("euro", "pounds", "pound", "rmb", "yuan", "yen"),
-    )
-)
-_ONE_NAME = {
-    **dict.fromkeys(("day", "days", "d", "tag", "tage", "tagen", "jour", "jours"), "days"),
-    **dict.fromkeys(("día", "días", "dias", "dag", "dagen", "giorno", "giorni"), "days"),
-    **dict.fromkeys(("week", "weeks", "wk", "wks", "woche", "wochen", "semaine"), "weeks"),
-    **dict.fromkeys(("semaines", "semana", "semanas", "weken", "settimane"), "weeks"),
-    **dict.fromkeys(("hour", "hours", "hr", "hrs", "h", "stunde", "stunden"), "hours"),
-    **dict.fromkeys(("minute", "minutes", "min", "mins", "minuten"), "minutes"),
-    **dict.fromkeys(("second", "seconds", "sec", "secs", "s", "sekunden"), "seconds"),
-    **dict.fromkeys(("month", "months", "mo", "mos", "mth", "mths", "monat"), "months"),
-    **dict.fromkeys(("monate", "monaten", "mois", "mes", "meses", "maanden", "mesi"), "months"),
-    **dict.fromkeys(("year", "years", "yr", "yrs", "y", "jahr", "jahre", "jahren"), "years"),
-    **dict.fromkeys(("an", "ans", "année", "années", "año", "años", "jaar", "anni"), "years"),
-    **dict.fromkeys(("ms", "msec", "milliseconds"), "ms"),
-    **dict.fromkeys(("point", "points", "pts", "pt"), "points"),
-    **dict.fromkeys(("token", "tokens"), "tokens"),
-    **dict.fromkeys(("coin", "coins"), "coins"),
-    **dict.fromkeys(("cent", "cents", "c", "¢", "ct"), "cents"),
-    **dict.fromkeys(("p", "pence"), "pence"),
-    **dict.fromkeys(("km", "kms", "kilometres", "kilometers"), "km"),
-    **dict.fromkeys(("mile", "miles", "mi"), "miles"),
-    **dict.fromkeys(("%", "percent", "per cent"), "%"),
-}
 TIMES = ("days", "weeks", "hours", "minutes", "seconds", "months", "years")
-# Words for no delay at all.
-AT_ONCE = frozenset(
-    (
-        *("now", "today", "immediately", "immediate", "right now", "straight away", "no delay"),
-        *("sofort", "heute", "jetzt", "maintenant", "aujourd'hui", "ahora", "hoy", "nu", "vandaag"),
-    )
-)
 _AMOUNT = re.compile(
     r"(?:in|after)?\s*(?P<sign>[+−–-])?\s*(?P<before>[^\d\s.,+−–-]{1,3}|[A-Za-z]{3}\s)?\s*"
     r"(?P<minus>[−–-])?(?P<number>\d[\d.,'\s ]*|[.,]\d+)\s*(?P<after>[^\d]*?)\s*",
@@ -61,24 +25,6 @@ _AMOUNT = re.compile(
 
 
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")
-
-
-@dataclass(frozen=True)
-class Amounts:
-    """Numbers of a column and what they are of: a currency, a unit, or nothing.
-
-    `odd` tells a cell whose points or commas can mean two things, and how it was read.
-    """
-
-    values: Vector
-    unit: str | None = None
-    odd: str | None = None
-
-    def notes(self, name: str) -> list[str]:
-        """What a reader should know of the column `name`."""
-        unit = "percent: divided by 100" if self.unit == "%" else self.unit
-        said = [] if unit is None else [f"{name} is in {unit}"]
-        return said if self.odd is None else [*said, f"{name}: {self.odd}"]
 
 
 def is_nothing(cell: Any) -> bool:
@@ -103,7 +49,7 @@ def amount(cell: Any, decimal: str = ".") -> tuple[float, str | None] | None:
     text = str(cell).strip()
     if NUMBER.match(text) and not (decimal == "," and _THOUSANDS.fullmatch(text)):
         return float(text), None
-    if text.lower() in AT_ONCE:
+    if text.lower() in vocabulary("at_once"):
         return 0.0, "days"
     match = _AMOUNT.fullmatch(text)
     if match is None:
@@ -139,9 +85,9 @@ def _unit(before: str | None, after: str | None) -> str | None:
     if len(words) > 1:
         return None
     word = words[0].rstrip(".")
-    if word in CURRENCIES:
+    if word in vocabulary("currency"):
         return word
-    name = _ONE_NAME.get(word)
+    name = unit_names().get(word)
     return name if name is None or after else None
 
 
@@ -152,7 +98,7 @@ def amounts(
     decimal: str = ".",
     units: Mapping[str, float] | None = None,
     place: Callable[[int], str] = row_place,
-) -> Amounts | None:
+) -> Vector | None:
     """A column of numbers, or of amounts in one unit; None where some cell is neither.
 
     Times in several units become days, where these are so many. `units` says how many days a month
@@ -168,12 +114,12 @@ def amounts(
     found = dict.fromkeys(one[1] for one in read if one is not None and one[0] != 0)
     found = found or dict.fromkeys(one[1] for one in read if one is not None)
     if len(found) == 1:
-        return Amounts(values, next(iter(found)), _read_otherwise(cells, values, decimal))
+        return values
     given = [unit for unit in found if unit is not None]
     if set(given) <= set(TIMES) and len(given) == len(found):
         return _in_days(values, [None if one is None else one[1] for one in read], name, units)
-    if len(given) == 1 and given[0] in CURRENCIES:
-        return Amounts(values, given[0], _read_otherwise(cells, values, decimal))
+    if len(given) == 1 and given[0] in vocabulary("currency"):
+        return values
     shown = [
         next(f"{cells[k]!r} at {place(k)}" for k, one in enumerate(read) if one and one[1] == u)
         for u in found
@@ -183,29 +129,13 @@ def amounts(
     )
 
 
-def _read_otherwise(cells: Sequence[Any], values: Vector, decimal: str) -> str | None:
-    """A cell such as 1,000 and how it was read, where all cells allow the other reading, too."""
-    other = "," if decimal == "." else "."
-    odd = None
-    for cell, value in zip(cells, values.tolist(), strict=True):
-        if not isinstance(cell, str) or is_nothing(cell):
-            continue
-        again = amount(cell, other)
-        if again is None:
-            return None
-        if odd is None and again[0] != value:
-            typed = argument("decimal", other)
-            odd = f"{cell!r} is read as {value:g}, pass {typed} if it is {again[0]:g}"
-    return odd
-
-
 _OWN_UNIT = re.compile(
     r"(?P<before>[^\W\d_]{2,5}\.?|[^\w\s.,+-]{1,3}|[^\W\d_]{1,3}\$)?\s*(?P<number>[+-]?\d[\d.,]*)"
     r"\s*(?P<after>[^\W\d_][^\d]+?|[^\W\d_]+[23²³])?\s*"
 )
 
 
-def _in_own_unit(cells: Sequence[Any], decimal: str) -> Amounts | None:
+def _in_own_unit(cells: Sequence[Any], decimal: str) -> Vector | None:
     """Numbers that all stand beside the same word, such as 5 GB; None where they do not."""
     values, units = [], set()
     for cell in cells:
@@ -220,12 +150,12 @@ def _in_own_unit(cells: Sequence[Any], decimal: str) -> Amounts | None:
         values.append(number[0])
         units.add(unit.strip())
     singular = {unit.lower().rstrip("s") for unit in units}
-    return Amounts(np.array(values), min(units, key=len)) if len(singular) == 1 else None
+    return np.array(values) if len(singular) == 1 else None
 
 
 def _in_days(
     values: Vector, unit: Sequence[str | None], name: str, units: Mapping[str, float] | None
-) -> Amounts:
+) -> Vector:
     days = {"days": 1.0, "weeks": 7.0, "hours": 1 / 24, "minutes": 1 / 1440, "seconds": 1 / 86400}
     days |= {f"{word.rstrip('s')}s": float(n) for word, n in (units or {}).items()}
     unknown = sorted({word for word in unit if word is not None} - {*days})
@@ -241,7 +171,8 @@ def _in_days(
                 f"{size + (0.4375 if word == 'month' else 0.25):g}."
             ),
         )
-    return Amounts(values * np.array([days.get(word or "days", 1.0) for word in unit]), "days")
+    sizes: Vector = np.array([days.get(word or "days", 1.0) for word in unit])
+    return values * sizes
 
 
 def array_cell(cell: Any) -> list[Any] | None:
@@ -285,64 +216,3 @@ def _item(text: str) -> Any:
         return float(text) if any(mark in text for mark in ".eE") else int(text)
     except ValueError:
         return text
-
-
-_TAG = re.compile(r"<[^>]*>")
-_CLAUSE = re.compile(
-    r"(?<=[.!?;,\n])\s+|\n|\s+(?:and|und|et|y)\s+(?=your|you now|dein|ihr|votre|su )"
-)
-_TOLD = re.compile(r"(?<![\w.])[+−–-]?\s?[£$€]?\d+(?:[.,]\d+)?")
-_SO_FAR = re.compile(
-    r"\b(total|so far|score|balance|you (?:now )?have|now have|gesamt|insgesamt|kontostand"
-    r"|bisher|au total|solde|en total|saldo|hasta ahora)",
-    re.IGNORECASE,
-)
-_LOST = re.compile(
-    r"\b(los[te]s?|loss|losing|minus|penalty|verloren|verlust|verlierst|perdu|perdez|perte|perdido"
-    r"|perdiste|pierdes|perso|verlies)\b",
-    re.IGNORECASE,
-)
-_WON = re.compile(
-    r"\b(w[oi]n|wins|winning|earn(?:ed)?|gain(?:ed)?|receiv(?:ed?)|got|get|reward|gewonnen|gewinn"
-    r"|gewinnst|gagn\w+|gan\w+|vinto)\b",
-    re.IGNORECASE,
-)
-_NOTHING_PAID = re.compile(
-    r"\b(nothing|no (?:points?|reward|win|money|gain|loss|change)|nichts|keine? \w+|rien|nada"
-    r"|niente|zero)\b",
-    re.IGNORECASE,
-)
-_TOO_LATE = re.compile(
-    r"\b(too (?:slow|late)|no (?:response|answer)|faster|time'?s up|timed? ?out|missed|zu langsam"
-    r"|zu spät|trop (?:lent|tard)|demasiado|muy lento|troppo)\b",
-    re.IGNORECASE,
-)
-
-
-def told(cell: Any, decimal: str = ".") -> list[float] | None:
-    """Numbers that a sentence tells of one outcome, losses below 0; None where it tells of none.
-
-    Totals are left aside, and what nobody made in time is not a number.
-
-    >>> told("You won 5 points!"), told("You lost 3. Your total is 40"), told("You won nothing")
-    ([5.0], [-3.0], [0.0])
-    >>> told("Too slow!"), told("You won 5 of 10 points"), told("win") is None
-    ([nan], [5.0, 10.0], True)
-    """
-    text = " ".join(_TAG.sub(" ", str(cell)).split())
-    clauses = [clause for clause in _CLAUSE.split(text) if not _SO_FAR.search(clause)]
-    text = " ".join(clauses)
-    written = [found.replace(" ", "") for found in _TOLD.findall(text)]
-    if not written:
-        if _TOO_LATE.search(text):
-            return [np.nan]
-        return [0.0] if _NOTHING_PAID.search(text) else None
-    read = [amount(one, decimal) for one in written]
-    if any(one is None for one in read):
-        return None
-    numbers = [one[0] for one in read if one is not None]
-    if not _LOST.search(text):
-        return numbers
-    if _WON.search(text):  # both words: which of them the number is of
-        return [*numbers, *(-number for number in numbers)]
-    return [number if number < 0 else -number for number in numbers]

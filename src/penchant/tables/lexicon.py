@@ -18,11 +18,16 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 @cache
-def _entries() -> dict[str, dict[str, Any]]:
+def _lexicon() -> dict[str, dict[str, list[str]]]:
     text = (files("penchant.tables") / "lexicon.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def _entries() -> dict[str, dict[str, Any]]:
     return {
         role: {key: frozenset(names) for key, names in own.items()}
-        for role, own in tomllib.loads(text).items()
+        for role, own in _lexicon().items()
     }
 
 
@@ -42,6 +47,34 @@ def vocabulary(key: str) -> frozenset[str]:
     True
     """
     return frozenset(_entries()["words"][key])
+
+
+def offer_names(part: str) -> list[str]:
+    """Usual names of the column of a part of offers, in the order in which they are tried."""
+    return _lexicon()["offers"][part]
+
+
+@cache
+def units() -> dict[str, str]:
+    """The name of each spelling of a unit.
+
+    >>> units()["wks"], units()["percent"]
+    ('weeks', '%')
+    """
+    return {spelling: name for name, own in _lexicon()["units"].items() for spelling in own}
+
+
+_DASHES = frozenset((".", "-", "--", "\u2013", "\u2014"))
+
+
+def says_nothing(word: str) -> bool:
+    """Whether a cell is empty, or says in words that there was no answer.
+
+    >>> says_nothing("NA"), says_nothing("Time-Out"), says_nothing("left")
+    (True, True, False)
+    """
+    text = word.strip()
+    return not text or text in _DASHES or plain_name(text) in vocabulary("unanswered")
 
 
 @dataclass(frozen=True)
@@ -96,6 +129,19 @@ def named(role: str, names: Sequence[str], used: Collection[str] = ()) -> Match:
     if role in _WITH_RIVALS:
         rivals = tuple(name for name in free if name not in likely and _is_rival(name, entry))
     return Match(likely, rivals)
+
+
+def role_column(role: str, names: Sequence[str]) -> str | None:
+    """The column whose name says a role most surely; None where none does.
+
+    Of several, the one that is spelt as the lexicon has it.
+
+    >>> role_column("choice", ["Choice", "choice", "response"])
+    'choice'
+    """
+    found = named(role, [name for name in names if isinstance(name, str)]).columns
+    plain = (name for name in found if name == plain_name(name))
+    return next(plain, found[0] if found else None)
 
 
 def is_named(role: str, name: str) -> bool:

@@ -8,149 +8,21 @@ from typing import Any
 
 from penchant.errors import Code, DataError, argument, format_list, format_names, quoted_argument
 from penchant.tables.columns import (
-    SESSION,
-    is_long,
-    is_play,
+    NO_COLUMN,
     named_column,
     plain_name,
     refuse_one_row_per_subject,
 )
-from penchant.tables.columns import USUAL as PLAYED
-from penchant.tables.lexicon import words_of
+from penchant.tables.lexicon import offer_names, role_column, says_nothing, vocabulary, words_of
+from penchant.tables.play_columns import is_long, is_play
 
-NO_COLUMN = "none"
-
-# The names that each part often has, tried in this order; case and punctuation do not matter.
-USUAL: Mapping[str, tuple[str, ...]] = {
-    "subject": PLAYED["subject"],
-    "block": (*PLAYED["block"], *SESSION),
-    "chosen": (
-        *("chosen", "choice", "gamble", "ll_chosen", "chose_ll", "later_chosen", "chose_later"),
-        *("choice_ll", "ll_choice", "choose_ll", "later_option_chosen", "chose_delayed"),
-        *("delayed_chosen", "chose_gamble", "gamble_chosen", "gambled", "chose_risky"),
-        *("risky_chosen", "risky_choice", "chose_lottery", "accept", "accepted", "respcat"),
-        *("response", "option", "wahl", "auswahl", "choix", "eleccion", "keuze", "scelta"),
-        *PLAYED["chosen"],
-        "answer",
-    ),
-    "scored": PLAYED["scored"],
+# Roles of the lexicon that say each part, tried in this order.
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "subject": ("subject",),
+    "block": ("block", "session"),
+    "chosen": ("taken", "choice"),
+    "scored": ("scored",),
 }
-SOONER_AMOUNT = (
-    *("amount_sooner", "ss_amount", "amount_ss", "sooner_amount", "sooner_reward", "ss_reward"),
-    *("immediate_amount", "amount_immediate", "amount_now", "ss_value", "value_ss", "SSAmount"),
-    *("ss_amt", "amt_ss", "sooner_amt", "immediate_reward", "smaller_amount", "now_amount"),
-    *("SIR", "ssa", "iamt", "x1", "a1", "ss", "smaller_sooner", "betrag_sofort"),
-    *("montant_immediat", "monto_inmediato", "importo_subito"),
-)
-LATER_AMOUNT = (
-    *("amount_later", "ll_amount", "amount_ll", "later_amount", "later_reward", "ll_reward"),
-    *("delayed_amount", "amount_delayed", "ll_value", "value_ll", "LLAmount", "ll_amt", "amt_ll"),
-    *("later_amt", "delayed_reward", "larger_amount", "LDR", "lla", "damt", "x2", "a2"),
-    *("ll", "larger_later", "betrag_spater", "betrag_spaeter", "montant_differe"),
-    *("monto_demorado", "importo_dopo"),
-)
-SOONER_DELAY = (
-    *("delay_sooner", "ss_delay", "delay_ss", "sooner_delay", "ss_time", "time_ss", "ss_days"),
-    *("sooner_time", "ssd", "t1", "d1"),
-)
-LATER_DELAY = (
-    *("delay_later", "ll_delay", "delay_ll", "later_delay", "ll_time", "time_ll", "ll_days"),
-    *("later_time", "lld", "delay", "delay_days", "delay_in_days", "days", "t2", "d2"),
-    *("wartezeit", "verzogerung", "delai", "delai_jours", "plazo", "demora", "attesa"),
-    *("ritardo", "wachttijd"),
-)
-GAIN = (
-    *("gain", "win", "gamble_gain", "gamble_win", "risky_gain", "potential_gain", "gain_amount"),
-    *("win_amount", "lottery_amount", "risky_amount", "gamble_amount", "risky", "lottery"),
-)
-LOSS = (
-    *("loss", "lose", "gamble_loss", "gamble_lose", "risky_loss", "potential_loss"),
-    *("loss_amount", "lose_amount"),
-)
-SURE = (
-    *("cert", "certain", "sure", "safe", "sure_amount", "certain_amount", "safe_amount"),
-    *("cert_amount", "certain_alternative", "sure_thing", "guaranteed", "guaranteed_amount"),
-)
-GAIN_PROBABILITY = (
-    *("p_gain", "prob_gain", "probability", "prob", "p", "p_win", "prob_win", "win_prob"),
-    *("gain_prob", "gain_probability", "lottery_prob", "risky_prob", "gamble_prob", "p_risky"),
-    *("p_gamble", "p_lottery"),
-)
-# Parts of names of what may be won and lost.
-_GAINS = frozenset(("gain", "gains", "win", "wins", "gewinn", "ganancia", "vincita", "winst"))
-_LOSSES = frozenset(
-    ("loss", "losses", "lose", "verlust", "perdida", "perte", "perdita", "verlies", "loses")
-)
-# Parts of the names of offers at two times, in one spelling; a name is made of nothing else.
-_SOON = frozenset(
-    (
-        *("now", "today", "immediate", "immediately", "sooner", "soon", "ss", "smaller", "heute"),
-        *("sofort", "jetzt", "immediat", "maintenant", "aujourdhui", "ahora", "hoy", "inmediato"),
-        *("inmediata", "subito", "oggi", "nu", "vandaag", "direct"),
-    )
-)
-_LATE = frozenset(
-    (
-        *("later", "late", "delayed", "ll", "larger", "future", "spater", "spaeter", "differe"),
-        *("differee", "despues", "demorado", "demorada", "aplazado", "tard", "dopo", "morgen"),
-    )
-)
-_MONEY = frozenset(
-    (
-        *(
-            "amount",
-            "amt",
-            "value",
-            "reward",
-            "money",
-            "payment",
-            "offer",
-            "option",
-            "sum",
-            "betrag",
-        ),
-        *("cantidad", "monto", "importe", "montant", "somme", "importo", "bedrag", "euro", "eur"),
-        *("gbp", "usd", "pounds", "dollars"),
-    )
-)
-_WAIT = frozenset(
-    (
-        *("delay", "wait", "waiting", "days", "day", "weeks", "months", "time", "wartezeit"),
-        *("verzogerung", "verzoegerung", "tage", "wochen", "delai", "attente", "jours", "demora"),
-        *("plazo", "espera", "dias", "ritardo", "attesa", "giorni", "wachttijd", "dagen"),
-    )
-)
-_ALSO = frozenset(("in", "of", "the", "en", "de", "to", "til", "until"))
-FIRST_WORDS = frozenset(
-    (
-        *("ss", "sooner", "soon", "now", "today", "immediate", "smaller", "smallersooner", "cert"),
-        *("certain", "sure", "safe", "reject", "rejected", "decline", "no", "stronglyreject"),
-        *("weaklyreject", "sofort", "fruher", "frueher", "jetzt", "heute", "immediat"),
-        *("maintenant", "inmediato", "ahora", "subito", "sicher", "declined", "refuse", "refused"),
-        *("pass", "skip", "leave", "nogamble", "nobet", "guaranteed", "fixed", "sir"),
-    )
-)
-SECOND_WORDS = frozenset(
-    (
-        *("ll", "later", "delayed", "delay", "wait", "larger", "largerlater", "gamble", "risky"),
-        *("risk", "lottery", "accept", "accepted", "yes", "stronglyaccept", "weaklyaccept"),
-        *("spater", "spaeter", "warten", "differe", "plustard", "demorado", "despues", "dopo"),
-        *(
-            "attendre",
-            "esperar",
-            "riskant",
-            "play",
-            "bet",
-            "take",
-            "uncertain",
-            "ldr",
-            "probabilistic",
-        ),
-    )
-)
-NOTHING_WORDS = frozenset(
-    ("", "na", "nan", "null", "none", "timeout", "missed", "miss", "noresponse", "noresp")
-)
 
 
 @dataclass(frozen=True)
@@ -236,9 +108,7 @@ def offer_columns(
     """
     described, losses = (offers, {}) if offers is not None else recognised_offers(names)
     if described is None:
-        refuse_one_row_per_subject(
-            names, given.get("subject") or named_column(USUAL["subject"], names)
-        )
+        refuse_one_row_per_subject(names, given.get("subject") or part_column("subject", names))
         raise DataError(
             "offers",
             (
@@ -250,7 +120,7 @@ def offer_columns(
                 f"Write {argument('offers', {'amount': ['now', 'later'], 'delay': [0, 'days']})}."
             ),
         )
-    parts = {part: given.get(part) or named_column(usual, names) for part, usual in USUAL.items()}
+    parts = {part: given.get(part) or part_column(part, names) for part in PARTS}
     parts = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
     if parts["chosen"] is None:
         raise DataError(
@@ -267,6 +137,12 @@ def offer_columns(
         scored=parts["scored"],
         losses=losses,
     )
+
+
+def part_column(part: str, names: Sequence[str]) -> str | None:
+    """The column of a part of a table of offers; None where no name says it."""
+    found = (role_column(role, names) for role in PARTS[part])
+    return next((name for name in found if name is not None), None)
 
 
 def numbered_columns(
@@ -320,9 +196,9 @@ def is_offers(names: Sequence[str]) -> bool:
         offers, _ = recognised_offers(names)
     except DataError:  # recognised, but not to the end
         return True
-    if offers is None or named_column(USUAL["chosen"], names) is None:
+    if offers is None or part_column("chosen", names) is None:
         return False
-    return "delay" in offers or named_column(SURE, names) is not None or not is_play(names)
+    return "delay" in offers or _part("sure", names) is not None or not is_play(names)
 
 
 # Tables of tasks, as users of other tools have them: columns that all must be there, and the
@@ -368,6 +244,10 @@ def _of_known_task(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
     return None
 
 
+def _part(part: str, names: Sequence[str]) -> str | None:
+    return named_column(offer_names(part), names)
+
+
 def known_offers(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
     """Attributes of offers at two times, where names say the sooner, the later and the delay.
 
@@ -377,10 +257,10 @@ def known_offers(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
     True
     """
     told = [name for name in names if len(plain_name(name)) > 2]
-    sooner, later = named_column(SOONER_AMOUNT, told), named_column(LATER_AMOUNT, told)
-    wait = named_column(LATER_DELAY, told)
+    sooner, later = _part("sooner_amount", told), _part("later_amount", told)
+    wait = _part("later_delay", told)
     if sooner and later and wait:
-        delay = (named_column(SOONER_DELAY, told) or 0.0, wait)
+        delay = (_part("sooner_delay", told) or 0.0, wait)
         return {"amount": (sooner, later), "delay": delay}
     return _by_parts(told)
 
@@ -390,19 +270,19 @@ def recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     task = _of_known_task(names)
     if task is not None:
         return task, {}
-    sooner, later = named_column(SOONER_AMOUNT, names), named_column(LATER_AMOUNT, names)
-    wait = named_column(LATER_DELAY, names)
+    sooner, later = _part("sooner_amount", names), _part("later_amount", names)
+    wait = _part("later_delay", names)
     if sooner and later and wait:
-        delay = (named_column(SOONER_DELAY, names) or 0.0, wait)
+        delay = (_part("sooner_delay", names) or 0.0, wait)
         return {"amount": (sooner, later), "delay": delay}, {}
     spelled = _by_parts(names)
     if spelled is not None:
         return spelled, {}
-    gain, loss, p = (named_column(usual, names) for usual in (GAIN, LOSS, GAIN_PROBABILITY))
+    gain, loss, p = (_part(one, names) for one in ("gain", "loss", "gain_probability"))
     both = gain_and_loss(names)
     if both is not None and (gain is None or loss is None):
         gain, loss = both
-    sure = named_column(SURE, names) or (0.0 if loss else None)  # to gain or lose, or to leave it
+    sure = _part("sure", names) or (0.0 if loss else None)  # to gain or lose, or to leave it
     if gain is None or sure is None:
         return None, {}
     if loss is None:
@@ -430,8 +310,8 @@ def gain_and_loss(names: Sequence[str]) -> tuple[str, str] | None:
     found: list[list[str]] = [[], []]
     for name in names:
         parts = {plain_name(part) for part in words_of(name)}
-        for own, words in zip(found, (_GAINS, _LOSSES), strict=True):
-            if parts & words:
+        for own, words in zip(found, ("gains", "losses"), strict=True):
+            if parts & vocabulary(words):
                 own.append(name)
     return (found[0][0], found[1][0]) if all(len(own) == 1 for own in found) else None
 
@@ -445,13 +325,14 @@ def _by_parts(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
     (0.0, 'demora_dias')
     """
     found: dict[str, list[str]] = {"sooner": [], "later": [], "wait": [], "sooner wait": []}
+    soon, late, money, wait = map(vocabulary, ("soon", "late", "money", "wait"))
     for name in names:
-        parts = {plain_name(part) for part in words_of(name)} - _ALSO - {""}
-        if parts & _WAIT and parts <= _WAIT | _SOON | _LATE:
-            found["sooner wait" if parts & _SOON else "wait"].append(name)
-        elif parts & _SOON and parts <= _SOON | _MONEY:
+        parts = {plain_name(part) for part in words_of(name)} - vocabulary("filling") - {""}
+        if parts & wait and parts <= wait | soon | late:
+            found["sooner wait" if parts & soon else "wait"].append(name)
+        elif parts & soon and parts <= soon | money:
             found["sooner"].append(name)
-        elif parts & _LATE and parts <= _LATE | _MONEY:
+        elif parts & late and parts <= late | money:
             found["later"].append(name)
     if any(len(found[part]) != 1 for part in ("sooner", "later", "wait")):
         return None
@@ -473,9 +354,11 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
     found = {}
     for label in seen:
         plain = plain_name(label)
-        if plain in FIRST_WORDS or plain in SECOND_WORDS:
-            found[str(label).strip()] = float(plain in SECOND_WORDS)
-    unknown = [label for label in seen if str(label).strip() not in found and not is_nothing(label)]
+        if plain in vocabulary("first_offer") | vocabulary("second_offer"):
+            found[str(label).strip()] = float(plain in vocabulary("second_offer"))
+    unknown = [
+        label for label in seen if str(label).strip() not in found and not says_nothing(str(label))
+    ]
     if unknown:
         raise DataError(
             f"chosen {column!r}",
@@ -490,8 +373,3 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
             ),
         )
     return found
-
-
-def is_nothing(label: Any) -> bool:
-    """Whether a label is a word for none that files hold, such as NA or NULL."""
-    return plain_name(label) in NOTHING_WORDS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,50 +16,8 @@ from penchant.errors import (
     quoted_argument,
 )
 from penchant.tables.frames import Table, column_floats, column_labels
+from penchant.tables.lexicon import says_nothing
 from penchant.tables.numbers import Place
-
-# Words for nothing that files hold and data frames keep.
-NOTHING_WORDS = frozenset(
-    (
-        *("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "none", "."),
-        *(
-            "-",
-            "--",
-            "\u2013",
-            "\u2014",
-            "undefined",
-            "too slow",
-            "Too slow",
-            "too late",
-            "Too late",
-        ),
-        *("timeout", "Timeout", "TIMEOUT", "time out", "timed out", "missed", "Missed"),
-        *("no response", "No response", "no_response", "noresponse", "NoResponse"),
-    )
-)
-
-
-# The same, however they are spelt; no one would call an option so.
-_MISSED = frozenset(
-    (
-        *("timeout", "timedout", "missed", "noresponse", "noresp", "nr", "tooslow"),
-        *("toolate", "omission", "omitted", "noreply", "nokeypress", "didnotrespond"),
-    )
-)
-
-
-def says_nothing(word: str) -> bool:
-    """Whether a cell is empty, or says in words that there was no answer.
-
-    >>> says_nothing("NA"), says_nothing("Time-Out"), says_nothing("left")
-    (True, True, False)
-    """
-    text = word.strip()
-    return text in NOTHING_WORDS or re.sub(r"[\W_]", "", text).lower() in _MISSED
-
-
-def _is_nothing(word: str) -> bool:
-    return says_nothing(word)
 
 
 def labelled_options(
@@ -80,7 +37,7 @@ def labelled_options(
     place
         Where a row is, in words.
     """
-    coded = column_labels(table, name, f"chosen {name!r}", _is_nothing)
+    coded = column_labels(table, name, f"chosen {name!r}", says_nothing)
     seen = [label.strip() if isinstance(label, str) else label for label in coded.labels.tolist()]
     known = _labels(seen if options is None else options, options is None)
     index = {label: float(i) for i, label in enumerate(known)}
@@ -133,7 +90,7 @@ def written_options(table: Table, name: Any, place: Place) -> Vector:
     place
         Where a row is, in words.
     """
-    coded = column_labels(table, name, f"chosen {name!r}", _is_nothing)
+    coded = column_labels(table, name, f"chosen {name!r}", says_nothing)
     seen = [str(label).strip() for label in coded.labels.tolist()]
     numbers = np.array([_number(word) for word in seen])[coded.codes]
     numbers[coded.missing] = np.nan
@@ -214,11 +171,3 @@ def _advice(there: Matrix, locations: Matrix, base: int) -> str:
 
 def _point(place: Vector) -> str:
     return f"({', '.join(f'{c:g}' for c in place)})"
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True

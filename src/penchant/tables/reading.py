@@ -26,8 +26,8 @@ from penchant.output import (
     FrameExport,
     format_count,
 )
-from penchant.tables.columns import plain_name
 from penchant.tables.frames import column_floats, column_labels, open_frame
+from penchant.tables.lexicon import is_named
 from penchant.tables.schema import Schema
 
 ReadingKind = Literal["choices", "play", "offers"]
@@ -283,7 +283,7 @@ class Reading(FrameExport, JsonDocument):
             name
             for name in self.table.column_names
             if name not in used
-            and _tells_groups(self.table[name].to_pylist(), people, plain_name(name) in GROUPS)
+            and _tells_groups(self.table[name].to_pylist(), people, is_named("group", name))
         )
 
     def summary(self) -> str:
@@ -334,13 +334,6 @@ class Reading(FrameExport, JsonDocument):
 
 
 MOST_GROUPS = 6
-# Columns that tell groups even where these are numbers.
-GROUPS = frozenset(
-    (
-        *("group", "grp", "condition", "cond", "arm", "treatment", "treat", "cohort", "diagnosis"),
-        *("dx", "patient", "gruppe", "bedingung", "groupe", "grupo", "sample", "version"),
-    )
-)
 
 
 def _tells_groups(cells: Sequence[Any], people: Sequence[Any], called_so: bool) -> bool:

@@ -24,7 +24,14 @@ from penchant.errors import DataError, argument, closest_match_hint, format_list
 from penchant.files.folder import Raw
 from penchant.files.table import typed
 from penchant.tables.cells import amount, amounts, is_nothing
-from penchant.tables.frames import Table, column_floats, column_labels, joint_labels, open_frame
+from penchant.tables.frames import (
+    Table,
+    column_floats,
+    column_labels,
+    joint_codes,
+    joint_labels,
+    open_frame,
+)
 from penchant.tables.labels import NUMBER, Coded, arrow_codes, python_values
 
 FILE_PREFIX = "file:"
@@ -105,6 +112,10 @@ class SourceTable:
 
     @cached_property
     def _coded(self) -> dict[str, Coded]:
+        return {}
+
+    @cached_property
+    def _keys(self) -> dict[tuple[str, ...], tuple[IntVector, int]]:
         return {}
 
     @cached_property
@@ -193,6 +204,43 @@ class SourceTable:
         coded = [self.codes(name, role) for name in names]
         return coded[0] if len(coded) == 1 else joint_labels(coded)
 
+    def key(self, names: Sequence[str], role: str) -> tuple[IntVector, int]:
+        """What rows with the same labels of some columns share: a number; and how many there are.
+
+        Parameters
+        ----------
+        names
+            The columns; all rows share one number where there are none.
+        role
+            The key of the schema that names them.
+        """
+        known = tuple(dict.fromkeys(names))
+        if known not in self._keys:
+            coded = [self.codes(name, role) for name in known]
+            one = (np.zeros(len(self), dtype=np.int64), 1)
+            self._keys[known] = joint_codes(coded) if coded else one
+        return self._keys[known]
+
+    def changes(self, values: Vector | IntVector, names: Sequence[str], role: str) -> BoolVector:
+        """Rows whose value is another than in the first row with the same labels of some columns.
+
+        Parameters
+        ----------
+        values
+            A value per row.
+        names, role
+            As for `key`.
+        """
+        key, n = self.key(names, role)
+        first = np.zeros(n, dtype=values.dtype)
+        first[key[::-1]] = values[::-1]
+        changed: BoolVector = values != first[key]
+        return changed
+
+    def varies(self, name: str, within: Sequence[str]) -> bool:
+        """Whether a column has several labels in rows with the same labels of others."""
+        return bool(self.changes(self.codes(name, "columns").codes, within, "columns").any())
+
     def floats(self, name: str, role: str) -> Vector:
         """A column as numbers; amounts with a unit are numbers, and what is missing is NaN.
 
@@ -241,7 +289,7 @@ class SourceTable:
                 if is_other
                 else "Correct these cells, or leave the rows out.",
             )
-        values: Vector = np.array(read.values)[coded.codes]
+        values: Vector = read[coded.codes]
         values[coded.missing] = np.nan
         return values
 

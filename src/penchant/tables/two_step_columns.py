@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from penchant.tables.lexicon import words_of
-
-_FIRST = frozenset(("1", "first", "one"))
-_SECOND = frozenset(("2", "second", "two", "final"))
-_STEPS = frozenset(("stage", "step", "level", "s", "l", "lvl", "state", "option", "stim", "made"))
-_TAKEN = frozenset(
-    (
-        *("choice", "ch", "response", "resp", "action", "chosen", "choose", "key", "act", "pick"),
-        *("selected", "selection", "decision", "button", "c"),
-    )
-)
-_STATE = frozenset(("state", "planet"))
-_SHIPS, _ALIENS = frozenset(("spaceship", "rocket", "ship")), frozenset(("alien", "aliens"))
+from penchant.tables.lexicon import vocabulary, words_of
 
 
 def _steps(names: Sequence[str]) -> dict[str, list[str]]:
@@ -27,16 +15,19 @@ def _steps(names: Sequence[str]) -> dict[str, list[str]]:
     {'first': ['stage1_choice'], 'second': ['stage2_choice'], 'state': ['stage2_state']}
     """
     found: dict[str, list[str]] = {"first": [], "second": [], "state": []}
+    first, second, step = map(vocabulary, ("first_step", "second_step", "step"))
+    taken, state = vocabulary("step_taken"), vocabulary("step_state")
+    ships, aliens = vocabulary("first_object"), vocabulary("second_object")
     for name in names:
         own = {*words_of(name)}
-        steps = own & (_FIRST | _SECOND)
+        steps = own & (first | second)
         rest = own - steps
-        if own <= _SHIPS or own <= _ALIENS:
-            found["first" if own <= _SHIPS else "second"].append(name)
-        elif rest & _STATE and rest <= _STATE | _STEPS and not steps & _FIRST:
+        if own <= ships or own <= aliens:
+            found["first" if own <= ships else "second"].append(name)
+        elif rest & state and rest <= state | step and not steps & first:
             found["state"].append(name)
-        elif len(steps) == 1 and rest & _TAKEN and rest <= _TAKEN | _STEPS:
-            found["first" if steps & _FIRST else "second"].append(name)
+        elif len(steps) == 1 and rest & taken and rest <= taken | step:
+            found["first" if steps & first else "second"].append(name)
     return found
 
 

@@ -1,11 +1,17 @@
-"""Rows by a condition on their columns, as one writes it: phase == 'test' and rt > 200."""
+"""Rows by a condition on their columns, as one writes it: phase == 'test' and rt > 200.
+
+Python's own parser reads it. Only comparisons, `in`, `and`, `or` and `not` have a meaning here.
+"""
 
 from __future__ import annotations
 
+import ast
+import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import reduce
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -23,45 +29,30 @@ from penchant.tables.frames import Table, row_place
 
 EXAMPLE = "phase == 'test' and rt > 200"
 SHOWN_VALUES = 6
-_TOKEN = re.compile(
-    r"""\s*(?:
-    (?P<column>`[^`]+`)
-  | (?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
-  | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
-  | (?P<word>[^\W\d][\w.]*)
-  | (?P<sign>==|!=|<>|<=|>=|&&|\|\||[<>=&|!~()\[\],-])
-    )""",
-    re.VERBOSE,
-)
-_SPELLED = {"=": "==", "<>": "!=", "&": "and", "&&": "and", "|": "or", "||": "or"}
-_NOT = {"!": "not", "~": "not"}
-_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
-    "==": np.equal,
-    "!=": np.not_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
+# Names in backticks, and the quoted text in which a backtick is none.
+_BACKTICKS = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?P<name>[^`]+)`""")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_COMPARED: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Eq: ("==", operator.eq),
+    ast.Is: ("==", operator.eq),
+    ast.NotEq: ("!=", operator.ne),
+    ast.IsNot: ("!=", operator.ne),
+    ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge),
 }
 _LITERALS = {"true": True, "false": False, "null": None, "none": None, "na": None, "nan": None}
-
-
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    at: int
+_TRUTHS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "yes": 1.0, "no": 0.0}
 
 
 @dataclass(frozen=True)
-class _Values:
-    """A column, or a literal, to compare: text or numbers, and where it is missing."""
+class _Operand:
+    """A column, or a literal, to compare: as the condition calls it, and its cells."""
 
     said: str
-    cells: Any  # an array of rows, or one value
-    column: bool = False
+    cells: Any  # of a column an array of floats, or of objects where None is missing; or one value
+    is_column: bool = False
 
 
 def rows_where(table: Table, where: str) -> BoolVector:
@@ -86,16 +77,8 @@ def rows_where(table: Table, where: str) -> BoolVector:
     """
     if not isinstance(where, str) or not where.strip():
         raise DataError("keep", "must be a condition", got=repr(where), fix=f'Write "{EXAMPLE}".')
-    parser = _Parser(table, where, _tokens(where))
-    try:
-        return parser.whole()
-    except RecursionError:
-        raise DataError(
-            "keep",
-            "must nest less deeply",
-            got=f"{where.count('(')} parentheses in {where[:30]!r} ..",
-            fix="Leave some out.",
-        ) from None
+    tree, quoted = _parsed(where, table.columns)
+    return _Condition(table, where, quoted).rows(tree, np.ones(len(table), dtype=bool))
 
 
 def used_columns(where: str | None, names: Sequence[str]) -> set[str]:
@@ -106,184 +89,163 @@ def used_columns(where: str | None, names: Sequence[str]) -> set[str]:
     """
     if where is None:
         return set()
-    words = [token for token in _tokens(where) if token.kind in ("word", "column")]
-    return {token.text.strip("`") for token in words} & {*map(str, names)}
+    tree, quoted = _parsed(where, names)
+    return {_column_name(node, quoted) for node in ast.walk(tree)} & {*map(str, names)}
 
 
-def _tokens(where: str) -> list[_Token]:
-    found, at = [], 0
-    while at < len(where.rstrip()):
-        match = _TOKEN.match(where, at)
-        if match is None:
-            rest = where[at:].lstrip()
-            raise _wrong(where, len(where) - len(rest), repr(rest.split()[0]))
-        kind = str(match.lastgroup)
-        text = match[kind]
-        if kind == "sign":
-            text = _NOT.get(text, _SPELLED.get(text, text))
-        elif kind == "word" and text.lower() in ("and", "or", "not", "in", "is"):
-            kind, text = "sign", text.lower()
-        found.append(_Token(kind, text, match.start(kind)))
-        at = match.end()
-    return [*found, _Token("end", "its end", len(where))]
+def _parsed(where: str, columns: Sequence[str]) -> tuple[ast.expr, dict[str, str]]:
+    """The condition as Python reads it, and the columns that stood in backticks."""
+    quoted: dict[str, str] = {}
+
+    def identifier(found: re.Match[str]) -> str:
+        if found["name"] is None:
+            return found[0]
+        # As long as what it replaces, so that places in the text stay what they are.
+        own = f"_{len(quoted)}".ljust(len(found[0]), "_")
+        quoted[own] = found["name"]
+        return own
+
+    # A blank first character would begin a block of Python; a parenthesis keeps all places.
+    text = f"({_BACKTICKS.sub(identifier, where)}\n)"
+    try:
+        return ast.parse(text, mode="eval").body, quoted
+    except (RecursionError, MemoryError, SyntaxError, ValueError) as error:
+        if isinstance(error, (RecursionError, MemoryError)) or "too many nested" in str(error):
+            raise DataError(
+                "keep",
+                "must nest less deeply",
+                got=f"{where.count('(')} parentheses in {where[:30]!r} ..",
+                fix="Leave some out.",
+            ) from None
+        place = error if isinstance(error, SyntaxError) and error.lineno == 1 else None
+        at = len(where) if place is None else max(int(place.offset or 2) - 2, 0)
+    rest = where[at:].split()
+    spaced = [x for x in map(str, columns) if " " in x and x in where and f"`{x}`" not in where]
+    fix = f"Put names with spaces in backticks: `{spaced[0]}`." if spaced else ""
+    raise _no_condition(where, at, repr(rest[0]) if rest else "its end", fix)
 
 
-def _wrong(where: str, at: int, got: str) -> DataError:
+def _no_condition(where: str, at: int, got: str, fix: str = "") -> DataError:
+    date = _DATE.search(where)
+    if date is not None and not fix:
+        fix = f"Put dates in quotes: '{date[0]}'."
     return DataError(
         "keep",
         "must be comparisons joined by and, or, not",
         got=got,
         where=f"at character {at + 1} of {where!r}",
-        fix=f'Write "{EXAMPLE}", text in quotes, names with spaces in backticks.',
+        fix=fix or f'Write "{EXAMPLE}", text in quotes, names with spaces in backticks.',
     )
 
 
-class _Parser:
-    """Reads a condition from left to right, and evaluates it on the way."""
+def _column_name(node: ast.AST, quoted: dict[str, str]) -> str:
+    """The name that a node stands for, such as trials.thisN; "" where it is none."""
+    if isinstance(node, ast.Name):
+        return quoted.get(node.id, node.id)
+    if isinstance(node, ast.Attribute) and (before := _column_name(node.value, quoted)):
+        return f"{before}.{node.attr}"
+    return ""
 
-    def __init__(self, table: Table, where: str, tokens: list[_Token]) -> None:
-        self.table, self.where, self.tokens = table, where, tokens
-        self.place = 0
-        self.asked: BoolVector = np.ones(len(table), dtype=bool)  # rows not decided yet
 
-    @property
-    def _next(self) -> _Token:
-        return self.tokens[self.place]
+@dataclass(frozen=True)
+class _Condition:
+    """Evaluates a parsed condition on a table."""
 
-    def _take(self, *texts: str) -> bool:
-        if self._next.kind == "sign" and self._next.text in texts:
-            self.place += 1
-            return True
-        return False
+    table: Table
+    where: str
+    quoted: dict[str, str]
 
-    def _refused(self) -> DataError:
-        token = self._next
-        return _wrong(self.where, token.at, token.text if token.kind == "end" else repr(token.text))
-
-    def whole(self) -> BoolVector:
-        """The condition, all of it."""
-        mask = self._either()
-        if self._next.kind != "end":
-            raise self._refused()
-        return mask
-
-    def _either(self) -> BoolVector:
-        mask = self._both()
-        while self._take("or"):
-            mask = mask | self._both()
-        return mask
-
-    def _both(self) -> BoolVector:
-        mask = self._single()
-        before = self.asked
-        while self._take("and"):
-            self.asked = before & mask
-            mask = mask & self._single()
-        self.asked = before
-        return mask
-
-    def _single(self) -> BoolVector:
-        if self._take("not"):
-            return ~self._single()
-        if self._next.text == "(" and self._next.kind == "sign":
-            self.place += 1
-            mask = self._either()
-            if not self._take(")"):
-                raise self._refused()
+    def rows(self, node: ast.expr, asked: BoolVector) -> BoolVector:
+        """Rows for which a part is true; only cells of rows that are asked for must make sense."""
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+            return reduce(operator.or_, (self.rows(part, asked) for part in node.values))
+        if isinstance(node, ast.BoolOp):
+            mask = asked
+            for part in node.values:
+                mask = mask & self.rows(part, mask)
             return mask
-        return self._comparison()
-
-    def _comparison(self) -> BoolVector:
-        left = self._value()
-        if self._take("is"):
-            opposite = self._take("not")
-            return self._compared(left, "!=" if opposite else "==", self._value())
-        if self._take("in"):
-            return self._among(left)
-        if self._next.text == "not" and self.tokens[self.place + 1].text == "in":
-            self.place += 2
-            return ~self._among(left)
-        mask: BoolVector | None = None
-        while self._next.kind == "sign" and self._next.text in _COMPARED:
-            sign = self._next.text
-            self.place += 1
-            right = self._value()
-            own = self._compared(left, sign, right)
-            mask, left = own if mask is None else mask & own, right
-        if mask is not None:
-            return mask
-        return self._flag(left)
-
-    def _among(self, left: _Values) -> BoolVector:
-        close = ")" if self._next.text == "(" else "]"
-        if not self._take("(", "["):
-            raise self._refused()
-        mask: BoolVector = np.zeros(len(self.table), dtype=bool)
-        while not self._take(close):
-            mask |= self._compared(left, "==", self._value())
-            if not self._take(",") and self._next.text != close:
-                raise self._refused()
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return ~self.rows(node.operand, asked)
+        if not isinstance(node, ast.Compare):
+            return self._flag(node)
+        mask, left = np.ones(len(self.table), dtype=bool), node.left
+        for sign, right in zip(node.ops, node.comparators, strict=True):
+            mask = mask & self._compared(left, sign, right, asked)
+            left = right
         return mask
 
-    def _value(self) -> _Values:
-        token = self._next
-        sign = -1 if self._take("-") else 1
-        token = self._next if sign < 0 else token
-        self.place += 1
-        if token.kind == "number":
-            return _Values(token.text, sign * float(token.text))
-        if sign > 0 and token.kind == "text":
-            return _Values(token.text, re.sub(r"\\(.)", r"\1", token.text[1:-1]))
-        if sign > 0 and token.kind in ("word", "column"):
-            return self._named(token)
-        self.place -= 1
-        raise self._refused()
+    def _compared(
+        self, left: ast.expr, sign: ast.cmpop, right: ast.expr, asked: BoolVector
+    ) -> BoolVector:
+        if not isinstance(sign, (ast.In, ast.NotIn)):
+            return self._by_cell(self._operand(left), sign, self._operand(right), asked)
+        options = right.elts if isinstance(right, (ast.List, ast.Tuple, ast.Set)) else [right]
+        one, mask = self._operand(left), np.zeros(len(self.table), dtype=bool)
+        for option in options:
+            mask |= self._by_cell(one, ast.Eq(), self._operand(option), asked)
+        return ~mask if isinstance(sign, ast.NotIn) else mask
 
-    def _meant(self, name: str) -> str:
-        """A column that is written otherwise, or in two words."""
-        for column in map(str, self.table.columns):
-            if column.casefold() == name.casefold():
-                return f" Did you mean {column!r}?"
-            if " " in column and column in self.where and column.split()[0] == name:
-                return f" Put names with spaces in backticks: `{column}`."
-        return ""
+    def _refused(self, node: ast.expr) -> DataError:
+        # After the parenthesis that the parser was given.
+        start, end = node.col_offset - 1, (node.end_col_offset or 0) - 1
+        return _no_condition(self.where, start, repr(self.where[start:end]))
 
-    def _named(self, token: _Token) -> _Values:
-        name = token.text.strip("`")
+    def _operand(self, node: ast.expr) -> _Operand:
+        name = _column_name(node, self.quoted)
         if name in self.table.columns:
-            return _Values(name, _cells(self.table[name]), column=True)
-        if token.kind == "word" and name.lower() in _LITERALS:
-            return _Values(name, _LITERALS[name.lower()])
-        hint = self._meant(name) or closest_match_hint(name, map(str, self.table.columns))
-        quote = f" Put text in quotes: '{name}'." if not hint and token.kind == "word" else ""
-        raise DataError(
+            return _Operand(name, _cells(self.table[name]), is_column=True)
+        if name.lower() in _LITERALS and isinstance(node, ast.Name):
+            return _Operand(name, _LITERALS[name.lower()])
+        if name:
+            raise self._unknown(name)
+        try:
+            value = ast.literal_eval(node)
+        except (ValueError, TypeError):
+            raise self._refused(node) from None
+        if not isinstance(value, (str, int, float)):
+            raise self._refused(node)
+        return _Operand(ast.unparse(node), value if isinstance(value, str) else float(value))
+
+    def _unknown(self, name: str) -> DataError:
+        names = list(map(str, self.table.columns))
+        alike = [column for column in names if column.casefold() == name.casefold()]
+        hint = f" Did you mean {alike[0]!r}?" if alike else closest_match_hint(name, names)
+        return DataError(
             "keep",
             "must name columns of the table",
             got=repr(name),
-            where=f"in {self.where!r}, but they are {format_names(self.table.columns)}",
-            fix=hint or quote or "Correct it.",
+            where=f"in {self.where!r}, but they are {format_names(names)}",
+            fix=hint or f" Put text in quotes: '{name}'.",
         )
 
-    def _flag(self, value: _Values) -> BoolVector:
+    def _flag(self, node: ast.expr) -> BoolVector:
         """A column of truth values that stands alone."""
-        if value.column and value.cells.dtype == object:
-            known = {cell for cell in value.cells.tolist() if cell is not None}
-            if known <= {True, False} or {str(cell).lower() for cell in known} <= {"true", "false"}:
-                return self._compared(value, "==", _Values("true", True))
-        raise self._refused()
+        value = self._operand(node)
+        if value.is_column and value.cells.dtype == object:
+            known = {str(cell).lower() for cell in value.cells.tolist() if cell is not None}
+            if known <= {"true", "false"}:
+                return self._by_cell(value, ast.Eq(), _Operand("true", True), self._all_rows)
+        raise self._refused(node)
 
-    def _compared(self, left: _Values, sign: str, right: _Values) -> BoolVector:
-        if not left.column and not right.column:
+    @property
+    def _all_rows(self) -> BoolVector:
+        return np.ones(len(self.table), dtype=bool)
+
+    def _by_cell(
+        self, left: _Operand, given: ast.cmpop, right: _Operand, asked: BoolVector
+    ) -> BoolVector:
+        """Numbers are compared as numbers, text as text; an empty cell equals nothing but null."""
+        sign, compare = _COMPARED[type(given)]
+        sides = (left, right)
+        columns = [one for one in sides if one.is_column]
+        if not columns:
             raise DataError(
                 "keep",
                 "must compare a column",
                 got=f"{left.said} {sign} {right.said} in {self.where!r}",
                 fix="Name a column on one side.",
             )
-        if not left.column:
-            turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
-            return self._compared(right, turned.get(sign, sign), left)
-        if right.cells is None and not right.column:
+        if left.cells is None or right.cells is None:
             if sign not in ("==", "!="):
                 raise DataError(
                     "keep",
@@ -291,18 +253,80 @@ class _Parser:
                     got=sign,
                     where=f"in {self.where!r}",
                 )
-            empty: BoolVector = _missing(left.cells)
-            return empty if sign == "==" else ~empty
-        return self._cellwise(left, sign, right)
-
-    def _cellwise(self, left: _Values, sign: str, right: _Values) -> BoolVector:
-        """Numbers are compared as numbers, text as text; an empty cell equals nothing."""
-        a, b = _alike(left, right, sign, self.where, self.asked)
+            return np.asarray(compare(_missing(columns[0].cells), True))
+        n = len(self.table)
+        a, b = (np.broadcast_to(one, n) for one in self._alike(sides, sign, asked))
         known = ~_missing(a) & ~_missing(b)
-        mask: BoolVector = np.full(len(self.table), sign == "!=")
-        both = a[known] if a.ndim else a, b[known] if b.ndim else b
-        mask[known] = _COMPARED[sign](*both)
+        mask: BoolVector = np.full(n, sign == "!=")
+        mask[known] = compare(a[known], b[known])
         return mask
+
+    def _alike(self, sides: tuple[_Operand, _Operand], sign: str, asked: BoolVector) -> list[Any]:
+        """Both sides as truth values, as numbers, or as text."""
+        literals = [one.cells for one in sides if not one.is_column]
+        if literals and isinstance(literals[0], bool):
+            return [self._as_truths(one) if one.is_column else float(one.cells) for one in sides]
+        arrays = [one.cells for one in sides if one.is_column]
+        if any(cells.dtype != object for cells in arrays) or any(
+            isinstance(x, float) for x in literals
+        ):
+            return [self._as_numbers(one, sign, asked, sides) for one in sides]
+        truth = any(isinstance(cell, bool) for cells in arrays for cell in cells.tolist())
+        # Programs write truth values in different cases.
+        return [
+            _as_text(one.cells)
+            if one.is_column
+            else np.array(one.cells.strip().lower() if truth else one.cells.strip(), dtype=object)
+            for one in sides
+        ]
+
+    def _as_truths(self, operand: _Operand) -> Any:
+        cells = operand.cells
+        if cells.dtype != object:
+            return cells
+        found = [None if x is None else _TRUTHS.get(str(x).lower()) for x in cells.tolist()]
+        if any(one is None and x is not None for one, x in zip(found, cells, strict=True)):
+            raise DataError(
+                "keep",
+                f"must compare {operand.said} with its values",
+                got=f"true or false in {self.where!r}, but it holds {_shown(cells)}",
+                fix="Put one of these in quotes.",
+            )
+        return np.array(found, dtype=np.float64)
+
+    def _as_numbers(
+        self, operand: _Operand, sign: str, asked: BoolVector, sides: tuple[_Operand, _Operand]
+    ) -> Any:
+        """Numbers of an operand; where cells are only told apart, other text equals none."""
+        if not operand.is_column:
+            column = next(one.said for one in sides if one.is_column)
+            try:
+                return np.float64(operand.cells)
+            except ValueError:
+                raise DataError(
+                    "keep",
+                    f"must compare {column} with numbers, which it holds",
+                    got=operand.said,
+                    where=f"in {self.where!r}",
+                    fix="Write a number without quotes.",
+                ) from None
+        if operand.cells.dtype != object:
+            return operand.cells
+        found = np.full(len(operand.cells), np.nan)
+        for row, cell in enumerate(operand.cells.tolist()):
+            try:
+                found[row] = np.nan if cell is None or cell == "" else float(cell)
+            except ValueError:
+                if sign not in ("==", "!=") and asked[row]:
+                    raise DataError(
+                        "keep",
+                        f"must compare numbers by {sign}",
+                        got=repr(cell),
+                        where=f"in {operand.said} at {row_place(row)}",
+                        fix="Leave these rows out before: "
+                        f"{operand.said} != {cell!r} and {self.where}",
+                    ) from None
+        return found
 
 
 def _cells(series: Any) -> Any:
@@ -310,114 +334,27 @@ def _cells(series: Any) -> Any:
     if series.dtype.is_numeric():
         return series.cast(nw.Float64).to_numpy().astype(np.float64)
     cells = np.empty(len(series), dtype=object)
-    cells[:] = [None if _is_nan(cell) else cell for cell in series.to_list()]
+    # NaN, which is not itself, is missing in a column of objects.
+    cells[:] = [None if cell is None or cell != cell else cell for cell in series.to_list()]
     if series.dtype != nw.Boolean:
-        cells[:] = [cell if cell is None else _plain(cell) for cell in cells.tolist()]
+        cells[:] = [x if x is None or isinstance(x, (str, bool)) else str(x) for x in cells]
     return cells
 
 
-def _is_nan(cell: Any) -> bool:
-    return isinstance(cell, float) and cell != cell
-
-
-def _plain(cell: Any) -> Any:
-    return cell if isinstance(cell, (str, bool)) else str(cell)
-
-
 def _missing(cells: Any) -> Any:
-    if cells.dtype == object:
-        return np.array([cell is None for cell in cells.reshape(-1).tolist()]).reshape(cells.shape)
-    return np.isnan(cells)
-
-
-def _alike(
-    left: _Values, right: _Values, sign: str, where: str, asked: BoolVector
-) -> tuple[Any, Any]:
-    """Both sides as numbers, or both as text."""
-    a, b = np.asarray(left.cells), right.cells
-    if not right.column and isinstance(b, bool):
-        return _as_flags(a, left.said, where), np.float64(b)
-    is_number = (right.column and b.dtype != object) or isinstance(b, float)
-    if a.dtype != object and not is_number:
-        return a, _one_number(right, left.said, where, asked)
-    if a.dtype == object and is_number:
-        return _as_numbers(a, left.said, sign, where, asked), np.asarray(b)
-    if a.dtype != object:
-        return a, np.asarray(b)
-    if right.column:
-        return _as_text(a), _as_text(b)
-    other = np.empty((), dtype=object)
-    truth = any(isinstance(cell, bool) for cell in a.tolist())
-    other[()] = str(b).strip().lower() if truth else str(b).strip()
-    return _as_text(a), other
+    if cells.dtype != object:
+        return np.isnan(cells)
+    return np.array([cell is None for cell in cells.tolist()], dtype=bool)
 
 
 def _as_text(cells: Any) -> Any:
     found = np.empty(len(cells), dtype=object)
-    found[:] = [_word(cell) for cell in cells.tolist()]
+    words = ((x, str(x)) for x in cells.tolist())
+    found[:] = [
+        None if x is None else word.lower() if isinstance(x, bool) else word.strip()
+        for x, word in words
+    ]
     return found
-
-
-def _word(cell: Any) -> str | None:
-    if cell is None:
-        return None
-    return str(cell).lower() if isinstance(cell, bool) else str(cell).strip()
-
-
-def _as_flags(cells: Any, said: str, where: str) -> Any:
-    if cells.dtype != object:
-        return cells
-    words = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "yes": 1.0, "no": 0.0}
-    found = [None if cell is None else words.get(str(cell).lower(), -1.0) for cell in cells]
-    if -1.0 in found:
-        raise DataError(
-            "keep",
-            f"must compare {said} with its values",
-            got=f"true or false in {where!r}, but it holds {_shown(cells)}",
-            fix="Put one of these in quotes.",
-        )
-    return np.array([np.nan if cell is None else cell for cell in found])
-
-
-def _one_number(right: _Values, said: str, where: str, asked: BoolVector) -> Any:
-    if right.column:
-        return _as_numbers(right.cells, right.said, "<", where, asked)
-    try:
-        return np.float64(right.cells)
-    except (TypeError, ValueError):
-        raise DataError(
-            "keep",
-            f"must compare {said} with numbers, which it holds",
-            got=right.said,
-            where=f"in {where!r}",
-            fix="Write a number without quotes.",
-        ) from None
-
-
-def _as_numbers(cells: Any, said: str, sign: str, where: str, asked: BoolVector) -> Any:
-    """Text as numbers; where they are only told apart, other text equals none."""
-    found = np.full(len(cells), np.nan)
-    for row, cell in enumerate(cells.tolist()):
-        try:
-            found[row] = np.nan if cell is None or cell == "" else float(cell)
-        except ValueError:
-            if sign not in ("==", "!=") and asked[row]:
-                raise DataError(
-                    "keep",
-                    f"must compare numbers by {sign}",
-                    got=repr(cell),
-                    where=f"in {said} at {row_place(row)}",
-                    fix=_instead(cell, said, sign, where),
-                ) from None
-    return found
-
-
-def _instead(cell: Any, said: str, sign: str, where: str) -> str:
-    """What to write where a cell is no number: a date has quotes."""
-    date = _DATE.match(str(cell))
-    if date is not None:
-        return f"Put dates in quotes: {said} {sign} '{date[0]}'."
-    return f"Leave these rows out before: {said} != {cell!r} and {where}"
 
 
 def _shown(cells: Any) -> str:

@@ -22,10 +22,11 @@ from penchant.json_records import attributes_json
 from penchant.models.model import Model, natural_parameters
 from penchant.models.task import Task
 from penchant.output import (
+    Column,
     Columns,
     Result,
     Table,
-    format_number,
+    format_columns,
 )
 from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.prior import ParameterPrior
@@ -77,6 +78,14 @@ class DesignPoint:
     share: float
     error: float
     typical: float
+
+
+COLUMNS = (
+    Column("n", ""),
+    Column("share", "share", ".3f"),
+    Column("error", "Monte Carlo s.e.", ".3f"),
+    Column("typical", "median width", 4),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,18 +143,13 @@ class Design(Result):
 
     def table(self) -> Table:
         """The summary as a table."""
-        widths = not all(np.isnan(t.typical) for t in self.tried)
-        rows = tuple(
-            (str(t.n), f"{t.share:.3f}", f"{t.error:.3f}", format_number(t.typical, 4))[
-                : 3 + widths
-            ]
-            for t in self.tried
-        )
+        shown = COLUMNS if any(np.isfinite(t.typical) for t in self.tried) else COLUMNS[:-1]
+        (_, *header), rows = format_columns(self.frame_columns(), shown)
         needed = f"none up to {self.tried[-1].n}" if self.needed is None else str(self.needed)
         return Table(
             f"{self.unit_label.capitalize()} needed: {needed}",
             (("Goal", self.goal), ("Share of simulations that must reach it", f"{self.target:g}")),
-            (self.unit_label, "share", "Monte Carlo s.e.", "median width")[: 3 + widths],
+            (self.unit_label, *header),
             rows,
             (_describe_bracket(*self.bracket),),
         )

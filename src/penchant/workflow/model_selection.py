@@ -36,7 +36,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import Columns, Result, Table
+from penchant.output import Column, Columns, Result, Table, format_columns
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
@@ -473,6 +473,14 @@ class SelectionOptions:
 SELECTION = SelectionOptions()
 
 
+COLUMNS = (
+    Column("model", "model"),
+    Column("frequency", "share of people", ".3f"),
+    Column("exceedance", "exceedance", ".3f"),
+    Column("protected_exceedance", "protected", ".3f"),
+)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelSelection(Result):
     """Frequencies of models among people, by random-effects Bayesian selection.
@@ -517,16 +525,15 @@ class ModelSelection(Result):
 
     def table(self) -> Table:
         """The summary as a table."""
-        columns = (self.frequencies, self.exceedance, self.protected_exceedance)
-        rows = zip(self.names, *columns, strict=True)
+        header, rows = format_columns(self.frame_columns(), COLUMNS)
         return Table(
             "Bayesian model selection, random effects",
             (
                 ("Subjects", str(len(self.responsibilities))),
                 ("Equally frequent", f"probability {self.equal_probability:.3f}"),
             ),
-            ("model", "share of people", "exceedance", "protected"),
-            tuple((name, *(f"{value:.3f}" for value in row)) for name, *row in rows),
+            header,
+            rows,
             (),
         )
 

@@ -22,18 +22,18 @@ from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError, weak_prior_argument
 from penchant.inference.fit import History
 from penchant.inference.model_estimate import model_source
+from penchant.json_records import JsonDocument
 from penchant.models.model import Declared, Model, natural_parameters, positive_weights
 from penchant.models.offers.offers import Offers
 from penchant.models.simulate import picked, play_like
 from penchant.models.task import Task
 from penchant.models.worlds import World
 from penchant.output import (
-    Backend,
+    Column,
     Columns,
-    Result,
+    IntervalTableExport,
     Table,
-    format_number,
-    make_frame,
+    format_columns,
     progress,
 )
 from penchant.softmax.estimate import Estimate
@@ -397,8 +397,18 @@ class BestOptions:
         return options
 
 
+COLUMNS = (
+    Column("statistic", ""),
+    Column("observed", "observed", 3),
+    Column("predicted", "predicted", 3),
+    Column("low", "{} low", 3),
+    Column("high", "high", 3),
+    Column("p_value", "p", 3),
+)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictiveCheck(Result):
+class PredictiveCheck(IntervalTableExport, JsonDocument):
     """Statistics of people's choices beside those of choices simulated from the fitted model.
 
     Attributes
@@ -462,10 +472,6 @@ class PredictiveCheck(Result):
         which = [k for k, name in enumerate(self.names) if "part" in name]
         return self.observed[None, which], self.replicated[:, which]
 
-    def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
-        """A row per statistic."""
-        return make_frame(self.frame_columns(level), backend)
-
     def frame_columns(self, level: float = 0.95) -> Columns:
         """Columns of the data frame."""
         low, high = self.interval(level).T
@@ -480,18 +486,7 @@ class PredictiveCheck(Result):
 
     def table(self, level: float = 0.95) -> Table:
         """The summary as a table."""
-        ends = self.interval(level)
-        rows = tuple(
-            (
-                name,
-                *(
-                    format_number(value, 3)
-                    for value in (self.observed[k], self.predicted[k], *ends[k])
-                ),
-                format_number(self.p_values[k], 3),
-            )
-            for k, name in enumerate(self.names)
-        )
+        header, rows = format_columns(self.frame_columns(level), COLUMNS, level)
         notes = ["p: two-sided posterior predictive probability; small where the model fails."]
         notes += self.notes
         if self.left_out:
@@ -499,7 +494,7 @@ class PredictiveCheck(Result):
         return Table(
             f"Posterior predictive check, {self.how}",
             (("Trials", str(self.n_decisions)), ("Draws", str(len(self.replicated)))),
-            ("", "observed", "predicted", f"{100 * level:g} % low", "high", "p"),
+            header,
             rows,
             tuple(notes),
         )

@@ -39,6 +39,7 @@ class AversiveLearning(ValueModel):
     """
 
     in_brief: ClassVar[str] = "punishments whose sizes are shown"
+    smooth: ClassVar[bool] = False  # probabilities are cut off at 0 and 1
 
     n_options: int = field(default=2, init=False, repr=False)
     before: tuple[str, ...] = field(default=("magnitude_0", "magnitude_1"), init=False, repr=False)
@@ -50,11 +51,6 @@ class AversiveLearning(ValueModel):
         *rates("learning_rate", of=1),
         Shape("gamma", 0.1, 10.0, scale="log", n_grid=21),
     )
-
-    @property
-    def smooth(self) -> bool:
-        """No: probabilities are cut off at 0 and 1."""
-        return False
 
     def state(self) -> Mapping[str, float]:
         """Probability that the first option is the punished one."""

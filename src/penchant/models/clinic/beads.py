@@ -58,6 +58,7 @@ class Beads(ValueModel):
     """
 
     in_brief: ClassVar[str] = "to draw on or to name a jar"
+    smooth: ClassVar[bool] = False  # which value is the larger one changes with the cost
 
     share: float = 0.85
     most: int = 20
@@ -92,11 +93,6 @@ class Beads(ValueModel):
         scale = self.win + self.loss
         return (TEMPERATURE, Shape("cost", -0.5 * scale, 0.5 * scale, n_grid=81))
 
-    @property
-    def smooth(self) -> bool:
-        """No: which value is the larger one changes with the cost."""
-        return False
-
     def codes(self) -> Mapping[str, int]:
         """Beads so far, and those of the first colour: fewer than can be drawn."""
         return {"drawn": self.most, "firsts": self.most}
@@ -114,10 +110,6 @@ class Beads(ValueModel):
                 fix="Count beads of the first colour among those drawn.",
             )
         return found
-
-    def settings(self) -> Mapping[str, float]:
-        """Most beads, share of beads of one colour, and payoffs."""
-        return {"most": self.most, "share": self.share, "win": self.win, "loss": self.loss}
 
     def state(self) -> Mapping[str, Matrix]:
         """Of b of n beads: chance of the first jar, value of drawing on, value of the best."""

@@ -59,10 +59,6 @@ class Decks(Recursion):
         super().__post_init__()
         check_number(self.payscale, "payscale", above=0, fix="Give what outcomes are divided by.")
 
-    def settings(self) -> Mapping[str, float]:
-        """Number of decks, and the payscale."""
-        return {"n": self.n_options, "payscale": self.payscale}
-
 
 class ProspectDecks(Decks):
     """Base of models in which outcomes are felt, gains apart from losses."""
@@ -210,13 +206,6 @@ class VPP(ProspectDecks):
         x = self.explanatory(episode, *psi)
         habit = np.asarray(x[:, :, 2:] @ theta[2:]) / (theta[0] or 1.0)
         return {"value": _felt(self, episode, theta, psi), "perseverance": habit}
-
-    def notes_on(self, episodes: Any) -> tuple[str, ...]:
-        """That w cannot be told."""
-        return (
-            "The share w of values against perseverance is not identified: every w gives the same "
-            "likelihood. Perseverance is told relative to the weight of gains.",
-        )
 
     def __str__(self) -> str:
         return (

@@ -59,10 +59,6 @@ class EWA(ValueModel):
         """Value and experience of every option."""
         return {"value": np.zeros(self.n_options), "experience": np.zeros(self.n_options)}
 
-    def settings(self) -> Mapping[str, int]:
-        """Number of options."""
-        return {"n": self.n_options}
-
     @staticmethod
     def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
         """Values of all options."""
@@ -119,10 +115,6 @@ class HiddenState(ValueModel):
     def state(self) -> Mapping[str, float]:
         """Belief that the first option is the good one."""
         return {"belief": 0.5}
-
-    def settings(self) -> Mapping[str, int]:
-        """Whether choices follow log-odds."""
-        return {"log_odds": int(self.log_odds)}
 
     @staticmethod
     def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:

@@ -29,7 +29,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.models.parameters import Shape
+from penchant.models.controls import control_names
+from penchant.models.parameters import Parameter, Row
 from penchant.models.recursion import Recursion, rates
 
 
@@ -64,20 +65,14 @@ class Successor(Recursion):
     optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """beta1, pi, beta2."""
-        sticky = ("stickiness",) if self.stickiness else ()
-        return ("inverse_temperature", *sticky, "inverse_temperature_2")
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """All but stickiness."""
-        return tuple(name for name in self.weights if name != "stickiness")
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """a_M and a_R."""
-        return rates("successor_rate", "reward_rate")
+    def parameters(self) -> tuple[Row, ...]:
+        """beta1, pi, beta2; a_M and a_R."""
+        return (
+            Parameter.weight("inverse_temperature", positive=True),
+            *map(Parameter.weight, control_names(2, self.stickiness, False)),
+            Parameter.weight("inverse_temperature_2", positive=True),
+            *rates("successor_rate", "reward_rate"),
+        )
 
     def codes(self) -> Mapping[str, int]:
         """The first stage, and two states of the second."""

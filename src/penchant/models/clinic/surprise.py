@@ -57,6 +57,7 @@ class PearceHall(ValueModel):
     """
 
     in_brief: ClassVar[str] = "rate by surprise"
+    smooth: ClassVar[bool] = False  # the size of an error has a kink where it is 0
 
     n_options: int
 
@@ -64,18 +65,9 @@ class PearceHall(ValueModel):
 
     parameters = (TEMPERATURE, *rates("learning_scale", "associability_rate"))
 
-    @property
-    def smooth(self) -> bool:
-        """No: the size of an error has a kink where it is 0."""
-        return False
-
     def state(self) -> Mapping[str, Vector]:
         """Value and associability of every option."""
         return {"value": np.zeros(self.n_options), "associability": np.ones(self.n_options)}
-
-    def settings(self) -> Mapping[str, int]:
-        """Number of options."""
-        return {"n": self.n_options}
 
     @staticmethod
     def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
@@ -120,6 +112,7 @@ class ConfirmationBias(ValueModel):
     """
 
     in_brief: ClassVar[str] = "full feedback, two rates"
+    smooth: ClassVar[bool] = False  # where an error is 0, the other rate takes over
 
     stickiness: bool = False
 
@@ -132,18 +125,9 @@ class ConfirmationBias(ValueModel):
         sticky = map(Parameter.weight, control_names(2, self.stickiness, False))
         return (TEMPERATURE, *sticky, *rates("confirmatory_rate", "disconfirmatory_rate"))
 
-    @property
-    def smooth(self) -> bool:
-        """No: where an error is 0, the other rate takes over."""
-        return False
-
     def state(self) -> Mapping[str, ArrayLike]:
         """Value of both options, and the last choice, -1 before the first."""
         return {"value": np.zeros(2), "last": -1.0}
-
-    def settings(self) -> Mapping[str, int]:
-        """Whether the last choice is repeated."""
-        return {"stickiness": int(self.stickiness)}
 
     @staticmethod
     def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:

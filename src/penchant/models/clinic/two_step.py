@@ -81,6 +81,7 @@ class TwoStep(Recursion):
     """
 
     in_brief: ClassVar[str] = "model-based and model-free"
+    smooth: ClassVar[bool] = False  # where two values are equal, the other one becomes the larger
 
     common: float = 0.7
     trace: Literal["before", "after"] = "before"
@@ -129,11 +130,6 @@ class TwoStep(Recursion):
             found.append(Parameter.weight("inverse_temperature_2", positive=True))
         stages = ("learning_rate",) if self.same_rates else ("learning_rate_1", "learning_rate_2")
         return (*found, *rates(*stages))
-
-    @property
-    def smooth(self) -> bool:
-        """No: where two values are equal, the other one becomes the larger."""
-        return False
 
     def bindings(self) -> Mapping[str, str]:
         """One learning rate for both stages, where there is one."""
@@ -284,10 +280,6 @@ class StayRegression(Recursion):
     def state(self) -> Mapping[str, float]:
         """First choice of this trial and of the last whole one, -1 for none; what became of it."""
         return {"first": -1.0, "last": -1.0, "won": 0.0, "usual": 0.0}
-
-    def settings(self) -> Mapping[str, float]:
-        """A reward above this counts as one."""
-        return {"win_above": float(self.win_above)}
 
     @staticmethod
     def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:

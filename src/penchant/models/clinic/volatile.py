@@ -87,10 +87,6 @@ class VolatileKalman(Recursion):
         start = {"mean": np.full(n, float(self.initial_value))}
         return start | {name: np.zeros(n) for name in ("variance", "volatility")}
 
-    def settings(self) -> Mapping[str, int]:
-        """Number of options, and whether there is a bonus."""
-        return {"n": self.n_options, "bonus": int(self.bonus)}
-
     @staticmethod
     def start(s: Any, psi: Any, c: Any) -> None:
         """Variance as that of the noise, volatility in units of it."""

@@ -27,7 +27,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
 from penchant.errors import DataError, argument
-from penchant.models.controls import control_names
+from penchant.models.controls import control_names, control_words
 from penchant.models.doubts import doubts_of_noise, doubts_of_start, start_words
 from penchant.models.learning.kalman import (
     LEAST_BESIDE_MEAN,
@@ -187,9 +187,7 @@ class GershmanHybrid(Recursion):
         words = [f"Gershman's hybrid, logistic, noise variance {self.noise_words}"]
         words.append(f"prior variance {prior}")
         words.append(f"initial mean {start_words(self.initial_mean)}")
-        words += ["stickiness"] if self.stickiness else []
-        words += ["option bias"] if self.bias else []
-        return ", ".join(words)
+        return ", ".join([*words, *control_words(self.stickiness, self.bias)])
 
 
 Variances = float | Sequence[float]

@@ -32,7 +32,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
 from penchant.errors import DataError, argument
-from penchant.models.controls import control_names, with_starts
+from penchant.models.controls import control_names, control_words, with_starts
 from penchant.models.doubts import doubts_of_noise, doubts_of_start, start_words
 from penchant.models.model import positive
 from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
@@ -333,9 +333,7 @@ class KalmanFilter(Recursion):
         if self.centre != "initial_mean":
             words.append(f"centre {_said(self.centre)}")
         words += [] if self.bonus else ["no uncertainty bonus"]
-        words += ["stickiness"] if self.stickiness else []
-        words += ["option bias"] if self.bias else []
-        return ", ".join(words)
+        return ", ".join([*words, *control_words(self.stickiness, self.bias)])
 
 
 def prior_variances(n_grid: int, *, static: bool, bonus: tuple[str, int] | None) -> Shape:

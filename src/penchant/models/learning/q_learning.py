@@ -35,7 +35,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number, check_whole_number, one_of
 from penchant.errors import DataError
-from penchant.models.controls import control_names, with_starts
+from penchant.models.controls import control_names, control_words, with_starts
 from penchant.models.doubts import doubts_of_start, start_words
 from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
 from penchant.models.recursion import Recursion
@@ -433,9 +433,7 @@ class QLearning(Recursion):
             words.append(f"fictitious learning {_said(self.fictitious)}")
         if self.choice_kernel:
             words.append(f"choice kernel {_said(self.choice_rate)}")
-        words += ["stickiness"] if self.stickiness else []
-        words += ["option bias"] if self.bias else []
-        return ", ".join(words)
+        return ", ".join([*words, *control_words(self.stickiness, self.bias)])
 
 
 def _said(rate: Any) -> str:

@@ -25,7 +25,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
-from penchant.models.controls import control_names, with_starts
+from penchant.models.controls import control_names, control_words, with_starts
 from penchant.models.doubts import doubts_of_start, start_words
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, per_temperature
 from penchant.models.recursion import Recursion
@@ -124,6 +124,4 @@ class UCB1(Recursion):
     def __str__(self) -> str:
         value = start_words(self.initial_value)
         words = [f"UCB1, {self.n_options} options, value of options never observed {value}"]
-        words += ["stickiness"] if self.stickiness else []
-        words += ["option bias"] if self.bias else []
-        return ", ".join(words)
+        return ", ".join([*words, *control_words(self.stickiness, self.bias)])

@@ -50,10 +50,6 @@ class OfferModel(CompiledModel):
         """
         return {name: offers[name] for name in self.attributes}
 
-    def settings(self) -> Mapping[str, float]:
-        """Numbers of the model that `features` reads as c."""
-        return {}
-
     def bindings(self) -> Mapping[str, float]:
         """Fields of psi that are no shape parameters."""
         return {}

@@ -70,10 +70,6 @@ class ProbabilityDiscounting(OfferModel):
         n_grid = 31 if self.delays else N_RATES
         return (TEMPERATURE, *delayed, Shape("odds_rate", *self.odds, scale="log", n_grid=n_grid))
 
-    def settings(self) -> Mapping[str, int]:
-        """Whether amounts come after delays."""
-        return {"delays": int(self.delays)}
-
     @staticmethod
     def features(o: Any, psi: Any, c: Any, x: Any) -> None:
         """A p / (p + h (1 - p)), which is A / (1 + h odds), over 1 + k D."""

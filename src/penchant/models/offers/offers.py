@@ -36,10 +36,10 @@ from penchant.tables.frames import (
     row_place,
 )
 from penchant.tables.labels import Coded
+from penchant.tables.lexicon import says_nothing
 from penchant.tables.numbers import Place, exact_floats
 from penchant.tables.offer_columns import (
     OfferColumns,
-    is_nothing,
     numbered_columns,
     offer_columns,
     taken_by_word,
@@ -554,7 +554,7 @@ def _taken(
 ) -> Vector:
     """Index of the option of each row, NaN where there is none."""
     name = columns.chosen
-    coded = column_labels(table, name, f"chosen {name!r}", is_nothing)
+    coded = column_labels(table, name, f"chosen {name!r}", says_nothing)
     seen = coded.labels.tolist()
     if options is None:
         seen = [_code(label) for label in seen]
@@ -602,7 +602,7 @@ def _index(label: Any, index: Mapping[str, float]) -> float:
     text = str(int(label)) if isinstance(label, bool) else str(label).strip()
     if text in index:
         return index[text]
-    return float("nan") if is_nothing(label) else float("inf")
+    return float("nan") if says_nothing(text) else float("inf")
 
 
 def _check_codes(codes: list[int], name: str, base: int, n_options: int) -> None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -343,13 +343,6 @@ class UCL(SpatialModel):
         extra = [] if self.bonus == "known" else [float(np.sqrt(self.noise_variance))]
         others = np.zeros(self.n_functions + len(self.terms))
         return np.array(psi), np.array([1.0, prior.mean, *extra, *others])
-
-    def holding(self, prior: RewardPrior) -> tuple[UCL, RewardPrior]:
-        """The same with the length scale of a nominal prior, as in the paper."""
-        if prior.length_scale is None:
-            return self, prior
-        held = replace(self, length_scale=float(prior.length_scale))
-        return held, replace(prior, length_scale=None)
 
     def largest_deviation(self, episode: Episode, psi: Vector) -> float:
         """How far delta may deviate before a linearised standard deviation is negative."""

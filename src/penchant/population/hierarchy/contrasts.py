@@ -24,10 +24,11 @@ from penchant.models.coordinates import Coordinate, Coordinates
 from penchant.models.model import Model
 from penchant.models.transforms import IDENTITY
 from penchant.output import (
+    Column,
     Columns,
     Result,
     Table,
-    format_number,
+    format_columns,
     format_p_value,
 )
 from penchant.population.group_tests import adjusted_p_values
@@ -207,6 +208,16 @@ def _stack_coordinates(
     return whole, maps
 
 
+COLUMNS = (
+    Column("name", ""),
+    Column("difference", "difference", 4),
+    Column("standard_error", "std. error", 3),
+    Column("low", "low", 4),
+    Column("high", "high", 4),
+    Column("t", "t", 3),
+)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Contrast(Result):
     """The difference between two levels, of every parameter on its link.
@@ -248,45 +259,25 @@ class Contrast(Result):
         fields = ("difference", "standard_error", "low", "high", "t", *P_VALUES)
         return {field: float(getattr(self, field)[a]) for field in fields}
 
-    def _columns(self) -> dict[str, list[Any]]:
+    def frame_columns(self) -> Columns:
+        """Table with one row per parameter."""
         fields = ("difference", "standard_error", "low", "high", "t", "degrees_of_freedom")
         columns: dict[str, list[Any]] = {"name": list(self.names), "link": list(self.links)}
         columns |= {field: getattr(self, field).tolist() for field in (*fields, *P_VALUES)}
         return columns
 
-    def frame_columns(self) -> Columns:
-        """Table with one row per parameter."""
-        return self._columns()
-
     def document(self) -> dict[str, Any]:
         """Contrast as a dictionary for JSON."""
-        return {"factor": self.factor, "contrast": self.words, **to_json(self._columns())}
+        return {"factor": self.factor, "contrast": self.words, **to_json(self.frame_columns())}
 
     def table(self) -> Table:
         """Table for reading."""
-        adjusted = self.adjusted_p_value
-        rows = tuple(
-            (
-                name,
-                format_number(self.difference[a], 4),
-                format_number(self.standard_error[a], 3),
-                format_number(self.low[a], 4),
-                format_number(self.high[a], 4),
-                format_number(self.t[a], 3),
-                format_p_value(adjusted[a]),
-                self.links[a],
-            )
-            for a, name in enumerate(self.names)
-        )
         several = len(self.names) > 1
-        p = "adjusted p" if several else "p"
-        header = ("", "difference", "std. error", "low", "high", "t", p, "link")
+        p = Column("adjusted_p_value", "adjusted p" if several else "p", format_p_value)
+        shown = (*COLUMNS, p, Column("link", "link"))
+        header, rows = format_columns(self.frame_columns(), shown)
         said = f"p-values are adjusted by Holm's method over {len(self.names)} parameters."
         return Table(f"{self.factor}: {self.words}", (), header, rows, (said,) if several else ())
-
-    def summary(self) -> str:
-        """Table as text."""
-        return self.table().text()
 
     def __repr__(self) -> str:
         values = (

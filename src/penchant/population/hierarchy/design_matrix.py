@@ -17,8 +17,8 @@ import numpy as np
 from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.errors import Code, DataError, argument, closest_match_hint, format_list
 from penchant.output import make_frame
-from penchant.tables.columns import USUAL
 from penchant.tables.frames import open_frame
+from penchant.tables.lexicon import role_column
 
 Term = tuple[str, ...]
 
@@ -218,8 +218,7 @@ def _people_table(people: Any, subjects: Sequence[Label]) -> tuple[Any, IntVecto
         people = make_frame({str(k): list(v) for k, v in people.items()})
     table = open_frame(people)
     names = list(table.columns)
-    known = {name.lower() for name in USUAL["subject"]}
-    column = next((name for name in names if str(name).lower() in known), None)
+    column = role_column("subject", names)
     if column is None:
         raise DataError(
             "people",

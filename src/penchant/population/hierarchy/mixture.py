@@ -125,10 +125,6 @@ class PopulationMixture(Result):
         )
         return Table("Populations of several models", facts, header, rows, ())
 
-    def summary(self) -> str:
-        """Summary as text."""
-        return self.table().text()
-
     def __repr__(self) -> str:
         components = (f"{n} {s:.2f}" for n, s in zip(self.names, self.shares, strict=True))
         return f"<PopulationMixture of {len(self.subjects)} subjects: {', '.join(components)}>"

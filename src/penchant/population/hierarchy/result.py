@@ -21,12 +21,10 @@ from penchant.models.coordinates import Coordinates
 from penchant.models.priors import PopulationPrior, with_ratios
 from penchant.output import (
     MISSING_CELL,
-    Backend,
     Columns,
-    FrameExport,
+    IntervalTableExport,
     Table,
     format_number,
-    make_frame,
 )
 from penchant.population.hierarchy import uncertainty
 from penchant.population.hierarchy.contrasts import (
@@ -124,7 +122,7 @@ class PopulationDocument:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationFit(FrameExport):
+class PopulationFit(IntervalTableExport):
     """A population, and everybody in it.
 
     Attributes
@@ -609,27 +607,9 @@ class PopulationFit(FrameExport):
             "their estimates is noise, and these lie near the population's mean.",
         ]
 
-    def summary(self, level: float = 0.95) -> str:
-        """Everything one reads first, as text."""
-        return self.table(level).text()
-
-    def __str__(self) -> str:
-        return self.summary()
-
     def __repr__(self) -> str:
         values = (f"{p.name}={format_number(p.estimate, 3)}" for p in self.parameters)
         return f"<PopulationFit of {self.n_subjects} subjects, {self.status}: {', '.join(values)}>"
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
-
-    def to_latex(self, level: float = 0.95) -> str:
-        """The table for a paper (booktabs)."""
-        return self.table(level).latex()
-
-    def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
-        """Table with one row per coefficient."""
-        return make_frame(self.frame_columns(level), backend)
 
     def frame_columns(self, level: float = 0.95) -> Columns:
         """Columns of the data frame."""

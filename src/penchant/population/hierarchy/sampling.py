@@ -22,7 +22,8 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.argument_checks import check_whole_number, one_of
 from penchant.errors import DataError
 from penchant.inference.predict import PROPOSAL_DF
-from penchant.output import Backend, Columns, Result, make_frame
+from penchant.json_records import JsonDocument
+from penchant.output import Columns, IntervalTableExport
 from penchant.population.hierarchy.marginal_likelihood import (
     MarginalLikelihood,
     RandomEffectsStructure,
@@ -160,7 +161,7 @@ class LogPosterior:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationSample(Result):
+class PopulationSample(IntervalTableExport, JsonDocument):
     """Draws from the posterior of a population.
 
     Attributes
@@ -200,10 +201,6 @@ class PopulationSample(Result):
     def __getitem__(self, name: str) -> Vector:
         one_of(name, "name", self.names)
         return np.asarray(self.draws[:, self.names.index(name)])
-
-    def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
-        """Table with one row per quantity: mean, standard deviation, interval."""
-        return make_frame(self.frame_columns(level), backend)
 
     def frame_columns(self, level: float = 0.95) -> Columns:
         """Columns of the data frame."""
