@@ -120,7 +120,7 @@ def test_the_number_of_options_is_that_of_the_file_unless_told(penchant, file):
         ),
         (
             ["ucl", *GRID, "--noise-variance", "2", "--settings", "alpha_power=fast"],
-            ["--settings", "alpha_power=fast", "penchant models ucl"],
+            ["alpha_power must be a number; got 'fast'"],
         ),
         (["ucl", *GRID, "--noise-variance", "2", "--settings", "bonus=free"], ["Use --bonus"]),
     ],
