@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -320,9 +320,17 @@ class Column(NamedTuple):
 
     def format(self, value: Any) -> str:
         """Format the value of a cell."""
+        if value is None or (isinstance(value, float) and np.isnan(value)):
+            return MISSING_CELL
         if isinstance(self.cells, int):
             return format_number(value, self.cells)
         return f"{value:{self.cells}}" if isinstance(self.cells, str) else self.cells(value)
+
+
+def attribute_columns(records: Iterable[Any], *names: str) -> dict[str, list[Any]]:
+    """Columns of a data frame with a row per record, of its attributes of these names."""
+    rows = tuple(records)
+    return {name: [getattr(row, name) for row in rows] for name in names}
 
 
 def format_columns(

@@ -19,7 +19,7 @@ from penchant.argument_checks import one_of
 from penchant.bandit.episode import Episode, EventContext, read_event_context
 from penchant.bandit.landscape import check_locations
 from penchant.errors import Code, DataError, argument, format_list
-from penchant.tables.columns import flagged
+from penchant.tables.columns import flagged, in_condition
 from penchant.tables.events import Events, check_events, read_events
 from penchant.tables.frames import (
     Table,
@@ -510,8 +510,7 @@ def _unnumbered_rows_remedy(name: Any, numbers: Vector) -> str:
     given = numbers[~np.isnan(numbers)]
     if len(given) in (0, len(numbers)) or (given != np.floor(given)).any():
         return ""
-    column = str(name) if str(name).isidentifier() else f"`{name}`"
-    kept = where_said(f"{column} >= {given.min():g}")
+    kept = where_said(f"{in_condition(name)} >= {given.min():g}")
     return f", or pass {kept}{argument(' to `read`')} if nobody decided in the other rows"
 
 

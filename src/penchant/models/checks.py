@@ -28,7 +28,12 @@ from penchant.models.model import Declared, natural_parameters, softmax
 from penchant.models.offers.offers import Offers
 from penchant.models.parameters import Parameter, Shape
 from penchant.models.record import Record
-from penchant.output import Columns, Result, format_count
+from penchant.output import (
+    Columns,
+    Result,
+    attribute_columns,
+    format_count,
+)
 from penchant.tables.events import Events, places_of
 
 Objective = Callable[[Any, Vector, Vector], Any]
@@ -100,7 +105,7 @@ class ModelCheck(Result):
 
     def frame_columns(self) -> Columns:
         """One row per problem: its code, and what is wrong."""
-        return {word: [getattr(one, word) for one in self.problems] for word in ("code", "message")}
+        return attribute_columns(self.problems, "code", "message")
 
     def __repr__(self) -> str:
         found = ", ".join(dict.fromkeys(finding.code for finding in self.problems)) or "ok"

@@ -15,9 +15,8 @@ from penchant.json_records import attributes_json, from_json, read_value, write_
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
-from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.transforms import Transform, read_link
-from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
+from penchant.softmax.prior import GaussianPrior, ParameterPrior
 
 
 class Density(Protocol):
@@ -446,17 +445,10 @@ def model_of(document: Any, given: Any) -> Any:
 
 def prior_document(prior: Any) -> dict[str, Any] | None:
     """A prior in plain numbers; a word only where it is of one's own making."""
-    if prior is None:
-        return None
-    if isinstance(prior, MapPrior):
-        return {"kind": "map", "prior": write_value(prior)}
-    if isinstance(prior, PopulationPrior):
-        return {"kind": "population", "prior": prior.to_dict()}
-    if isinstance(prior, ScaledPrior):
-        return {"kind": "scaled", "c": prior.c}
-    if isinstance(prior, GaussianPrior):
-        mean, covariance = np.asarray(prior.mean).tolist(), np.asarray(prior.covariance).tolist()
-        return {"kind": "gaussian", "mean": mean, "covariance": covariance}
+    library = type(prior).__module__.startswith("penchant.")
+    if prior is None or (library and not isinstance(prior, NaturalPrior)):
+        found: dict[str, Any] | None = write_value(prior)
+        return found
     own = getattr(prior, "densities", {"": None})
     densities = {name: _density(density) for name, density in own.items()}
     return {"kind": "own" if None in densities.values() else "natural", "densities": densities}
@@ -465,16 +457,8 @@ def prior_document(prior: Any) -> dict[str, Any] | None:
 def prior_of(document: Mapping[str, Any]) -> Any:
     """The prior of a document."""
     given = document["prior"]
-    if given is None:
-        return None
-    if given["kind"] == "map":
-        return read_value(given["prior"])
-    if given["kind"] == "population":
-        return PopulationPrior.from_dict(given["prior"])
-    if given["kind"] == "scaled":
-        return ScaledPrior(given["c"])
-    if given["kind"] == "gaussian":
-        return GaussianPrior(np.array(given["mean"]), np.array(given["covariance"]))
+    if given is None or "kind" not in given:
+        return read_value(given)
     if given["kind"] == "natural":
         from scipy import stats
 

@@ -16,6 +16,7 @@ from penchant.output import (
     Columns,
     Result,
     Table,
+    attribute_columns,
     format_columns,
     format_count,
     format_p_value,
@@ -239,7 +240,7 @@ class GroupComparison(Result):
     def frame_columns(self) -> Columns:
         """Table by pair and parameter; by parameter alone, with a score."""
         names, found = (RELATED, self.relations) if self.relations else (NAMES, self.differences)
-        columns = {name: [getattr(one, name) for one in found] for name in names}
+        columns = attribute_columns(found, *names)
         columns["scale"] = ["log" if one.name in self.logs else "identity" for one in found]
         return columns
 

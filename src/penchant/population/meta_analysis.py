@@ -23,6 +23,7 @@ from penchant.output import (
     Columns,
     IntervalTableExport,
     Table,
+    attribute_columns,
     format_columns,
     format_number,
 )
@@ -447,10 +448,7 @@ class PopulationEstimate(IntervalTableExport, JsonDocument):
     def frame_columns(self, level: float = 0.95) -> dict[str, list[Any]]:
         """Columns of the data frame."""
         found = self.parameters_at(level)
-        columns: dict[str, list[Any]] = {
-            name: [getattr(p, name) for p in found]
-            for name in ("name", "estimate", "standard_error", "low", "high")
-        }
+        columns = attribute_columns(found, "name", "estimate", "standard_error", "low", "high")
         blank = np.full(len(found), np.nan)
         known = self.heterogeneity
         columns["i2"] = (blank if known is None else known.i2_each).tolist()

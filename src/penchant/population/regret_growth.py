@@ -30,6 +30,7 @@ from penchant.json_records import attributes_json, to_json
 from penchant.output import (
     Columns,
     Result,
+    attribute_columns,
 )
 
 ORDERS = ("linear", "power", "logarithmic")
@@ -369,10 +370,11 @@ class GrowthOrders(Sequence[GrowthOrder], Result):
     def frame_columns(self) -> Columns:
         """Table by subject: order, category, weights, shares, the numbers of each curve."""
         columns: dict[str, list[Any]] = {"subject": list(self.subjects)}
-        for name in ("status", "order", "category", "n_decisions", "margin", "category_margin"):
-            columns[name] = [getattr(order, name) for order in self.orders]
-        columns["category_weight"] = [order.category_weight for order in self.orders]
-        columns["confidence"] = [order.confidence for order in self.orders]
+        columns |= attribute_columns(
+            self.orders,
+            *("status", "order", "category", "n_decisions", "margin", "category_margin"),
+            *("category_weight", "confidence"),
+        )
         for k, name in enumerate(ORDERS):
             for what in ("a", "b", "residual", "aic", "weight"):
                 columns[f"{name}_{what}"] = [

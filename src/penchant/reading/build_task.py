@@ -16,7 +16,7 @@ from penchant.output import format_count
 from penchant.reading.build_offers import build_offers
 from penchant.reading.built import Built, named_rows
 from penchant.reading.tasks import CALLED, Columns, NamedTask, is_coded, task_columns
-from penchant.tables.columns import named_column
+from penchant.tables.columns import in_condition, named_column
 from penchant.tables.schema import ChoiceCodes, Schema
 from penchant.tables.source_table import SourceTable, column_list
 
@@ -83,7 +83,7 @@ def _check_codes(task: NamedTask, cells: Columns, columns: Mapping[str, str]) ->
             continue
         few = len(known) < 10
         rule = f"one of {', '.join(map(str, known))}" if few else f"{min(known)} or more"
-        own = columns[name] if columns[name].isidentifier() else f"`{columns[name]}`"
+        own = in_condition(columns[name])
         value = f"{values[wrong[0]]:g}"
         raise DataError(
             f"column {columns[name]}",

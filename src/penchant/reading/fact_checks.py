@@ -11,7 +11,7 @@ import pyarrow as pa
 from penchant._typing import Vector
 from penchant.errors import DataError
 from penchant.tables.cells import is_nothing
-from penchant.tables.columns import plain_name
+from penchant.tables.columns import in_condition, plain_name
 from penchant.tables.lexicon import has_last_word, is_named, vocabulary, words_of
 from penchant.tables.option_families import families
 from penchant.tables.schema import ATTRIBUTE_COLUMNS
@@ -89,7 +89,7 @@ def _numbers_rows(work: Inference, name: str) -> bool:
 
 
 def _condition(name: str, labels: list[Any]) -> str:
-    column = name if name.isidentifier() else f"`{name}`"
+    column = in_condition(name)
     real = [x for x in labels if not _is_practice(x)]
     label = (real or labels)[-1]
     if isinstance(label, (bool, int, float)):
@@ -239,12 +239,11 @@ def _reward_codes(work: Inference) -> None:
     for code in known[np.isin(known, REWARD_CODES)]:
         others = np.abs(known[(known != code) & ~np.isin(known, REWARD_CODES)])
         if others.size and abs(code) > 3 * others.max() + 1:
-            column = reward if reward.isidentifier() else f"`{reward}`"
             work.ask(
                 "rows.keep",
                 f"{reward} holds {code:g}, far from all other rewards, as a code for a missing one "
                 'would be. Which rows count? "" keeps all.',
-                (f"{column} != {code:g}", ""),
+                (f"{in_condition(reward)} != {code:g}", ""),
             )
 
 

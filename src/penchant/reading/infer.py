@@ -126,16 +126,7 @@ class Inference:
         self.ask(role, text, answers)
 
 
-@dataclass(frozen=True)
-class Inferred:
-    """A schema as far as it is certain, and what is open; whole where nothing is."""
-
-    draft: Schema
-    questions: tuple[Question, ...]
-    doubts: tuple[str, ...]
-
-
-def infer(plain: PlainTable, schema: Schema) -> Inferred:
+def infer(plain: PlainTable, schema: Schema) -> Inference:
     """Complete a schema where names leave no doubt, and collect questions about the rest.
 
     Parameters
@@ -164,7 +155,7 @@ def infer(plain: PlainTable, schema: Schema) -> Inferred:
     check_facts(work)
     if work.questions:
         _ask_along(work)
-    return Inferred(work.draft, tuple(work.questions), tuple(work.doubts))
+    return work
 
 
 # --- task, people, kind --------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from penchant.files.folder import Raw, read_raw
 from penchant.files.text import TextSource
 from penchant.reading.build import build
 from penchant.reading.data_notes import reading_doubts
-from penchant.reading.infer import Inferred, infer
+from penchant.reading.infer import Inference, infer
 from penchant.tables.lexicon import named
 from penchant.tables.programs import plain_table
 from penchant.tables.reading import Reading
@@ -63,7 +63,7 @@ def _said_choice(schema: Schema) -> str | None:
     return choice[0] if len(choice) == 1 else None
 
 
-def draft_of(raw: Raw, schema: Schema) -> Inferred:
+def draft_of(raw: Raw, schema: Schema) -> Inference:
     """The schema as far as it is certain, and what is open.
 
     Parameters
@@ -84,7 +84,7 @@ def read_raw_by_schema(raw: Raw, schema: Schema) -> Reading:
     except DataError as error:
         raise plain.source.placed(error) from None
     if found.questions:
-        raise schema_questions(found.draft, found.questions, raw.name)
+        raise schema_questions(found.draft, tuple(found.questions), raw.name)
     reading = build(plain.source, found.draft)
     doubts = (*reading.doubts, *found.doubts, *reading_doubts(reading))
     return replace(reading, program=plain.program, doubts=doubts)

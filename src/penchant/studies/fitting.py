@@ -175,12 +175,7 @@ class SubjectFit:
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> SubjectFit:
         """The inverse of `to_dict`."""
-        linear, played = kept["linearized"], kept["simulated"]
-        return cls(
-            Estimate.from_dict(kept["exact"]),
-            None if linear is None else Estimate.from_dict(linear),
-            None if played is None else from_json(Measures, played),
-        )
+        return from_json(cls, kept)
 
 
 def _kept(fit: Estimate) -> dict[str, Any]:

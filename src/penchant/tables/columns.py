@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from keyword import iskeyword
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
@@ -149,6 +150,17 @@ def named_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
     by_name = {plain_name(name): name for name in reversed(names)}
     found = (by_name.get(plain_name(name)) for name in usual)
     return next((name for name in found if name is not None), None)
+
+
+def in_condition(name: Any) -> str:
+    """A column as a condition on rows names it: in backticks, unless it is a name of Python's.
+
+    >>> in_condition("rt"), in_condition("Reaction Time"), in_condition("class")
+    ('rt', '`Reaction Time`', '`class`')
+    """
+    text = str(name)
+    plain = text.isidentifier() and not iskeyword(text) and normalize("NFKC", text) == text
+    return text if plain else f"`{text}`"
 
 
 def flagged(name: Any) -> tuple[Any, bool]:

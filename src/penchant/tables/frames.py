@@ -22,6 +22,7 @@ from penchant.errors import (
     format_list,
     format_names,
 )
+from penchant.tables.columns import in_condition
 from penchant.tables.labels import (
     NONE_MISSING,
     SPREAD,
@@ -396,8 +397,7 @@ def _without_empty(columns: Sequence[tuple[tuple[str, Any], Coded]]) -> str:
     numbers = [label for label in coded.labels.tolist() if isinstance(label, (int, float))]
     if len(numbers) != len(coded.labels) or not numbers:
         return ""
-    column = str(name) if str(name).isidentifier() else f"`{name}`"
-    kept = f"{column} >= {min(numbers):g}"
+    kept = f"{in_condition(name)} >= {min(numbers):g}"
     condition = argument("keep", Code(f'"{kept}"'))
     return f", such as by {condition}{argument(' of `read`')}"
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from penchant.tables.lexicon import words_of
+from penchant.tables.lexicon import vocabulary, words_of
 
 _CUT = re.compile(r"[ _.\-()]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NUMBERED = re.compile(r"(?P<stem>.*[^\W\d_])[ _.\-]?(?P<number>\d{1,3})")
@@ -53,29 +53,14 @@ def families(names: Sequence[str]) -> list[Families]:
     return sorted(kept, key=lambda one: -sum(map(len, one.columns.values())))
 
 
-# Words of attributes that only offers have; what amounts are of chance are outcomes of a gamble.
-_AMOUNTS = frozenset(
-    ("amount", "amounts", "amt", "betrag", "montant", "monto", "importo", "bedrag")
-)
-_DELAYS = frozenset(
-    ("delay", "delays", "wait", "waiting", "wartezeit", "delai", "ritardo", "demora")
-)
-_UNITS = frozenset(("days", "weeks", "months", "years", "tage", "wochen", "jours", "dias", "dagen"))
-_CHANCES = frozenset(
-    (
-        *("probability", "probabilities", "prob", "probs", "chance", "p", "odds", "likelihood"),
-        *("wahrsch", "wahrscheinlichkeit", "probabilidad", "probabilite", "pct", "percent"),
-    )
-)
-
-
 def may_be_offered(name: str) -> bool:
     """Whether a column is called as delays or chances of offers are.
 
     >>> may_be_offered("probability_of_win"), may_be_offered("income")
     (True, False)
     """
-    return bool({*words_of(name)} & (_DELAYS | _CHANCES | _UNITS))
+    said = {*words_of(name)}
+    return any(said & vocabulary(key) for key in ("delays", "chances", "time_units"))
 
 
 def offer_families(names: Sequence[str]) -> dict[str, tuple[str, ...]] | None:
@@ -88,10 +73,10 @@ def offer_families(names: Sequence[str]) -> dict[str, tuple[str, ...]] | None:
     """
     for one in families(names):
         found: dict[str, list[tuple[str, ...]]] = {"amount": [], "delay": [], "probability": []}
-        words = {"amount": _AMOUNTS, "delay": _DELAYS, "probability": _CHANCES}
+        words = {"amount": "amounts", "delay": "delays", "probability": "chances"}
         for stem, columns in one.whole.items():
             for attribute, own in words.items():
-                if {*words_of(stem)} & own:
+                if {*words_of(stem)} & vocabulary(own):
                     found[attribute].append(columns)
         n = {attribute: len(own) for attribute, own in found.items()}
         if n["amount"] == 1 and n["delay"] + n["probability"] == 1:

@@ -25,6 +25,7 @@ from penchant.errors import (
     format_list,
     format_names,
 )
+from penchant.tables.columns import in_condition
 from penchant.tables.frames import Table, row_place
 
 EXAMPLE = "phase == 'test' and rt > 200"
@@ -43,7 +44,6 @@ _COMPARED: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
     ast.GtE: (">=", operator.ge),
 }
 _LITERALS = {"true": True, "false": False, "null": None, "none": None, "na": None, "nan": None}
-_TRUTHS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "yes": 1.0, "no": 0.0}
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,9 @@ def _parsed(where: str, columns: Sequence[str]) -> tuple[ast.expr, dict[str, str
         place = error if isinstance(error, SyntaxError) and error.lineno == 1 else None
         at = len(where) if place is None else max(int(place.offset or 2) - 2, 0)
     rest = where[at:].split()
-    spaced = [x for x in map(str, columns) if " " in x and x in where and f"`{x}`" not in where]
-    fix = f"Put names with spaces in backticks: `{spaced[0]}`." if spaced else ""
+    odd = [x for x in map(in_condition, columns) if x[0] == "`" and x[1:-1] in where]
+    odd = [x for x in odd if x not in where]
+    fix = f"Put names with spaces in backticks: {odd[0]}." if odd else ""
     raise _no_condition(where, at, repr(rest[0]) if rest else "its end", fix)
 
 
@@ -262,37 +263,21 @@ class _Condition:
         return mask
 
     def _alike(self, sides: tuple[_Operand, _Operand], sign: str, asked: BoolVector) -> list[Any]:
-        """Both sides as truth values, as numbers, or as text."""
-        literals = [one.cells for one in sides if not one.is_column]
-        if literals and isinstance(literals[0], bool):
-            return [self._as_truths(one) if one.is_column else float(one.cells) for one in sides]
+        """Both sides as numbers, or as text; truth values are 1 and 0, or the words for them."""
         arrays = [one.cells for one in sides if one.is_column]
+        literals = [one.cells for one in sides if not one.is_column]
         if any(cells.dtype != object for cells in arrays) or any(
             isinstance(x, float) for x in literals
         ):
             return [self._as_numbers(one, sign, asked, sides) for one in sides]
-        truth = any(isinstance(cell, bool) for cells in arrays for cell in cells.tolist())
+        truth = any(
+            isinstance(x, bool) for x in [*literals, *(x for one in arrays for x in one.tolist())]
+        )
         # Programs write truth values in different cases.
         return [
-            _as_text(one.cells)
-            if one.is_column
-            else np.array(one.cells.strip().lower() if truth else one.cells.strip(), dtype=object)
+            _as_text(one.cells if one.is_column else np.array([one.cells], object), lower=truth)
             for one in sides
         ]
-
-    def _as_truths(self, operand: _Operand) -> Any:
-        cells = operand.cells
-        if cells.dtype != object:
-            return cells
-        found = [None if x is None else _TRUTHS.get(str(x).lower()) for x in cells.tolist()]
-        if any(one is None and x is not None for one, x in zip(found, cells, strict=True)):
-            raise DataError(
-                "keep",
-                f"must compare {operand.said} with its values",
-                got=f"true or false in {self.where!r}, but it holds {_shown(cells)}",
-                fix="Put one of these in quotes.",
-            )
-        return np.array(found, dtype=np.float64)
 
     def _as_numbers(
         self, operand: _Operand, sign: str, asked: BoolVector, sides: tuple[_Operand, _Operand]
@@ -347,13 +332,10 @@ def _missing(cells: Any) -> Any:
     return np.array([cell is None for cell in cells.tolist()], dtype=bool)
 
 
-def _as_text(cells: Any) -> Any:
+def _as_text(cells: Any, *, lower: bool) -> Any:
     found = np.empty(len(cells), dtype=object)
-    words = ((x, str(x)) for x in cells.tolist())
-    found[:] = [
-        None if x is None else word.lower() if isinstance(x, bool) else word.strip()
-        for x, word in words
-    ]
+    words = [None if x is None else str(x).strip() for x in cells.tolist()]
+    found[:] = [x if x is None or not lower else x.lower() for x in words]
     return found
 
 

@@ -26,6 +26,7 @@ from penchant.output import (
     Columns,
     Result,
     Table,
+    attribute_columns,
     format_columns,
 )
 from penchant.softmax.estimate_source import IntervalKind
@@ -125,8 +126,7 @@ class Design(Result):
 
     def frame_columns(self) -> Columns:
         """A row per number tried."""
-        names = ("n", "share", "error", "typical")
-        return {name: [getattr(t, name) for t in self.tried] for name in names}
+        return attribute_columns(self.tried, "n", "share", "error", "typical")
 
     def document(self) -> dict[str, Any]:
         """Summary, ready for JSON."""

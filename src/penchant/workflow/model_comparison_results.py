@@ -27,11 +27,13 @@ from penchant.models.model import Model
 from penchant.output import (
     MAX_TABLE_WIDTH,
     Backend,
+    Column,
     Columns,
     Result,
     Table,
+    attribute_columns,
+    format_columns,
     format_count,
-    format_number,
     format_p_value,
     make_frame,
 )
@@ -104,6 +106,26 @@ def _likelihood_ratio_sentences(found: ModelComparison) -> list[str]:
 CRITERIA_SHOWN = ("log_likelihood", "aic", "bic", "held_out_log_likelihood")
 
 
+MODEL_COLUMNS = (
+    Column("name", "model"),
+    Column("n_parameters", "k"),
+    Column("log_likelihood", "log-lik.", ".2f"),
+    Column("aic", "AIC", ".2f"),
+    Column("bic", "BIC", ".2f"),
+)
+SELECTION_COLUMNS = (
+    Column("frequency", "share", ".3f"),
+    Column("protected_exceedance", "PXP", ".3f"),
+)
+
+
+def _rows_document(columns: Columns) -> list[dict[str, Any]]:
+    """Rows of a data frame, ready for JSON."""
+    return [
+        to_json(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)
+    ]
+
+
 def comparison_document(found: ModelComparison) -> dict[str, Any]:
     """Summary of a comparison, ready for JSON."""
     chosen = found.selection
@@ -112,29 +134,13 @@ def comparison_document(found: ModelComparison) -> dict[str, Any]:
         "version": 1,
         "criterion": found.criterion,
         "best": found.best,
-        "models": [_model_document(found, k) for k in range(len(found.names))],
+        "models": _rows_document(found.model_columns()),
         "subjects": [_subject_document(found, i) for i in range(len(found.subjects))],
         "equal_probability": None if chosen is None else chosen.equal_probability,
         "likelihood_ratios": [
             _likelihood_ratio_document(ratio) for ratio in found.likelihood_ratios
         ],
         "notes": list(found.notes),
-    }
-
-
-def _model_document(found: ModelComparison, model_index: int) -> dict[str, Any]:
-    chosen, name = found.selection, found.names[model_index]
-    return {
-        "name": name,
-        "model": str(found.models[name]),
-        "n_parameters": found.n_parameters[model_index],
-        **{name: to_json(getattr(found, name)[:, model_index].sum()) for name in CRITERIA_SHOWN},
-        "n_best": int(found.n_best[model_index]),
-        "frequency": None if chosen is None else float(chosen.frequencies[model_index]),
-        "exceedance": None if chosen is None else float(chosen.exceedance[model_index]),
-        "protected_exceedance": None
-        if chosen is None
-        else float(chosen.protected_exceedance[model_index]),
     }
 
 
@@ -329,6 +335,21 @@ class ModelComparison(Result):
             "held_out_log_likelihood": self.held_out_log_likelihood.ravel().tolist(),
         }
 
+    def model_columns(self) -> Columns:
+        """A row per model: sums over subjects, and shares by Bayesian model selection."""
+        chosen = self.selection
+        shares = ("frequency", "exceedance", "protected_exceedance")
+        none = dict.fromkeys(shares, [None] * len(self.names))
+        selected = none if chosen is None else chosen.frame_columns()
+        return {
+            "name": self.names,
+            "model": [str(model) for model in self.models.values()],
+            "n_parameters": self.n_parameters,
+            **{c: [each.sum() for each in getattr(self, c).T] for c in CRITERIA_SHOWN},
+            "n_best": self.n_best.tolist(),
+            **{share: selected[share] for share in shares},
+        }
+
     def decisions(self, backend: Backend = "pandas") -> Any:
         """A row per decision: the held-out log-likelihood of every model, in its own column."""
         if self.held_out is None:
@@ -352,30 +373,15 @@ class ModelComparison(Result):
 
     def table(self) -> Table:
         """The summary as a table."""
-        held = self.held_out_log_likelihood.sum(axis=0)
-        chosen = self.selection
-        rows: tuple[tuple[str, ...], ...] = tuple(
-            (
-                name,
-                str(self.n_parameters[k]),
-                f"{self.log_likelihood[:, k].sum():.2f}",
-                f"{self.aic[:, k].sum():.2f}",
-                f"{self.bic[:, k].sum():.2f}",
-                f"{held[k]:.2f}" if np.isfinite(held[k]) else format_number(held[k]),
-                str(self.n_best[k]),
-                "-" if chosen is None else f"{chosen.frequencies[k]:.3f}",
-                "-" if chosen is None else f"{chosen.protected_exceedance[k]:.3f}",
-            )
-            for k, name in enumerate(self.names)
-        )
-        header: tuple[str, ...] = ("model", "k", "log-lik.", "AIC", "BIC", "held-out")
-        header += ("best for", "share", "PXP")
+        shown: tuple[Column, ...] = MODEL_COLUMNS
+        if self.held_out is not None:  # without folds the column would be empty
+            shown += (Column("held_out_log_likelihood", "held-out", ".2f"),)
         who = format_count(len(self.subjects), "subject")
         if self.pooled:  # one fit for all has no subjects to count or to select among
-            who, header, rows = "all subjects together", header[:6], tuple(r[:6] for r in rows)
-        if self.held_out is None:  # without folds the column would be empty
-            header = header[:5] + header[6:]
-            rows = tuple(row[:5] + row[6:] for row in rows)
+            who = "all subjects together"
+        else:
+            shown += (Column("n_best", "best for"), *SELECTION_COLUMNS)
+        header, rows = format_columns(self.model_columns(), shown)
         return Table(
             f"{format_count(len(self.names), 'model')} of {who}",
             (
@@ -506,24 +512,26 @@ class PopulationComparison(Result):
             "responsibility": self.selection.responsibilities.ravel().tolist(),
         }
 
+    def model_columns(self) -> Columns:
+        """A row per model: criteria, and shares by Bayesian model selection."""
+        numbers = ("status", "n_parameters", "log_likelihood", "aic", "bic")
+        columns = attribute_columns(self._fits, *numbers)
+        chosen = self.selection
+        return {
+            "name": self.names,
+            **columns,
+            "left_out": [fit.loo for fit in self._fits],
+            "frequency": chosen.frequencies.tolist(),
+            "protected_exceedance": chosen.protected_exceedance.tolist(),
+        }
+
     def table(self) -> Table:
         """The summary as a table."""
-        chosen, errors = self.selection, self.standard_errors
-        rows = tuple(
-            (
-                name,
-                str(fit.n_parameters),
-                f"{fit.log_likelihood:.2f}",
-                f"{fit.aic:.2f}",
-                f"{fit.bic:.2f}",
-                f"{fit.loo:.2f}",
-                "-" if name == self.best else f"{errors[k]:.2f}",
-                f"{chosen.frequencies[k]:.3f}",
-                f"{chosen.protected_exceedance[k]:.3f}",
-            )
-            for k, (name, fit) in enumerate(self.fits.items())
-        )
-        header = ("model", "k", "log-lik.", "AIC", "BIC", "left out", "error", "share", "PXP")
+        pairs = zip(self.names, self.standard_errors, strict=True)
+        errors = {"error": [None if name == self.best else error for name, error in pairs]}
+        left_out = (Column("left_out", "left out", ".2f"), Column("error", "error", ".2f"))
+        shown = (*MODEL_COLUMNS, *left_out, *SELECTION_COLUMNS)
+        header, rows = format_columns({**self.model_columns(), **errors}, shown)
         return Table(
             f"{format_count(len(self.names), 'population')} of "
             f"{format_count(len(self.subjects), 'subject')}",
@@ -582,16 +590,7 @@ class PopulationComparison(Result):
             "version": 1,
             "criterion": self.criterion,
             "best": self.best,
-            "models": [
-                {
-                    "name": name,
-                    **attributes_json(fit, "status", "n_parameters", "log_likelihood"),
-                    **attributes_json(fit, "aic", "bic", ("left_out", "loo")),
-                    "frequency": float(chosen.frequencies[k]),
-                    "protected_exceedance": float(chosen.protected_exceedance[k]),
-                }
-                for k, (name, fit) in enumerate(self.fits.items())
-            ],
+            "models": _rows_document(self.model_columns()),
             "subjects": [
                 {
                     "subject": to_json(subject),

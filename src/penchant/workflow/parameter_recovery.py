@@ -29,6 +29,7 @@ from penchant.output import (
     Columns,
     Result,
     Table,
+    attribute_columns,
     format_number,
     make_frame,
     progress,
@@ -395,10 +396,7 @@ class Recovery(Result):
 
     def frame_columns(self) -> Columns:
         """A row per parameter: bias, spread, coverage, correlation, share without estimate."""
-        columns: dict[str, list[Any]] = {"name": [p.name for p in self.parameters]}
-        for quantity in QUANTITIES:
-            columns[quantity] = [getattr(p, quantity) for p in self.parameters]
-        return columns
+        return attribute_columns(self.parameters, "name", *QUANTITIES)
 
     def subjects(self, backend: Backend = "pandas") -> Any:
         """A row per simulated person: status, and true value, estimate and interval of each."""

@@ -112,24 +112,17 @@ class MapBasis:
         """
         several = [landscapes] if isinstance(landscapes, Landscape) else landscapes
         try:
-            rows = [_means(one) for one in several]
+            rows = np.atleast_2d(np.stack([_means(one) for one in several]))
         except (TypeError, ValueError):
+            rows = np.empty(0)  # not of one shape, or no numbers
+        if rows.ndim != 2:
             raise DataError(
                 "landscapes",
                 "must be mean rewards of the same options, one row for each",
                 got=f"{landscapes!r:.60}",
                 fix="Give (n, n_options).",
-            ) from None
-        if rows and all(row.ndim == 0 for row in rows):
-            rows = [np.array(rows)]
-        if not rows or any(row.ndim != 1 or row.shape != rows[0].shape for row in rows):
-            raise DataError(
-                "landscapes",
-                "must be mean rewards of the same options, one row for each",
-                got=f"shapes {[row.shape for row in rows]}",
-                fix="Give (n, n_options).",
             )
-        if not all(np.isfinite(row).all() for row in rows):
+        if not np.isfinite(rows).all():
             raise DataError(
                 "landscapes", "must be finite", got="a number that is not", fix="Correct it."
             )

@@ -18,7 +18,6 @@ from scipy import special
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import one_of
 from penchant.errors import DataError
-from penchant.json_records import attributes_json
 from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.model import Model
 from penchant.output import (
@@ -128,19 +127,6 @@ class PopulationMixture(Result):
     def __repr__(self) -> str:
         components = (f"{n} {s:.2f}" for n, s in zip(self.names, self.shares, strict=True))
         return f"<PopulationMixture of {len(self.subjects)} subjects: {', '.join(components)}>"
-
-    def document(self) -> dict[str, Any]:
-        """Result as a dictionary for JSON."""
-        return {
-            "format": "penchant-population-mixture",
-            "version": 1,
-            **attributes_json(
-                self,
-                *("names", "subjects", "shares", "responsibilities", "evidence"),
-                *("log_likelihood", "converged"),
-            ),
-            "populations": {name: fit.to_dict() for name, fit in self.fits.items()},
-        }
 
 
 def fit_mixture(
