@@ -35,6 +35,7 @@ PRIVATE = {
     ],
     "published": ["_typing"],
     "report": [
+        "_typing",
         "_version",
         "figures.labels",
         "figures.style",

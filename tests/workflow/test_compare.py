@@ -390,5 +390,5 @@ def test_decisions_need_folds():
     found = pn.compare_models({"habit": pn.models.RandomChoice(3)}, _plays())
     with pytest.raises(pn.errors.DataError, match="folds must be given"):
         found.decisions()
-    with pytest.raises(pn.errors.DataError, match="model must be one of habit"):
+    with pytest.raises(pn.errors.DataError, match="model must be 'habit'; got 'habits'"):
         found.differences("habit", "habits")
