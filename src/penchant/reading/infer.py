@@ -689,7 +689,10 @@ def _choice_named(work: Inference) -> Match:
     """Columns called as choices are; of offers, also as the one that was taken or accepted."""
     offered = work.draft.kind == "offers" or known_offers(work.names) is not None
     found = named("taken", work.free) if offered else Match()
-    return found if found.sure else named("choice", work.free)
+    names = work.free
+    if _coordinates(names):  # beside a place, a column called decision numbers the trials
+        names = [name for name in names if not is_named("trial", name)]
+    return found if found.sure else named("choice", names)
 
 
 def _name_choice(work: Inference) -> None:
@@ -710,9 +713,11 @@ def _name_choice(work: Inference) -> None:
 
 def _place_columns(work: Inference) -> tuple[str, ...] | None:
     """Coordinates of the place that was chosen, where no column says what was."""
-    if named("choice", work.free).candidates:
-        return None
-    plain = {plain_name(name): name for name in work.free}
+    return None if _choice_named(work).candidates else _coordinates(work.free)
+
+
+def _coordinates(names: Sequence[str]) -> tuple[str, ...] | None:
+    plain = {plain_name(name): name for name in names}
     found = tuple(plain[axis] for axis in COORDINATES if axis in plain)
     return found if len(found) > 1 else None
 
