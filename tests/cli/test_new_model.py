@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
+from documented_ranges import untold
 from penchant.models.catalogue import CATALOGUE
 from penchant.models.parameters import Parameter
 
@@ -73,6 +74,10 @@ def test_it_is_found_in_the_catalogue_and_on_the_command_line(penchant):
         penchant("models").out.split()
     )
     assert "Leaky" in penchant("models", "leaky").out
+
+
+def test_the_table_of_ranges_in_the_documents_asks_for_it():
+    assert untold() == {("Leaky", "retention")}
 
 
 def test_it_is_simulated_fitted_live_and_in_populations():

@@ -13,7 +13,15 @@ import numpy as np
 import scipy
 
 from penchant._typing import Matrix, Vector
-from penchant.output import MAX_TABLE_WIDTH, Table, format_number, format_p_value
+from penchant.output import (
+    MAX_TABLE_WIDTH,
+    Column,
+    Table,
+    attribute_columns,
+    format_columns,
+    format_number,
+    format_p_value,
+)
 from penchant.population.least_squares import check_regressors, t_test
 from penchant.population.subject_estimates import SubjectEstimates
 from penchant.tail_probabilities import normal_isf, t_sf
@@ -133,24 +141,26 @@ def _fisher_interval(r: float, variance: float, n: int, level: float) -> tuple[f
     return float(low), float(high)
 
 
+COLUMNS = (
+    Column("name", ""),
+    Column("slope", "slope", 4),
+    Column("ends", "({})"),
+    Column("statistic", "t", 3),
+    Column("degrees_of_freedom", "df", 3),
+    Column("p_value", "p", format_p_value),
+    Column("adjusted_p_value", "adj. p", format_p_value),
+    Column("correlation", "r", 3),
+    Column("rank_correlation", "rank r", 3),
+)
+
+
 def relations_table(found: Sequence[Relation], score: str, level: float) -> Table:
     """The summary as a table, with a note for each correlation."""
     percent = f"{100 * level:g} %"
-    header = ("", "slope", f"({percent})", "t", "df", "p", "adj. p", "r", "rank r")
-    rows = tuple(
-        (
-            one.name,
-            format_number(one.slope, 4),
-            f"{format_number(one.low, 3)} to {format_number(one.high, 3)}",
-            format_number(one.statistic, 3),
-            format_number(one.degrees_of_freedom, 3),
-            format_p_value(one.p_value),
-            format_p_value(one.adjusted_p_value),
-            format_number(one.correlation, 3),
-            format_number(one.rank_correlation, 3),
-        )
-        for one in found
-    )
+    columns = attribute_columns(found, *NAMES)
+    ends = zip(columns["low"], columns["high"], strict=True)
+    columns["ends"] = [f"{format_number(a, 3)} to {format_number(b, 3)}" for a, b in ends]
+    header, rows = format_columns(columns, COLUMNS, level)
     notes = tuple(
         f"{one.name}: r {format_number(one.correlation, 3)} ({percent} "
         f"{format_number(one.correlation_low, 3)} "

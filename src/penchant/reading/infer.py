@@ -306,7 +306,7 @@ def _choose_kind(work: Inference) -> None:
     columns = work.draft.columns
     choice, reward = columns.choice, columns.reward
     if choice is None:
-        choice = _choice_named(work).single or _place_columns(work)
+        choice = _place_columns(work) or _choice_named(work).single
     paid = named("reward", work.free)
     both = _gain_and_loss(work)
     reward = reward or paid.single or both
@@ -689,20 +689,16 @@ def _choice_named(work: Inference) -> Match:
     """Columns called as choices are; of offers, also as the one that was taken or accepted."""
     offered = work.draft.kind == "offers" or known_offers(work.names) is not None
     found = named("taken", work.free) if offered else Match()
-    names = work.free
-    if _coordinates(names):  # beside a place, a column called decision numbers the trials
-        names = [name for name in names if not is_named("trial", name)]
-    return found if found.sure else named("choice", names)
+    return found if found.sure else named("choice", work.free)
 
 
 def _name_choice(work: Inference) -> None:
     if work.draft.columns.choice is not None:
         return
     found = _choice_named(work)
-    if found.single is not None:
-        work.settle("columns.choice", found.single)
-    elif work.draft.kind == "episodes" and _place_columns(work):
-        work.settle("columns.choice", _place_columns(work))
+    place = _place_columns(work) if work.draft.kind == "episodes" else None
+    if place is not None or found.single is not None:
+        work.settle("columns.choice", place or found.single)
     else:
         work.ask(
             "columns.choice",
@@ -713,11 +709,10 @@ def _name_choice(work: Inference) -> None:
 
 def _place_columns(work: Inference) -> tuple[str, ...] | None:
     """Coordinates of the place that was chosen, where no column says what was."""
-    return None if _choice_named(work).candidates else _coordinates(work.free)
-
-
-def _coordinates(names: Sequence[str]) -> tuple[str, ...] | None:
-    plain = {plain_name(name): name for name in names}
+    candidates = named("choice", work.free).candidates
+    if not all(named("trial", [name]).sure for name in candidates):
+        return None  # "decision" alone may number the trials
+    plain = {plain_name(name): name for name in work.free}
     found = tuple(plain[axis] for axis in COORDINATES if axis in plain)
     return found if len(found) > 1 else None
 

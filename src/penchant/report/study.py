@@ -17,7 +17,7 @@ from penchant.argument_checks import check_threads
 from penchant.errors import DataError, format_for_python, format_list
 from penchant.figures.labels import display_name
 from penchant.inference.linearized import Nominal
-from penchant.json_records import JsonDocument, attributes_json, read_floats
+from penchant.json_records import JsonDocument
 from penchant.models.arguments import refuse_no_model, refuse_word
 from penchant.models.model import Declared, Model
 from penchant.output import (
@@ -212,33 +212,20 @@ def _jointly(
 def _joint(group: Group, data: StudyData, plan: Plan) -> dict[str, Any]:
     episodes = [data.episodes[i] for subject in group.subjects for i in data.of(subject)]
     scored = [episode for episode in episodes if episode.n_decisions]
-    pooled = pool(scored, model=plan.model, rule="joint", scale="natural")
-    return attributes_json(
-        pooled, *("names", "estimate", "covariance", "status", "message", "log_likelihood")
-    )
+    return pool(scored, model=plan.model, rule="joint", scale="natural").to_dict()
 
 
 def _population(document: Any, group: Group, name: str) -> PopulationEstimate:
     try:
-        return PopulationEstimate(
-            names=tuple(document["names"]),
-            estimate=read_floats(document["estimate"]),
-            covariance=read_floats(document["covariance"]),
-            rule="joint",
-            n_subjects=len(group.subjects),
-            subjects=group.subjects,
-            status=document["status"],
-            message=document["message"],
-            scale="natural",
-            log_likelihood=float(read_floats(document["log_likelihood"])),
-        )
-    except (KeyError, TypeError, ValueError):
+        found = PopulationEstimate.from_dict(document)
+    except DataError:
         raise DataError(
             name,
             "must hold the joint estimate of a group",
             got="something else",
             fix="The file is damaged: remove it, and resume.",
         ) from None
+    return replace(found, n_subjects=len(group.subjects), subjects=group.subjects)
 
 
 PAPER: Literal["paper"] = "paper"

@@ -190,14 +190,13 @@ class Posterior(Result):
         return self._row(self.names.index(name))
 
     def _row(self, a: int) -> dict[str, Any]:
-        numbers = ("mean", "sd", "median", "low", "high")
-        found: dict[str, Any] = {"name": self.names[a], "scale": self.scales[a]}
-        return found | {name: float(getattr(self, name)[a]) for name in numbers}
+        return {name: column[a] for name, column in self.frame_columns().items()}
 
     def frame_columns(self) -> Columns:
         """A table with one row per parameter."""
-        rows = [self._row(a) for a in range(len(self.names))]
-        return {name: [row[name] for row in rows] for name in rows[0]}
+        numbers = ("mean", "sd", "median", "low", "high")
+        own = {name: getattr(self, name).tolist() for name in numbers}
+        return {"name": self.names, "scale": self.scales, **own}
 
     def table(self) -> Table:
         """The summary as a table."""

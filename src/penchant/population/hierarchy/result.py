@@ -21,9 +21,11 @@ from penchant.models.coordinates import Coordinates
 from penchant.models.priors import PopulationPrior, with_ratios
 from penchant.output import (
     MISSING_CELL,
+    Column,
     Columns,
     IntervalTableExport,
     Table,
+    format_columns,
     format_number,
 )
 from penchant.population.hierarchy import uncertainty
@@ -119,6 +121,15 @@ class PopulationDocument:
     subjects: PopulationSubjects
     prior: PopulationPrior | None
     notes: tuple[str, ...]
+
+
+COLUMNS = (
+    Column("name", ""),
+    Column("coefficient", "coefficient", 4),
+    Column("standard_error", "std. error", 3),
+    Column("low", "{} low", 4),
+    Column("high", "high", 4),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -515,24 +526,12 @@ class PopulationFit(IntervalTableExport):
         """The summary as a table."""
         sds = {(s.name, s.group): s for s in self._summary_sds(level)}
         groups = list(dict.fromkeys(group for _, group in sds)) or [None]
-        ends = self.interval(level)
-        header = ["", "coefficient", "std. error", f"{100 * level:g} % low", "high"]
-        header += ["sd", "(low)", "(high)"]
+        header, cells = format_columns(self.frame_columns(level), COLUMNS, level)
         rows = []
-        for a, name in enumerate(self.names):
-            row = [
-                name,
-                format_number(self.coefficients[a], 4),
-                format_number(self.standard_errors[a], 3),
-            ]
-            row += [format_number(v, 4) for v in ends[a]]
+        for name, row in zip(self.names, cells, strict=True):
             sd = sds.get((name, groups[0]))
-            row += (
-                [format_number(v, 3) for v in (sd.sd, sd.low, sd.high)]
-                if sd
-                else [MISSING_CELL] * 3
-            )
-            rows.append(tuple(row))
+            own = (None, None, None) if sd is None else (sd.sd, sd.low, sd.high)
+            rows.append((*row, *(MISSING_CELL if v is None else format_number(v, 3) for v in own)))
         facts = [
             ("Status", self.status),
             ("Subjects", f"{self.n_subjects}, {self.n_decisions} decisions"),
@@ -558,7 +557,8 @@ class PopulationFit(IntervalTableExport):
         notes += self._reliability_sentences()
         notes += self.notes
         caption = f"Population: {self.model_words}"
-        return Table(caption, tuple(facts), tuple(header), tuple(rows), tuple(notes))
+        header = (*header, "sd", "(low)", "(high)")
+        return Table(caption, tuple(facts), header, tuple(rows), tuple(notes))
 
     def _typical_person_sentences(self, level: float) -> list[str]:
         """The typical person, and one of every group."""
