@@ -11,7 +11,7 @@ from scipy import stats
 
 import every_model
 import penchant as pn
-from penchant._typing import BoolVector, Matrix
+from penchant._typing import BoolVector, IntVector, Matrix
 from penchant.assistance.early_warning import FEATURES, Calibration, EarlyWarning
 from penchant.json_records import read_value, write_value
 from penchant.models.priors import model_document, model_of
@@ -384,11 +384,23 @@ def test_values_come_back_by_their_annotation(hint, value):
 
 
 def test_missing_numbers_and_empty_arrays_come_back_by_their_annotation():
-    for hint, array in ((Matrix, np.zeros((0, 3))), (BoolVector, np.array([True, False]))):
+    large = np.array([2**62 + 1, 0])
+    for hint, array in (
+        (Matrix, np.zeros((0, 3))),
+        (BoolVector, np.array([True, False])),
+        (IntVector, large),
+    ):
         again = read_value(json.loads(json.dumps(write_value(array, hint))), hint)
         np.testing.assert_array_equal(again, array, strict=True)
     for hint in (float, float | None, object):
         assert np.isnan(read_value(write_value(float("nan"), hint), hint))
+
+
+@pytest.mark.parametrize("content", [[0.5], ["a"], [None], 3, [[1], [2, 3]]])
+def test_arrays_of_another_kind_are_refused(content):
+    for hint in (IntVector, BoolVector):
+        with pytest.raises(pn.errors.DataError, match="value must hold"):
+            read_value(content, hint)
 
 
 def test_results_without_a_table_of_their_own_are_shown_as_their_frame(results):

@@ -376,8 +376,8 @@ def _value(hint: Any, value: object, place: str, read: Place) -> Any:
         return _mapping(inner[1], value, place)
     if origin is np.ndarray:
         dtype = get_args(inner[1])[0]
-        if dtype is np.bool_ and isinstance(value, list):
-            return np.array(value, dtype=bool)
+        if issubclass(dtype, (np.bool_, np.integer)):
+            return _exact_array(value, np.dtype(dtype), place)
         return _array(value, place, "hold numbers").astype(dtype, copy=False)
     if isinstance(hint, type) and issubclass(hint, tuple):
         own = tuple(get_type_hints(hint, include_extras=True).values())
@@ -461,6 +461,18 @@ def _array(value: object, place: str, words: str) -> Any:
         return read_floats(value)
     except ValueError:
         raise damaged_field(place, words, value) from None
+
+
+def _exact_array(value: object, dtype: np.dtype[Any], place: str) -> Any:
+    """Array of whole numbers or truth values; floats would change numbers beyond 2^53."""
+    words = f"hold {'true or false' if dtype.kind == 'b' else 'whole numbers'}"
+    try:
+        array = np.array(value)
+    except ValueError:
+        raise damaged_field(place, words, value) from None
+    if not isinstance(value, list) or (array.size and array.dtype.kind != dtype.kind):
+        raise damaged_field(place, words, value)
+    return array.astype(dtype, copy=False)
 
 
 def _nested_floats(value: object) -> Any:

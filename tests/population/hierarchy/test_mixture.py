@@ -42,7 +42,7 @@ def test_people_are_told_apart_by_the_model_they_follow():
     chosen = pn.results.select_models(mixed.evidence, mixed.names)
     assert len(chosen.protected_exceedance) == 2
     document = json.loads(json.dumps(mixed.to_dict(), allow_nan=False))
-    assert document["names"] == ["learner", "habit"]
+    assert document["content"]["names"] == ["learner", "habit"]
     assert "learner" in mixed.summary()
     assert set(mixed.to_frame()["subject"]) == {e.subject for e in people}
 
