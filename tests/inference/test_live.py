@@ -310,7 +310,7 @@ def made():
 
 rng = np.random.default_rng(1)
 """
-END = "print(len(before) > 20, sorted(made() - before))"
+END = "print(len(before) > 10, sorted(made() - before))"
 PROGRAMS = {
     "play": """
 live = pn.live(pn.QLearning(3, initial_value=0.0, stickiness=True))
