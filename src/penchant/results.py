@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from penchant.inference.profile_curve import profile_curve as profile_curve
     from penchant.models.checks import ModelCheck as ModelCheck
     from penchant.models.spatial.belief_map import BeliefMap as BeliefMap
-    from penchant.population.group_comparison import GroupComparison as GroupComparison
+    from penchant.population.group_comparison_result import GroupComparison as GroupComparison
     from penchant.population.group_tests import adjusted_p_values as adjusted_p_values
     from penchant.population.hierarchy.contrasts import Contrast as Contrast
     from penchant.population.hierarchy.mixture import PopulationMixture as PopulationMixture
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from penchant.softmax.estimate_collection import Estimates as Estimates
     from penchant.studies.read import StudyData as StudyData
     from penchant.tables.reading import Reading as Reading
-    from penchant.workflow.adaptive_posterior import Posterior as Posterior
+    from penchant.workflow.adaptive_question_posterior import Posterior as Posterior
     from penchant.workflow.adaptive_questions import Asker as Asker
     from penchant.workflow.candidate_offers import Offer as Offer
     from penchant.workflow.design_simulation import Design as Design

@@ -29,7 +29,7 @@ from penchant.inference.linearized import BackMap, linearized_choices, nominal_p
 from penchant.inference.profile.profiles import Profiles
 from penchant.output import progress
 from penchant.paper import landscape_a, landscape_b
-from penchant.population.group_comparison import Difference
+from penchant.population.group_comparison_result import Difference
 from penchant.results import GroupComparison, Study, StudyData, cumulative_regret, growth_orders
 from penchant.studies.comparisons import LinearizedGroup
 from penchant.studies.findings import Findings

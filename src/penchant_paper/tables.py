@@ -18,7 +18,7 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import PenchantWarning
 from penchant.output import progress
 from penchant.paper import back_map, landscape_a
-from penchant.population.group_comparison import Difference
+from penchant.population.group_comparison_result import Difference
 from penchant.results import PopulationEstimate
 from penchant_paper.published import (
     EXPERIMENT_DECISIONS,

@@ -25,7 +25,7 @@ class Problem:
         self.choices = pn.Choices.from_arrays(x, chosen, names=list(names))
         self.limits = Constraints.single(names, {names[a]: 0.0 for a in self.positive}, 1.0)
         self.row, self.right = (np.zeros((0, self.d)), np.zeros(0)) if plane is None else plane
-        spread = np.diag(likelihood_of(self.choices, 1).spread())
+        spread = np.diag(likelihood_of(self.choices, 1).scatter())
         self.quadratic = prior_quadratic(prior, self.d, np.sqrt(spread))
         away = x - x[np.arange(len(x)), chosen][:, None]
         largest = np.abs(away).max(axis=(0, 1))

@@ -50,7 +50,9 @@ def test_counts_are_of_all_claims():
 
 
 def test_an_unknown_experiment_is_named_with_the_nearest():
-    with pytest.raises(DataError, match=r"(?s)only must name experiments .*Did you mean 'figure-4'"):
+    with pytest.raises(
+        DataError, match=r"(?s)only must name experiments .*Did you mean 'figure-4'"
+    ):
         reproduce(["figure4"])
 
 

@@ -197,7 +197,9 @@ def test_many_subjects_are_those_one_by_one_whatever_their_horizons():
     assert np.isnan(table["power_b"][3])
     assert sum(together.counts().values()) == len(together) == 6
     assert together.categories[3] is None
-    with pytest.raises(pn.errors.DataError, match="subject must be one of s0, s1, s2, s3, s4, s5; got 'zoe'"):
+    with pytest.raises(
+        pn.errors.DataError, match="subject must be one of s0, s1, s2, s3, s4, s5; got 'zoe'"
+    ):
         together.of("zoe")
 
 

@@ -182,8 +182,8 @@ def test_the_size_of_a_typical_difference_has_the_bits_of_memory(tmp_path):
     given = COLUMNS | {"explanatory": [f"x{a}" for a in range(1, 5)]}
     passes = ChunkReducer(pn.scan(tmp_path / "t.parquet", **given, chunk_rows=70))
     scale = np.array([1.0, 2.0, 3.0, 4.0])
-    memory = separation.typical_difference(Choices.from_frame(table, **given), scale)
-    found = chunked_decisions.typical_difference(passes, scale)
+    memory = separation.large_difference_quantile(Choices.from_frame(table, **given), scale)
+    found = chunked_decisions.large_difference_quantile(passes, scale)
     assert found.tobytes() == memory.tobytes()
     assert passes.n_passes == 3
 
@@ -197,8 +197,8 @@ def test_one_pass_at_the_maximum_settles_that_strong_effects_hang_on_nothing_sma
     rng = np.random.default_rng(10)
     x = rng.normal(size=(1000, 100, 3))
     chosen = _drawn(rng, x, [1.0, 2.0, 3.0])
-    monkeypatch.setattr(chunked_decisions, "typical_difference", refuse)
-    monkeypatch.setattr(decisions, "typical_difference", refuse)
+    monkeypatch.setattr(chunked_decisions, "large_difference_quantile", refuse)
+    monkeypatch.setattr(decisions, "large_difference_quantile", refuse)
     passed, memory = _both(_table(x, chosen), tmp_path, chunk_rows=20_000)
     assert memory.status == "converged"
     _agree(passed, memory)

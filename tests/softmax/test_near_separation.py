@@ -15,9 +15,9 @@ from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
     choice_cone,
     is_separated,
+    large_difference_quantile,
     may_depend_on_small_differences,
     small_difference_bound,
-    typical_difference,
     zero_differences,
 )
 
@@ -97,8 +97,10 @@ def test_where_the_bound_rules_it_out_rounded_choices_are_not_separated(seed):
     small = small_difference_bound(choices, maximum.theta, largest)
     if may_depend_on_small_differences(small, largest[None], maximum.information[None])[0]:
         return
-    scale = np.sqrt(np.diag(likelihood.spread()))
-    rounded = zero_differences(choices, NEGLIGIBLE_DIFFERENCE * typical_difference(choices, scale))
+    scale = np.sqrt(np.diag(likelihood.scatter()))
+    rounded = zero_differences(
+        choices, NEGLIGIBLE_DIFFERENCE * large_difference_quantile(choices, scale)
+    )
     assert rounded is None or not is_separated(choice_cone(rounded, scale))
 
 
@@ -117,7 +119,7 @@ def test_typical_differences_and_rounded_choices_are_those_of_their_definition(s
     away = np.abs(choices.explanatory - level)
     rows = away[on_offer & np.repeat(weights > 0, sizes) & away.any(axis=1)]
     expected = np.sort(rows, axis=0)[int(0.99 * (len(rows) - 1))]
-    unit = typical_difference(choices, np.ones(choices.n_parameters))
+    unit = large_difference_quantile(choices, np.ones(choices.n_parameters))
     np.testing.assert_array_equal(unit, np.where(expected > 0, expected, 1.0))
     limit = NEGLIGIBLE_DIFFERENCE * unit
     found = zero_differences(choices, limit)

@@ -102,7 +102,7 @@ def test_a_restricted_likelihood_has_the_derivatives_along_its_plane():
     assert found.log_likelihood == at.log_likelihood
     np.testing.assert_allclose(found.gradient, basis.T @ at.gradient, rtol=1e-14)
     np.testing.assert_allclose(found.information, basis.T @ at.information @ basis, rtol=1e-14)
-    np.testing.assert_allclose(plane.spread(), basis.T @ whole.spread() @ basis, rtol=1e-14)
+    np.testing.assert_allclose(plane.scatter(), basis.T @ whole.scatter() @ basis, rtol=1e-14)
     assert plane.n_parameters == 2
 
 

@@ -317,13 +317,13 @@ class Landscape:
         )
 
 
-def option_place(i: int) -> str:
+def option_place_in_message(i: int) -> str:
     """Where option i is, for arrays."""
     return f"option {i}"
 
 
 def _check_mean_rewards(mean_rewards: Any) -> Vector:
-    means = np.array(exact_floats(mean_rewards, "mean_rewards", option_place))
+    means = np.array(exact_floats(mean_rewards, "mean_rewards", option_place_in_message))
     if means.ndim != 1 or not means.size:
         raise DataError(
             "mean_rewards",
@@ -334,7 +334,9 @@ def _check_mean_rewards(mean_rewards: Any) -> Vector:
             ),
         )
     fix = "Fill or drop these options."
-    check_entries(np.isfinite(means), means, "mean_rewards", "must be finite", fix, option_place)
+    check_entries(
+        np.isfinite(means), means, "mean_rewards", "must be finite", fix, option_place_in_message
+    )
     means.flags.writeable = False
     return means
 

@@ -39,7 +39,7 @@ from penchant.models.model import Declared
 from penchant.models.offers.attributes import Attributes
 from penchant.output import MAX_TABLE_WIDTH
 from penchant.population.compare_groups import compare_groups
-from penchant.population.group_comparison import GroupComparison
+from penchant.population.group_comparison_result import GroupComparison
 from penchant.population.subject_estimates import price_sensitivity_warning
 from penchant.reading.event_rows import event_labels
 from penchant.reading.formula_sets import CONSTANTS

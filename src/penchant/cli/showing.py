@@ -25,7 +25,7 @@ from penchant.files.output import json_text, write_table, write_text
 from penchant.output import MAX_TABLE_WIDTH, Table
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
-from penchant.softmax.estimate_source import IntervalKind
+from penchant.softmax.estimate_data import IntervalKind
 
 
 @contextmanager

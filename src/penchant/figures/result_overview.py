@@ -25,7 +25,7 @@ from penchant.figures.subject_estimates import (
     forest,
 )
 from penchant.output import format_count
-from penchant.population.group_comparison import GroupComparison
+from penchant.population.group_comparison_result import GroupComparison
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.subject_estimates import positive_parameter_mask
 from penchant.softmax.estimate import Estimate

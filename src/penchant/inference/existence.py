@@ -27,6 +27,7 @@ from penchant.softmax.diagnostics import Diagnostics
 from penchant.softmax.fit import WEAK_CONDITION
 from penchant.softmax.fit_each import Batch, are_maxima_proven_and_identified
 from penchant.softmax.identification import Identification
+from penchant.softmax.maximum_and_covariance import Solution, check_units, scaled_inverse
 from penchant.softmax.newton import UNDECIDED
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
@@ -34,7 +35,6 @@ from penchant.softmax.separation import (
     are_maxima_proven_to_exist,
     clean_direction,
 )
-from penchant.softmax.solution import Solution, check_units, scaled_inverse
 from penchant.softmax.solve import has_maximum, identify, proven_separation, solve
 
 
@@ -313,7 +313,7 @@ def near_unpenalised_separation(
     most = 2 * len(theta) * float(decisions.small_difference_bound(theta)[0])
     if np.linalg.eigvalsh(along)[0] > most:
         return None
-    limit = NEGLIGIBLE_DIFFERENCE * decisions.typical_difference(known.scale)
+    limit = NEGLIGIBLE_DIFFERENCE * decisions.large_difference_quantile(known.scale)
     plain = decisions.with_small_differences_zeroed(limit)
     if plain is None:
         return None

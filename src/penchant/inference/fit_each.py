@@ -16,7 +16,6 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
-from penchant.inference.estimates import estimate_without_data
 from penchant.inference.fit import (
     History,
     check_prior,
@@ -26,6 +25,7 @@ from penchant.inference.fit import (
     scan_needs_model_error,
 )
 from penchant.inference.profile.profiles import Profiles
+from penchant.inference.subject_estimates import estimate_without_data
 from penchant.models.arguments import as_described, as_episodes, data_of, needs_model, refuse_word
 from penchant.models.model import Declared, Model
 from penchant.models.priors import Prior
@@ -34,7 +34,7 @@ from penchant.output import progress
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
-from penchant.softmax.estimate_source import IntervalKind
+from penchant.softmax.estimate_data import IntervalKind
 from penchant.softmax.fit import EachOptions
 from penchant.softmax.fit_each import fit_each_choices
 from penchant.softmax.likelihood import available_threads, map_threads

@@ -37,7 +37,7 @@ from penchant.inference.search.optima import Optima
 from penchant.inference.small_rates import SMALL_RATE, evaluate_proportional_rates
 from penchant.models.parameters import Parameter
 from penchant.models.priors import DensityPrior
-from penchant.softmax.solution import Solution
+from penchant.softmax.maximum_and_covariance import Solution
 from penchant.tail_probabilities import chi_square_isf, normal_isf
 
 # Eigenvalue of a scaled information matrix below which a direction carries none but rounding.

@@ -37,7 +37,6 @@ from penchant.errors import (
     closest_match_hint,
     linearisation_advice,
 )
-from penchant.inference.estimates import estimates_at
 from penchant.inference.existence import lacks_finite_maximum
 from penchant.inference.fit import fit_model, no_scored_decision_error
 from penchant.inference.fit_each import episodes_by_subject, fit_portions
@@ -45,6 +44,7 @@ from penchant.inference.profile.evaluations import best_weights
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.multistart import best_optima, grid_search, newton_from
 from penchant.inference.search.optima import Optima
+from penchant.inference.subject_estimates import estimates_at
 from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
 from penchant.models.parameters import Shape

@@ -34,7 +34,7 @@ from penchant.models.priors import OnLinks, PopulationPrior, Prior
 from penchant.models.spatial.belief_map import BeliefMap, MapFit
 from penchant.softmax.calibrated_intervals import N_DRAWN, checked_seed, level_of_further_interval
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimate_source import (
+from penchant.softmax.estimate_data import (
     EstimateFields,
     EstimateSource,
     IntervalKind,

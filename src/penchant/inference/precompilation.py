@@ -64,7 +64,7 @@ def _compile_checks(profiles: Profiles) -> None:
     # Choice sets of different sizes take a path of their own through the compiled likelihood.
     available = np.ones(x.shape[:2], dtype=bool)
     available[0, np.arange(x.shape[1]) != chosen[0]] = False
-    likelihood_of(Choices.from_arrays(x, chosen, available=available), 1).spread()
+    likelihood_of(Choices.from_arrays(x, chosen, available=available), 1).scatter()
 
 
 def synthetic_histories(model: Model) -> Iterator[History]:

@@ -16,7 +16,7 @@ import numpy as np
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level, one_of
 from penchant.errors import DataError
-from penchant.population.group_comparison import (
+from penchant.population.group_comparison_result import (
     Adjustment,
     Difference,
     GroupComparison,

@@ -15,7 +15,7 @@ from scipy import special
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import one_of
 from penchant.errors import DataError
-from penchant.population.group_comparison import Adjustment, JointTest
+from penchant.population.group_comparison_result import Adjustment, JointTest
 from penchant.population.least_squares import TTest, t_test
 from penchant.tail_probabilities import chi_square_sf, f_sf, normal_isf
 

@@ -24,7 +24,7 @@ from penchant.softmax.calibrated_intervals import (
     level_of_further_interval,
 )
 from penchant.softmax.constraints import Constraints
-from penchant.softmax.estimate_source import (
+from penchant.softmax.estimate_data import (
     DetachedSource,
     EstimateFields,
     EstimateSource,
@@ -49,10 +49,10 @@ from penchant.softmax.intervals_and_tests import (
     wald_interval,
 )
 from penchant.softmax.likelihood import likelihood_of
+from penchant.softmax.maximum_and_covariance import choices_in_coordinates
 from penchant.softmax.newton import Quadratic
 from penchant.softmax.prior import first_order_bias
 from penchant.softmax.probabilities import decision_log_likelihoods, log_probabilities
-from penchant.softmax.solution import choices_in_coordinates
 
 MAX_PLAIN_CONDITION = 1e6  # of the information; beyond, profiles in theta lose over six digits
 

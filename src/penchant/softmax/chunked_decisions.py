@@ -25,9 +25,9 @@ from penchant.softmax.chunked_likelihood import (
     Transform,
     summarize_chunks,
 )
-from penchant.softmax.identification import padded_triangle, triangle_of_centred_rows
+from penchant.softmax.identification import padded_triangle, r_factor_of_centred_rows
+from penchant.softmax.maximum_and_covariance import choices_in_coordinates, unit_of_weights
 from penchant.softmax.separation import SEPARATION, Differences, NnlsBound
-from penchant.softmax.solution import choices_in_coordinates, unit_of_weights
 
 Bits = NDArray[np.uint64]
 
@@ -116,10 +116,10 @@ class ChunkedDecisions:
         """Variables that hold nothing but whole numbers."""
         return self.summary.whole
 
-    def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
+    def r_factor(self, columns: IntVector, unit: Vector) -> Matrix:
         """R of the QR factorisation of all rows: that of the triangles of chunks, in order."""
         triangle: Matrix = np.zeros((0, len(columns)))
-        work = partial(triangle_of_centred_rows, columns=columns, unit=unit)
+        work = partial(r_factor_of_centred_rows, columns=columns, unit=unit)
         for part in self.reducer.map_chunks(work, "identification"):
             triangle = np.asarray(np.linalg.qr(np.vstack([triangle, part]), mode="r"))
         return padded_triangle(triangle)
@@ -133,7 +133,7 @@ class ChunkedDecisions:
     ) -> ChunkedCone | None:
         """Directions that lower no utility of an option chosen."""
         assert allowed is None  # scans are fitted without constraints
-        unit = typical_difference(self.reducer, scale)
+        unit = large_difference_quantile(self.reducer, scale)
         differences = partial(
             separation.differences_from_chosen, unit=unit, whole=self.summary.whole, basis=basis
         )
@@ -150,9 +150,9 @@ class ChunkedDecisions:
         n_resolved, n_possible, n_touched = np.array(list(parts)).sum(axis=0).tolist()
         return n_resolved, n_possible, n_touched
 
-    def typical_difference(self, scale: Vector) -> Vector:
+    def large_difference_quantile(self, scale: Vector) -> Vector:
         """Size of each variable's differences."""
-        return typical_difference(self.reducer, scale)
+        return large_difference_quantile(self.reducer, scale)
 
     def small_difference_bound(self, theta: Vector) -> Vector:
         """`negligible` of `may_depend_on_small_differences`, summed over chunks: (1,)."""
@@ -192,8 +192,8 @@ def _count_resolved(choices: Choices, resolved: VanishingOptions) -> tuple[int, 
     return int(lost.sum()), int((choices.n_options - 1).sum()), int((lost > 0).sum())
 
 
-def typical_difference(reducer: ChunkReducer, scale: Vector) -> Vector:
-    """Compute `separation.typical_difference` to the last bit by a radix search.
+def large_difference_quantile(reducer: ChunkReducer, scale: Vector) -> Vector:
+    """Compute `separation.large_difference_quantile` to the last bit by a radix search.
 
     Positive floats are ordered as their bits, of which three passes find 20, 22 and 22.
     """

@@ -23,8 +23,8 @@ from penchant.softmax.likelihood import (
     Moments,
     likelihood_of,
 )
+from penchant.softmax.maximum_and_covariance import scaled_inverse
 from penchant.softmax.newton import maximise
-from penchant.softmax.solution import scaled_inverse
 from penchant.softmax.stable_newton import StableChoiceLikelihood, StableMoments
 
 T = TypeVar("T")
@@ -217,7 +217,7 @@ def summarize_choices(choices: Choices, with_start: bool = True) -> ChunkSummary
         sizes=np.bincount(sizes, weights).astype(np.float64),
         largest=likelihood.largest_values_and_differences,
         whole=integer_variables(choices),
-        spread=likelihood.spread(),
+        spread=likelihood.scatter(),
         total_rows=total_rows(choices),
         at_zero=likelihood.moments(np.zeros(d)),
         pull=pull,
@@ -263,7 +263,7 @@ class ChunkedLikelihood:
         parts = self.reducer.map_chunks(partial(moments_at, theta=theta.copy()), "likelihood")
         return reduce(merge_moments, parts)
 
-    def spread(self) -> Matrix:
+    def scatter(self) -> Matrix:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
         return self.summary.spread
 

@@ -24,6 +24,12 @@ from penchant.softmax.decisions import Decisions
 from penchant.softmax.diagnostics import unknown_name_error
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood
+from penchant.softmax.maximum_and_covariance import (
+    Solution,
+    nan_unless_kept,
+    penalised_solution,
+    scaled_inverse,
+)
 from penchant.softmax.newton import UNDECIDED, Maximum, Quadratic, RestrictedLikelihood, maximise
 from penchant.softmax.separation import (
     Recession,
@@ -31,7 +37,6 @@ from penchant.softmax.separation import (
     clean_direction,
     recession,
 )
-from penchant.softmax.solution import Solution, nan_unless_kept, penalised_solution, scaled_inverse
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +293,7 @@ def maximise_on_plane(
     whole = plane.basis @ basis
     around = quadratic.restricted_to(origin, basis)
     part = RestrictedLikelihood(plane.likelihood, plane.origin + plane.basis @ origin, whole)
-    curved = _curved_directions(part.spread() + around.precision)
+    curved = _curved_directions(part.scatter() + around.precision)
     if not curved.shape[1]:
         return Maximum(origin, 0.0, np.zeros(len(origin)), around.precision, 0.0, 0, "fixed")
     if curved.shape[1] < basis.shape[1]:

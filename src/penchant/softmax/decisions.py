@@ -14,24 +14,24 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.softmax.identification import integer_variables, total_rows, triangle_of_centred_rows
+from penchant.softmax.identification import integer_variables, r_factor_of_centred_rows, total_rows
 from penchant.softmax.likelihood import (
     Likelihood,
     PackedLikelihood,
     likelihood_of,
 )
+from penchant.softmax.maximum_and_covariance import (
+    choices_in_coordinates,
+    rescale_case_weights,
+    without_underflow,
+)
 from penchant.softmax.separation import (
     ChoiceCone,
     Cone,
     choice_cone,
+    large_difference_quantile,
     small_difference_bound,
-    typical_difference,
     zero_differences,
-)
-from penchant.softmax.solution import (
-    choices_in_coordinates,
-    rescale_case_weights,
-    without_underflow,
 )
 from penchant.softmax.stable_newton import StableChoiceLikelihood, StableLikelihood
 
@@ -72,7 +72,7 @@ class Decisions(Protocol):
     def integer_variables(self) -> BoolVector:
         """Variables that hold nothing but whole numbers."""
 
-    def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
+    def r_factor(self, columns: IntVector, unit: Vector) -> Matrix:
         """R of the QR factorisation of all rows, centred in their sets and scaled."""
 
     def total_rows(self) -> float:
@@ -89,8 +89,8 @@ class Decisions(Protocol):
     def count_vanishing_options(self, resolved: Any) -> tuple[int, int, int]:
         """Count options resolved, options that might be, and decisions that lose some."""
 
-    def typical_difference(self, scale: Vector) -> Vector:
-        """Size of each variable's differences; see `separation.typical_difference`."""
+    def large_difference_quantile(self, scale: Vector) -> Vector:
+        """Size of each variable's differences; see `separation.large_difference_quantile`."""
 
     def small_difference_bound(self, theta: Vector) -> Vector:
         """Argument `negligible` of `separation.may_depend_on_small_differences` at theta: (1,)."""
@@ -150,9 +150,9 @@ class ChoiceDecisions:
         """Variables that hold nothing but whole numbers."""
         return integer_variables(self.choices)
 
-    def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
+    def r_factor(self, columns: IntVector, unit: Vector) -> Matrix:
         """R of the QR factorisation of all rows, centred in their sets and scaled."""
-        return triangle_of_centred_rows(self.choices, columns, unit)
+        return r_factor_of_centred_rows(self.choices, columns, unit)
 
     def total_rows(self) -> float:
         """Number of rows on offer, each counted as often as its decision."""
@@ -178,9 +178,9 @@ class ChoiceDecisions:
         n_others = int((self.choices.n_options - 1).sum())
         return int(resolved.sum()), n_others, int(touched.sum())
 
-    def typical_difference(self, scale: Vector) -> Vector:
+    def large_difference_quantile(self, scale: Vector) -> Vector:
         """Size of each variable's differences."""
-        return typical_difference(self.choices, scale)
+        return large_difference_quantile(self.choices, scale)
 
     def small_difference_bound(self, theta: Vector) -> Vector:
         """Argument `negligible` of `separation.may_depend_on_small_differences` at theta: (1,)."""

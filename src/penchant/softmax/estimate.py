@@ -27,7 +27,7 @@ from penchant.output import (
 from penchant.softmax import serialization
 from penchant.softmax.calibrated_intervals import N_DRAWN
 from penchant.softmax.diagnostics import describe_nominal_point, unknown_name_error
-from penchant.softmax.estimate_source import (
+from penchant.softmax.estimate_data import (
     DetachedSource,
     EstimateFields,
     IntervalKind,

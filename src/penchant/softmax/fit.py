@@ -27,12 +27,12 @@ from penchant.softmax.constraints import Constraints
 from penchant.softmax.decisions import ChoiceDecisions, Decisions
 from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimate_source import Method
+from penchant.softmax.estimate_data import Method
 from penchant.softmax.identification import Identification, reduced_echelon
+from penchant.softmax.maximum_and_covariance import Solution, rescale_case_weights
 from penchant.softmax.newton import SLOW_DECREMENT_TOL, UNDECIDED
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import log_probabilities
-from penchant.softmax.solution import Solution, rescale_case_weights
 from penchant.softmax.solve import Penalty, solve
 
 # Condition number of the scaled information. Beyond, half the digits of the standard errors are

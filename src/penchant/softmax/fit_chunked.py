@@ -27,9 +27,9 @@ from penchant.softmax.fit import (
     with_covariance,
 )
 from penchant.softmax.intervals_and_tests import meat, require_several_clusters, sandwich
+from penchant.softmax.maximum_and_covariance import Solution
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import scores
-from penchant.softmax.solution import Solution
 from penchant.softmax.solve import solve
 
 

@@ -42,13 +42,18 @@ from penchant.softmax.likelihood import (
     positive_weight_decisions,
     workspace_for,
 )
+from penchant.softmax.maximum_and_covariance import (
+    Solution,
+    check_units,
+    inverses_and_conditions,
+    weight_unit,
+)
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
     may_depend_on_small_differences,
     small_difference_bounds,
 )
-from penchant.softmax.solution import Solution, check_units, scaled_inverses, weight_unit
 from penchant.softmax.solve import MAX_NEWTON_STEPS
 
 MAX_THETA = 1e150  # squares of larger numbers overflow
@@ -108,7 +113,7 @@ class Batch:
 
     def covariances(self) -> tuple[Matrix, Vector]:
         """Inverse informations and their condition numbers; NaN and infinity where singular."""
-        return scaled_inverses(self.information)
+        return inverses_and_conditions(self.information)
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ class IdentificationData(Protocol):
     def integer_variables(self) -> BoolVector:
         """Variables that hold nothing but whole numbers."""
 
-    def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
+    def r_factor(self, columns: IntVector, unit: Vector) -> Matrix:
         """R of the QR factorisation of all rows, centred in their sets and scaled."""
 
     def total_rows(self) -> float:
@@ -136,7 +136,7 @@ def _identification_by_singular_values(
     if not varying.size:
         return Identification(scale, 0, null, np.empty((d, 0)))
     unit = scale[varying]
-    _, singular, right = np.linalg.svd(rows.triangle(varying, unit))
+    _, singular, right = np.linalg.svd(rows.r_factor(varying, unit))
     singular = singular / np.sqrt(rows.total_rows())
     noise = EPSILON * float((size[varying] / unit).max())
     # 32: differences of rounded numbers, times a few for sums; 1e-12 for the QR itself
@@ -157,7 +157,7 @@ def total_rows(choices: Choices) -> float:
     return float(weights @ choices.n_options)
 
 
-def triangle_of_centred_rows(choices: Choices, columns: IntVector, unit: Vector) -> Matrix:
+def r_factor_of_centred_rows(choices: Choices, columns: IntVector, unit: Vector) -> Matrix:
     """R of the QR factorisation of all rows, centred in their sets and scaled."""
     d = len(columns)
     triangle: Matrix = np.zeros((0, d))

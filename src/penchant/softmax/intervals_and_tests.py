@@ -25,10 +25,10 @@ from penchant.softmax.constraints import (
 )
 from penchant.softmax.diagnostics import unknown_name_error
 from penchant.softmax.likelihood import Likelihood, likelihood_of
+from penchant.softmax.maximum_and_covariance import rescale_case_weights
 from penchant.softmax.newton import Maximum, Quadratic, RestrictedLikelihood, maximise
 from penchant.softmax.prior import maximise_firth
 from penchant.softmax.probabilities import scores
-from penchant.softmax.solution import rescale_case_weights
 from penchant.tail_probabilities import chi_square_isf, chi_square_sf, normal_isf
 
 

@@ -52,7 +52,7 @@ class Likelihood(Protocol):
     def moments(self, theta: Vector) -> Moments:
         """Log-likelihood, gradient and information."""
 
-    def spread(self) -> Matrix:
+    def scatter(self) -> Matrix:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
 
 
@@ -266,7 +266,7 @@ class PackedLikelihood:
         """Sums at theta = 0: Newton's method starts there, and the scatter follows from them."""
         return self._sums(np.zeros(self.n_parameters))
 
-    def spread(self) -> Matrix:
+    def scatter(self) -> Matrix:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
         side = self.packed[2]
         # sets of one size without offsets: the scatter is the information at theta = 0

@@ -162,6 +162,6 @@ class RestrictedLikelihood:
             self.basis.T @ whole.information @ self.basis,
         )
 
-    def spread(self) -> Matrix:
+    def scatter(self) -> Matrix:
         """Within-set spread of the directions of the plane."""
-        return self.basis.T @ self.likelihood.spread() @ self.basis
+        return self.basis.T @ self.likelihood.scatter() @ self.basis

@@ -23,8 +23,8 @@ from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
 from penchant.softmax.identification import EPSILON, Identification, integer_variables
 from penchant.softmax.likelihood import Likelihood, kernel_table
+from penchant.softmax.maximum_and_covariance import Solution, nan_unless_kept
 from penchant.softmax.newton import Maximum
-from penchant.softmax.solution import Solution, nan_unless_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def combine_directions(cone: Cone, first: Vector, second: Vector) -> Vector:
     return np.where(np.abs(both) > SEPARATION.rounding * np.abs(both).max(), both, 0.0) / cone.unit
 
 
-def typical_difference(choices: Choices, scale: Vector) -> Vector:
+def large_difference_quantile(choices: Choices, scale: Vector) -> Vector:
     """Quantile 0.99 of each variable's absolute differences from the chosen option.
 
     Unlike the root mean square it does not grow with one outlier, beside which all the others would
@@ -295,7 +295,7 @@ def choice_cone(
     allowed
         Rows c with c'v >= 0 required besides (directions allowed by linear constraints).
     """
-    unit = typical_difference(choices, scale)
+    unit = large_difference_quantile(choices, scale)
     found = differences_from_chosen(choices, unit, integer_variables(choices), basis)
     if not len(found.rows):
         return None

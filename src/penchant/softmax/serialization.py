@@ -23,7 +23,7 @@ from penchant.json_records import (
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import Diagnostics, Direction, Status, Validity, nominal_dict
-from penchant.softmax.estimate_source import (
+from penchant.softmax.estimate_data import (
     DetachedSource,
     EstimateFields,
     IntervalKind,

@@ -25,6 +25,16 @@ from penchant.softmax.decisions import ChoiceDecisions, Decisions
 from penchant.softmax.diagnostics import Certificate
 from penchant.softmax.identification import Identification, identification
 from penchant.softmax.likelihood import Likelihood
+from penchant.softmax.maximum_and_covariance import (
+    Solution,
+    check_units,
+    nan_unless_kept,
+    penalised_solution,
+    quadratic_in_unit,
+    scaled_inverse,
+    solution_in_given_weights,
+    unidentified_solution,
+)
 from penchant.softmax.newton import UNDECIDED, Maximum, Quadratic, RestrictedLikelihood, maximise
 from penchant.softmax.prior import ParameterPrior, maximise_firth
 from penchant.softmax.separation import (
@@ -39,16 +49,6 @@ from penchant.softmax.separation import (
     limit_along,
     may_depend_on_small_differences,
     recession,
-)
-from penchant.softmax.solution import (
-    Solution,
-    check_units,
-    nan_unless_kept,
-    penalised_solution,
-    quadratic_in_unit,
-    scaled_inverse,
-    solution_in_given_weights,
-    unidentified_solution,
 )
 from penchant.softmax.stable_newton import stable_newton
 
@@ -95,7 +95,7 @@ def identify(decisions: Decisions) -> Identification:
     likelihood = decisions.likelihood
     largest = likelihood.largest_values_and_differences
     check_units(largest, decisions.names)
-    return identification(decisions, likelihood.spread(), largest)
+    return identification(decisions, likelihood.scatter(), largest)
 
 
 def _maximum_likelihood(
@@ -231,7 +231,7 @@ def near_separation(
             decisions.small_difference_bound(maximum.theta), *bounds
         )[0]:
             return None
-    limit = NEGLIGIBLE_DIFFERENCE * decisions.typical_difference(known.scale)
+    limit = NEGLIGIBLE_DIFFERENCE * decisions.large_difference_quantile(known.scale)
     plain = decisions.with_small_differences_zeroed(limit)
     if plain is None or (known.basis is None and _has_certified_maximum(plain, maximum.theta)):
         return None

@@ -14,7 +14,7 @@ from penchant.errors import DataError
 from penchant.inference.linearized import nominal_point
 from penchant.models.coordinates import Coordinates
 from penchant.population.compare_groups import compare_groups
-from penchant.population.group_comparison import GroupComparison
+from penchant.population.group_comparison_result import GroupComparison
 from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.contrasts import Contrast
 from penchant.population.hierarchy.fit import fit_population

@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import one_of
 from penchant.output import Backend, make_frame
-from penchant.population.group_comparison import GroupComparison
+from penchant.population.group_comparison_result import GroupComparison
 from penchant.population.meta_analysis import PopulationEstimate, Rule
 from penchant.population.regret_growth import GrowthOrders
 from penchant.softmax.estimate import Estimate

@@ -28,7 +28,7 @@ from penchant._typing import BoolVector, Label, Matrix
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
 from penchant.population.compare_groups import compare_groups
-from penchant.population.group_comparison import Difference
+from penchant.population.group_comparison_result import Difference
 from penchant.population.group_tests import adjusted_p_values, welch_anova
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pooled_estimates import pool

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import special, stats
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.workflow.adaptive_prior import NodeParameters, ParameterScaling
+from penchant.workflow.adaptive_question_prior import NodeParameters, ParameterScaling
 from penchant.workflow.candidate_offers import attributes_at, unanswered_record
 
 # Points along a parameter of interest and along a nuisance parameter, by the numbers of both. More

@@ -19,17 +19,15 @@ from penchant._typing import FilePath, Vector
 from penchant.argument_checks import check_level, check_whole_number
 from penchant.errors import DataError, closest_match_hint
 from penchant.files.output import read_document, write_json
-from penchant.inference.estimates import estimate_without_data
 from penchant.inference.fit import fit
 from penchant.inference.profile.profiles import Profiles
+from penchant.inference.subject_estimates import estimate_without_data
 from penchant.json_records import to_json
 from penchant.models.model import Model
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior, model_document, model_of, prior_document, prior_of
 from penchant.output import Columns, Result, Table
 from penchant.softmax.estimate import Estimate
-from penchant.workflow.adaptive_posterior import Answer, Belief, Posterior, posterior_summary
-from penchant.workflow.adaptive_prior import AskPrior, ParameterScaling
 from penchant.workflow.adaptive_quadrature import (
     GRID,
     AdaptiveGridLayout,
@@ -37,6 +35,13 @@ from penchant.workflow.adaptive_quadrature import (
     NodeLayout,
     SobolLayout,
 )
+from penchant.workflow.adaptive_question_posterior import (
+    Answer,
+    Belief,
+    Posterior,
+    posterior_summary,
+)
+from penchant.workflow.adaptive_question_prior import AskPrior, ParameterScaling
 from penchant.workflow.candidate_offers import (
     Offer,
     OfferTable,

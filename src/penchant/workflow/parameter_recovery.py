@@ -35,7 +35,7 @@ from penchant.output import (
     progress,
 )
 from penchant.softmax.estimate_collection import Estimates
-from penchant.softmax.estimate_source import IntervalKind
+from penchant.softmax.estimate_data import IntervalKind
 from penchant.softmax.prior import ParameterPrior
 
 People = dict[str, Vector]

@@ -76,9 +76,7 @@ def test_a_prior_keeps_spreads_from_vanishing(without_spread):
     assert not found.status.startswith("no spread")
     assert found.spread[0, 0] > 0.01
     assert any("spread_prior" in note for note in found.notes)
-    with pytest.raises(
-        pn.errors.DataError, match="spread_prior must be 'gamma'; got 'flat'"
-    ):
+    with pytest.raises(pn.errors.DataError, match="spread_prior must be 'gamma'; got 'flat'"):
         pn.fit_population(episodes, MODEL, spread_prior="flat")
 
 

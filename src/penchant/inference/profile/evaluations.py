@@ -298,7 +298,7 @@ def _scaled_problem(
     It matters if it changes a utility by 1 somewhere, or the log-prior by about 1.
     """
     likelihood = likelihood_of(choices, 1)
-    scale = None if prior is None else np.sqrt(np.diag(likelihood.spread()))
+    scale = None if prior is None else np.sqrt(np.diag(likelihood.scatter()))
     quadratic = prior_quadratic(prior, choices.n_parameters, scale)
     size = np.hypot(
         np.asarray(likelihood.largest_values_and_differences)[1],

@@ -53,7 +53,7 @@ from penchant.population.hierarchy.subject_likelihoods import (
     EpisodeLikelihoods,
     SubjectLikelihoods,
 )
-from penchant.population.hierarchy.trust_region import relative_spreads, vanishing_spreads
+from penchant.population.hierarchy.trust_region import sds_over_floors, vanishing_spreads
 from penchant.softmax.likelihood import available_threads
 
 
@@ -286,7 +286,7 @@ def _drop_smallest_random_effect(
     structure = problem.structure
     if not random or problem.with_spread_prior:
         return None
-    shares = relative_spreads(structure, optimum.x, optimum.log_sd_floors)
+    shares = sds_over_floors(structure, optimum.x, optimum.log_sd_floors)
     flat = vanishing_spreads(structure, optimum.x, optimum.log_sd_floors)
     level = problem.objective.value(optimum.marginal, optimum.x) if optimum.converged else -np.inf
     if problem.uses_draws or not best.error.converged:

@@ -325,7 +325,7 @@ def floors_of_log_sd(
     return np.asarray(np.log(TRUST_REGION.min_relative_sd * sd))
 
 
-def relative_spreads(structure: RandomEffectsStructure, x: Vector, log_sd_floors: Vector) -> Vector:
+def sds_over_floors(structure: RandomEffectsStructure, x: Vector, log_sd_floors: Vector) -> Vector:
     """Standard deviations between people over those of a likelihood, in the widest group."""
     if not structure.spread.size:
         return np.zeros(0)
@@ -338,4 +338,4 @@ def vanishing_spreads(
 ) -> IntVector:
     """Coordinates whose spread is 0 in effect, in every group."""
     smallest = TRUST_REGION.vanishing_factor * TRUST_REGION.min_relative_sd
-    return np.flatnonzero(relative_spreads(structure, x, log_sd_floors) < smallest)
+    return np.flatnonzero(sds_over_floors(structure, x, log_sd_floors) < smallest)

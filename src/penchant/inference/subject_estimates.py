@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Label
-from penchant.inference.diagnose import Diagnosis, diagnose
+from penchant.inference.fit_status import Diagnosis, diagnose
 from penchant.inference.identifiability import few_decisions_note
 from penchant.inference.model_estimate import ModelSource
 from penchant.inference.profile.profiles import Profiles

@@ -19,7 +19,6 @@ from penchant._typing import Matrix, Vector
 from penchant.argument_checks import one_of
 from penchant.models.coordinates import Coordinate
 from penchant.output import Columns, Result, Table, format_count
-from penchant.workflow.adaptive_prior import ParameterScaling
 from penchant.workflow.adaptive_quadrature import (
     NodeLayout,
     Nodes,
@@ -27,6 +26,7 @@ from penchant.workflow.adaptive_quadrature import (
     answer_entropy,
     log_probabilities,
 )
+from penchant.workflow.adaptive_question_prior import ParameterScaling
 from penchant.workflow.candidate_offers import Offer, unanswered_record
 
 

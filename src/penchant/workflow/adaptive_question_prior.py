@@ -149,10 +149,10 @@ class ParameterScaling:
     def attribute_sds(self, psi: Matrix) -> Matrix:
         """Root mean square of every attribute within offers, (n_psi, n_weights)."""
         if not len(self.model.shape):
-            return np.repeat(self._sampled_spread(np.zeros((1, 0))), len(psi), axis=0)
-        return self._sampled_spread(psi)
+            return np.repeat(self._attribute_sds_of_sample(np.zeros((1, 0))), len(psi), axis=0)
+        return self._attribute_sds_of_sample(psi)
 
-    def _sampled_spread(self, psi: Matrix) -> Matrix:
+    def _attribute_sds_of_sample(self, psi: Matrix) -> Matrix:
         x = attributes_at(self.model, self._offer_sample, psi)
         with np.errstate(over="ignore", invalid="ignore"):
             away = x - x.mean(axis=2, keepdims=True)

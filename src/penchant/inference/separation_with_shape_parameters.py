@@ -19,7 +19,7 @@ from penchant.choices import Choices
 from penchant.inference.profile.profiles import CERTIFIED, Profiles
 from penchant.inference.search.newton import newton_batch
 from penchant.inference.search.optima import Optima
-from penchant.softmax.solution import Solution
+from penchant.softmax.maximum_and_covariance import Solution
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,14 +114,14 @@ class Solution:
 
 
 def scaled_inverse(information: Matrix) -> tuple[Matrix, float]:
-    """Inverse of the information, and its condition number: see `scaled_inverses`."""
+    """Inverse of the information, and its condition number: see `inverses_and_conditions`."""
     if not len(information):
         return information.copy(), 1.0
-    inverse, condition = scaled_inverses(information[None])
+    inverse, condition = inverses_and_conditions(information[None])
     return inverse[0], float(condition[0])
 
 
-def scaled_inverses(information: Matrix) -> tuple[Matrix, Vector]:
+def inverses_and_conditions(information: Matrix) -> tuple[Matrix, Vector]:
     """Inverses of informations (n, d, d), and their condition numbers, by way of a unit diagonal.
 
     NaN and infinity where an information is singular.

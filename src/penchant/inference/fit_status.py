@@ -2,7 +2,7 @@
 
 `diagnose` is the only place where the status of a model's estimate is decided and worded. What it
 rests on is computed elsewhere: whether a maximum of the weights exists (`existence`), whether the
-likelihood rises for ever towards an end of psi (`joint_separation`), which parameters the choices
+likelihood rises for ever towards an end of psi (`separation_with_shape_parameters`), which parameters the choices
 leave open (`identifiability`), and which ends of ranges were reached (`search.optima`).
 """
 
@@ -32,14 +32,14 @@ from penchant.inference.identifiability import (
     weakly_identified,
 )
 from penchant.inference.joint_covariance import joint_covariances
-from penchant.inference.joint_separation import (
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.grid import Grids
+from penchant.inference.search.optima import Optima, bounds_message, bounds_reached
+from penchant.inference.separation_with_shape_parameters import (
     JOINT_SEPARATION,
     find_joint_separation,
     separated_solution,
 )
-from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.grid import Grids
-from penchant.inference.search.optima import Optima, bounds_message, bounds_reached
 from penchant.models.model import Declared, Model
 from penchant.models.priors import DensityPrior
 from penchant.softmax.diagnostics import Diagnostics, Status
