@@ -2,8 +2,9 @@
 
 `diagnose` is the only place where the status of a model's estimate is decided and worded. What it
 rests on is computed elsewhere: whether a maximum of the weights exists (`existence`), whether the
-likelihood rises for ever towards an end of psi (`separation_with_shape_parameters`), which parameters the choices
-leave open (`identifiability`), and which ends of ranges were reached (`search.optima`).
+likelihood rises for ever towards an end of psi (`separation_with_shape_parameters`), which
+parameters the choices leave open (`identifiability`), and which ends of ranges were reached
+(`search.optima`).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from unicodedata import normalize
 
 from penchant.errors import DataError
 
-MIN_NUMBERED_COLUMNS = 5  # columns that are numbered on, below which they may be anything
+MIN_COLUMNS_OF_A_RUN = 5  # columns that are numbered on, below which they may be anything
 COORDINATES = ("x", "y", "z")
 NO_COLUMN = "none"
 NOT = "not "  # before the column of a flag that says the opposite
@@ -137,7 +137,7 @@ def _runs(names: Sequence[str]) -> list[_Run]:
 def _counts_on(numbers: Sequence[int]) -> bool:
     n = len(numbers)
     return (
-        n >= MIN_NUMBERED_COLUMNS and max(numbers) - min(numbers) == n - 1 == len(set(numbers)) - 1
+        n >= MIN_COLUMNS_OF_A_RUN and max(numbers) - min(numbers) == n - 1 == len(set(numbers)) - 1
     )
 
 
