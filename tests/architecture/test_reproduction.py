@@ -51,7 +51,7 @@ PRIVATE = {
         "inference.linearized",
         "inference.profile.profiles",
         "output",
-        "population.group_comparison",
+        "population.group_comparison_result",
         "studies.comparisons",
         "studies.findings",
     ],
@@ -62,7 +62,7 @@ PRIVATE = {
         "softmax.fit",
         "softmax.probabilities",
     ],
-    "tables": ["_typing", "output", "population.group_comparison"],
+    "tables": ["_typing", "output", "population.group_comparison_result"],
 }
 
 

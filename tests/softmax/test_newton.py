@@ -59,7 +59,7 @@ class StepByStep:
     """A likelihood that the compiled loops do not know."""
 
     def __init__(self, whole):
-        self.moments, self.spread = whole.moments, whole.spread
+        self.moments, self.scatter = whole.moments, whole.scatter
         self.largest_values_and_differences = whole.largest_values_and_differences
         self.n_parameters = whole.n_parameters
 
