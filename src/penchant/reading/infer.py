@@ -674,7 +674,7 @@ def _complete_wide(work: Inference) -> None:
         infer_codes(work)
 
 
-def attribute_guesses(work: Inference) -> list[dict[str, list[str]]]:
+def attribute_guesses(work: Inference) -> list[dict[str, Any]]:
     """Attributes by families of columns, as answers; those of as many options as codes first."""
     names = [name for name in work.free if not has_last_word("available", name)]
     found = [one for one in families(names) if one.whole and len(one.options) <= MAX_FAMILY]
@@ -682,7 +682,15 @@ def attribute_guesses(work: Inference) -> list[dict[str, list[str]]]:
     if isinstance(choice, str):
         n = len(work.source.labels(choice, "columns.choice"))
         found.sort(key=lambda one: abs(len(one.options) - n))
-    return [{name: list(own) for name, own in one.whole.items()} for one in found]
+    guesses: list[dict[str, Any]] = [
+        {name: list(own) for name, own in one.whole.items()} for one in found
+    ]
+    both = _gain_and_loss(work)
+    if both is not None:  # a gamble to be taken or left
+        least = np.nanmin(work.source.floats(both["loss"], "attributes"), initial=0.0)
+        loss = both["loss"] if least < 0 else f"-{both['loss']}"
+        guesses.append({"outcome": [[0, 0], [both["gain"], loss]]})
+    return guesses
 
 
 def _choice_named(work: Inference) -> Match:
@@ -862,12 +870,10 @@ def _ask_of_unknown(work: Inference) -> None:
         KINDS,
     )
     _name_choice(work)
-    reward = named("reward", work.free)
-    numbers = [name for name in work.free if _are_numbers(work.source, [name])]
     work.ask(
         "columns.reward",
         "If choices were paid: which column says what each one paid?",
-        reward.candidates or numbers,
+        _reward_guesses(work),
         needed=False,
     )
     work.ask(
@@ -879,6 +885,14 @@ def _ask_of_unknown(work: Inference) -> None:
     _name_blocks(work)
     if isinstance(work.draft.columns.choice, str):
         infer_codes(work)
+
+
+def _reward_guesses(work: Inference) -> list[Any]:
+    """Columns that may say what was paid, as answers; numbers that count trials do not."""
+    both = _gain_and_loss(work)
+    numbers = [name for name in work.free if _are_numbers(work.source, [name])]
+    paid = [name for name in numbers if not named("trial", [name]).sure]
+    return [*([both] if both else []), *(named("reward", work.free).candidates or paid)]
 
 
 def _ask_along(work: Inference) -> None:
