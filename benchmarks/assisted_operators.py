@@ -21,7 +21,12 @@ import penchant as pn
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.assistance.adviser import ADVICE, Helper, Mode, field_basis
 from penchant.assistance.assistant_beliefs import TRACKING
-from penchant.assistance.early_warning import FEATURES, Calibration, FeatureSet, area_under_roc
+from penchant.assistance.poor_performance_warning import (
+    FEATURES,
+    Calibration,
+    FeatureSet,
+    area_under_roc,
+)
 from penchant.bandit.beliefs import GAUSSIAN
 from penchant.bandit.landscape import landscape_a
 from penchant.models.model import Agents

@@ -12,11 +12,11 @@ from scipy import stats
 import every_model
 import penchant as pn
 from penchant._typing import BoolVector, IntVector, Matrix
-from penchant.assistance.early_warning import FEATURES, Calibration, EarlyWarning
+from penchant.assistance.poor_performance_warning import FEATURES, Calibration, EarlyWarning
 from penchant.json_records import read_value, write_value
 from penchant.models.priors import model_document, model_of
 from penchant.models.spatial.belief_map import MapFit
-from penchant.output import FrameExport
+from penchant.result_tables import FrameExport
 
 HOLD_DATA = {"Reading", "Study", "StudyData", "StoredEstimates", "Offer"}
 SESSIONS = {"Live", "Asker", "Helper"}
@@ -336,7 +336,7 @@ def test_what_another_class_wrote_is_refused(results):
 
 
 def test_no_code_of_others_runs_when_a_file_is_read():
-    strange = ("os.system", "penchant.errors.DataError", "penchant.output.encode")
+    strange = ("os.system", "penchant.errors.DataError", "penchant.result_tables.encode")
     for name in (*strange, "penchant.elsewhere.Study"):
         with pytest.raises(pn.errors.DataError, match="type must be one of a result of Penchant"):
             read_value({"type": name, "value": {}})

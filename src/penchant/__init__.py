@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from penchant.assistance.adviser import assist as assist
     from penchant.assistance.assistant_beliefs import Field as Field
     from penchant.assistance.assistant_beliefs import Trust as Trust
-    from penchant.assistance.early_warning import train_warning as train_warning
+    from penchant.assistance.poor_performance_warning import train_warning as train_warning
     from penchant.assistance.simulated_team import simulate_team as simulate_team
     from penchant.bandit.beliefs import RewardPrior as RewardPrior
     from penchant.bandit.episode import Episode as Episode
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from penchant.errors import DataError as DataError
     from penchant.inference.fit import fit as fit
     from penchant.inference.fit_each import fit_each as fit_each
-    from penchant.inference.linearized import fit_linearized as fit_linearized
+    from penchant.inference.linearized_model import fit_linearized as fit_linearized
     from penchant.inference.online_estimation import live as live
     from penchant.models.learning.kalman import KalmanFilter as KalmanFilter
     from penchant.models.learning.q_learning import QLearning as QLearning

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from penchant.assistance.adviser import Advice as Advice
     from penchant.assistance.adviser import Helper as Helper
     from penchant.assistance.adviser import replay as replay
-    from penchant.assistance.early_warning import EarlyWarning as EarlyWarning
-    from penchant.assistance.early_warning import PoorPlayWarning as PoorPlayWarning
+    from penchant.assistance.poor_performance_warning import EarlyWarning as EarlyWarning
+    from penchant.assistance.poor_performance_warning import PoorPlayWarning as PoorPlayWarning
     from penchant.bandit.episode_table import episode_rows as episode_rows
     from penchant.bandit.landscape import cumulative_regret as cumulative_regret
     from penchant.inference.online_estimation import Live as Live

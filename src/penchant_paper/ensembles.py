@@ -21,7 +21,7 @@ import numpy as np
 
 from penchant import Choices, Estimate
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.output import progress
+from penchant.result_tables import progress
 from penchant.softmax.fit import WEAK_CONDITION, fit_choices
 from penchant.softmax.fit_each import (
     Grouping,

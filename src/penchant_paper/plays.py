@@ -16,10 +16,10 @@ from scipy import optimize
 from penchant import UCL, Episode, GaussianNoise, grid, simulate
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.fit_each import fit_each_model
-from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
+from penchant.inference.linearized_model import BackMap, linearized_choices, nominal_point
 from penchant.inference.profile.profiles import Profiles
-from penchant.output import progress
 from penchant.paper import landscape_a
+from penchant.result_tables import progress
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.probabilities import decision_log_likelihoods
 from penchant_paper.ensembles import FINITE, Ensemble, fitted, joined

@@ -16,9 +16,9 @@ from penchant.figures.labels import display_name
 from penchant.figures.style import panel_view_boxes
 from penchant.files.atomic import new_folder
 from penchant.files.output import write_json, write_table, write_text
-from penchant.output import format_number
 from penchant.report.page import Block, DataTable, Drawing, Paragraph, Section, page
 from penchant.report.study_figures import Drawn
+from penchant.result_tables import format_number
 from penchant_paper.figures import reproduction_figure
 from penchant_paper.published import Claim
 from penchant_paper.reproduction import Reproduction, Result

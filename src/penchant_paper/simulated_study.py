@@ -25,11 +25,11 @@ from scipy import stats
 
 from penchant import UCL, Episode, Estimate, GaussianNoise, Landscape, grid, simulate, study
 from penchant._typing import IntVector, Label, Matrix, Vector
-from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
+from penchant.inference.linearized_model import BackMap, linearized_choices, nominal_point
 from penchant.inference.profile.profiles import Profiles
-from penchant.output import progress
 from penchant.paper import landscape_a, landscape_b
 from penchant.population.group_comparison_result import Difference
+from penchant.result_tables import progress
 from penchant.results import GroupComparison, Study, StudyData, cumulative_regret, growth_orders
 from penchant.studies.comparisons import LinearizedGroup
 from penchant.studies.findings import Findings

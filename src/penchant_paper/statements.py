@@ -32,7 +32,7 @@ from penchant import (
     simulate,
 )
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
+from penchant.inference.linearized_model import BackMap, linearized_choices, nominal_point
 from penchant.inference.profile.profiles import Profiles
 from penchant.paper import landscape_a, landscape_b
 from penchant.results import Live

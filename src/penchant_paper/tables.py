@@ -16,9 +16,9 @@ import numpy as np
 from penchant import UCL, GaussianNoise, compare_groups, fit_linearized, grid, simulate
 from penchant._typing import Matrix, Vector
 from penchant.errors import PenchantWarning
-from penchant.output import progress
 from penchant.paper import back_map, landscape_a
 from penchant.population.group_comparison_result import Difference
+from penchant.result_tables import progress
 from penchant.results import PopulationEstimate
 from penchant_paper.published import (
     EXPERIMENT_DECISIONS,

@@ -15,7 +15,7 @@ LAYERS = {
     "_typing": 0,
     "_version": 0,
     "files": 1,
-    "output": 1,
+    "result_tables": 1,
     "tables": 2,
     "choices": 3,
     "datasets": 3,

@@ -14,26 +14,41 @@ PUBLIC = {
 PRIVATE = {
     "ensembles": [
         "_typing",
-        "output",
+        "result_tables",
         "softmax.fit",
         "softmax.fit_each",
         "softmax.likelihood",
         "tail_probabilities",
     ],
-    "figure_1": ["_typing", "softmax.probabilities"],
-    "figure_2_3": ["_typing", "softmax.fit_each"],
-    "figure_4_5_6": ["_typing"],
-    "figures": ["_typing", "figures.labels", "figures.style", "report.study_figures"],
+    "figure_1": [
+        "_typing",
+        "softmax.probabilities",
+    ],
+    "figure_2_3": [
+        "_typing",
+        "softmax.fit_each",
+    ],
+    "figure_4_5_6": [
+        "_typing",
+    ],
+    "figures": [
+        "_typing",
+        "figures.labels",
+        "figures.style",
+        "report.study_figures",
+    ],
     "plays": [
         "_typing",
         "inference.fit_each",
-        "inference.linearized",
+        "inference.linearized_model",
         "inference.profile.profiles",
-        "output",
+        "result_tables",
         "softmax.fit",
         "softmax.probabilities",
     ],
-    "published": ["_typing"],
+    "published": [
+        "_typing",
+    ],
     "report": [
         "_typing",
         "_version",
@@ -41,28 +56,34 @@ PRIVATE = {
         "figures.style",
         "files.atomic",
         "files.output",
-        "output",
         "report.page",
         "report.study_figures",
+        "result_tables",
     ],
-    "reproduction": ["argument_checks"],
+    "reproduction": [
+        "argument_checks",
+    ],
     "simulated_study": [
         "_typing",
-        "inference.linearized",
+        "inference.linearized_model",
         "inference.profile.profiles",
-        "output",
         "population.group_comparison_result",
+        "result_tables",
         "studies.comparisons",
         "studies.findings",
     ],
     "statements": [
         "_typing",
-        "inference.linearized",
+        "inference.linearized_model",
         "inference.profile.profiles",
         "softmax.fit",
         "softmax.probabilities",
     ],
-    "tables": ["_typing", "output", "population.group_comparison_result"],
+    "tables": [
+        "_typing",
+        "population.group_comparison_result",
+        "result_tables",
+    ],
 }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.assistance.early_warning import area_under_roc, warning_features
+from penchant.assistance.poor_performance_warning import area_under_roc, warning_features
 from penchant.bandit.landscape import landscape_a
 from penchant.errors import DataError
 

@@ -12,7 +12,7 @@ from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import grid
 from penchant.inference.fit import fit
-from penchant.inference.linearized import fit_linearized
+from penchant.inference.linearized_model import fit_linearized
 from penchant.json_records import to_json
 from penchant.models.learning.q_learning import QLearning
 from penchant.models.spatial.ucl import UCL as UCLModel

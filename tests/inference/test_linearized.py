@@ -9,7 +9,7 @@ import pytest
 
 import penchant as pn
 import played
-from penchant.inference.linearized import linearized_choices, nominal_point
+from penchant.inference.linearized_model import linearized_choices, nominal_point
 from profile_problem import Problem
 
 MODEL = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)

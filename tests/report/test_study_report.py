@@ -12,12 +12,12 @@ from markupsafe import escape
 
 import penchant as pn
 from penchant.errors import DataError
-from penchant.output import format_number, format_p_value
 from penchant.report.page import DataTable
 from penchant.report.study_everybody import population_figures, population_section
 from penchant.report.study_figures import study_figures
 from penchant.report.study_page import study_page
 from penchant.report.study_words import in_short, shown
+from penchant.result_tables import format_number, format_p_value
 from penchant.studies.findings import TABLES
 from peopled import q_learners
 from small_study import MEANS, study, table

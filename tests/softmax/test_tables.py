@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant.output import Table, format_number, format_p_value
+from penchant.result_tables import Table, format_number, format_p_value
 
 TABLE = Table(
     caption="A <b>bold</b> caption",

@@ -40,7 +40,7 @@ from penchant.json_records import read_value, write_value
 from penchant.models.priors import check_kept, model_document, model_of
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.models.spatial.ucl import UCL
-from penchant.output import (
+from penchant.result_tables import (
     MAX_FRAME_ROWS_SHOWN,
     Columns,
     Result,

@@ -15,7 +15,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.argument_checks import check_entries
 from penchant.errors import DataError
-from penchant.output import format_count
+from penchant.result_tables import format_count
 from penchant.tables.events import (
     LARGEST_REWARD,
     NOTHING,

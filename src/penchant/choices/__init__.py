@@ -18,7 +18,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
 from penchant.argument_checks import check_entries, check_length
 from penchant.errors import DataError, argument, closest_match_hint, format_list
-from penchant.output import single_option_notes, zero_weight_notes
+from penchant.result_tables import single_option_notes, zero_weight_notes
 from penchant.tables import arrays
 from penchant.tables.arrays import available_counts, available_mask, check_available, one_by_one
 from penchant.tables.layouts import (

@@ -20,7 +20,7 @@ from penchant.files.text import source
 from penchant.models.catalogue import entry_of
 from penchant.models.offers.offers import Offers, offers_from_frame
 from penchant.models.priors import PopulationPrior
-from penchant.output import format_count
+from penchant.result_tables import format_count
 from penchant.tables.offer_columns import numbered_columns, part_column
 from penchant.workflow.adaptive_questions import Asker, ask
 from penchant.workflow.candidate_offers import Offer, describe_offer

@@ -46,9 +46,9 @@ from penchant.inference.fit_each import fit_each
 from penchant.models.catalogue import entry_of
 from penchant.models.doubts import doubts_of
 from penchant.models.model import Declared
-from penchant.output import format_count
 from penchant.reading.data_notes import MIN_TRIALS
 from penchant.reading.tasks import task_named
+from penchant.result_tables import format_count
 from penchant.softmax.estimate_collection import Estimates
 from penchant.tables.reading import TITLES, Reading
 

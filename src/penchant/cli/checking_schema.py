@@ -8,9 +8,9 @@ from penchant.cli.tables import open_raw, schema_typed
 from penchant.cli.words import say
 from penchant.errors import DataError
 from penchant.files.output import json_text, write_text
-from penchant.output import format_count
 from penchant.reading.decisions_read import decisions_read
 from penchant.reading.read_schema import draft_of, read_raw_by_schema
+from penchant.result_tables import format_count
 from penchant.tables.reading import TITLES
 
 

@@ -37,12 +37,12 @@ from penchant.inference.fit_each import fit_each
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.models.offers.attributes import Attributes
-from penchant.output import MAX_TABLE_WIDTH
 from penchant.population.compare_groups import compare_groups
 from penchant.population.group_comparison_result import GroupComparison
 from penchant.population.subject_estimates import price_sensitivity_warning
 from penchant.reading.event_rows import event_labels
 from penchant.reading.formula_sets import CONSTANTS
+from penchant.result_tables import MAX_TABLE_WIDTH
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
 from penchant.workflow.compare_models import compare_models

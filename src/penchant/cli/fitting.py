@@ -21,7 +21,7 @@ from penchant.cli.words import refuse, say
 from penchant.errors import DataError, PenchantWarning, marked
 from penchant.inference.fit import fit, fit_model
 from penchant.inference.fit_each import fit_each, fit_each_model
-from penchant.inference.linearized import fit_linearized, fit_linearized_each
+from penchant.inference.linearized_model import fit_linearized, fit_linearized_each
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.models.offers.attributes import Attributes

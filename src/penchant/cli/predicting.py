@@ -32,9 +32,9 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.models.catalogue import entry_of
 from penchant.models.spatial.belief_map import BeliefMap
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
-from penchant.output import MAX_TABLE_WIDTH, format_count
 from penchant.reading.event_rows import event_rows
 from penchant.report.page import DataTable, Drawing, Paragraph, Section, page
+from penchant.result_tables import MAX_TABLE_WIDTH, format_count
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
 from penchant.workflow.latent_variables import Latent, beliefs

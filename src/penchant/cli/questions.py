@@ -8,7 +8,7 @@ from typing import Any
 
 from penchant.cli.wording import quoted
 from penchant.errors import SchemaQuestions
-from penchant.output import format_count
+from penchant.result_tables import format_count
 from penchant.tables.columns import NO_COLUMN
 from penchant.tables.schema import Question
 

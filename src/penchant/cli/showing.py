@@ -22,7 +22,7 @@ from penchant.figures.result_overview import draw_estimate, draw_estimates
 from penchant.figures.style import save
 from penchant.files.atomic import check_writable, locked
 from penchant.files.output import json_text, write_table, write_text
-from penchant.output import MAX_TABLE_WIDTH, Table
+from penchant.result_tables import MAX_TABLE_WIDTH, Table
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.estimate_data import IntervalKind

@@ -40,7 +40,7 @@ from penchant.models.model import Declared, natural_parameters
 from penchant.models.offers.offers import Offers
 from penchant.models.simulate import simulate
 from penchant.models.task import Task
-from penchant.output import format_count
+from penchant.result_tables import format_count
 from penchant.workflow.design_simulation import Differ, Narrow, design
 from penchant.workflow.model_recovery import recover_models
 from penchant.workflow.parameter_recovery import recover

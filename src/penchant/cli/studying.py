@@ -45,10 +45,10 @@ from penchant.json_records import to_json
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, Model
 from penchant.models.offers.attributes import Attributes
-from penchant.output import format_count
 from penchant.report.study import PAPER, Study, study
 from penchant.report.study_files import StudyFolder
 from penchant.report.study_words import in_short
+from penchant.result_tables import format_count
 from penchant.studies.fitting import PART, USABLE
 from penchant.studies.landscapes import LandscapeFile, read_landscapes
 from penchant.studies.plan import PAPER_NOMINALS

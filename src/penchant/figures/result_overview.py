@@ -24,10 +24,10 @@ from penchant.figures.subject_estimates import (
     UNNAMED_ROW_INCHES,
     forest,
 )
-from penchant.output import format_count
 from penchant.population.group_comparison_result import GroupComparison
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.subject_estimates import positive_parameter_mask
+from penchant.result_tables import format_count
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.intervals_and_tests import ParameterEstimate

@@ -22,7 +22,7 @@ from penchant.inference.intervals import ParameterLine
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.optima import Optima
 from penchant.models.parameters import Parameter
-from penchant.output import progress
+from penchant.result_tables import progress
 from penchant.softmax.calibrated_intervals import (
     FURTHER_RATIO,
     BootstrapTest,

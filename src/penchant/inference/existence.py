@@ -27,7 +27,7 @@ from penchant.softmax.diagnostics import Diagnostics
 from penchant.softmax.fit import WEAK_CONDITION
 from penchant.softmax.fit_each import Batch, are_maxima_proven_and_identified
 from penchant.softmax.identification import Identification
-from penchant.softmax.maximum_and_covariance import Solution, check_units, scaled_inverse
+from penchant.softmax.maximum_and_covariance import Solution, check_units, inverse_and_condition
 from penchant.softmax.newton import UNDECIDED
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
@@ -184,7 +184,7 @@ def inner_solution(
             if separated is not None:
                 return replace(separated, log_likelihood=log_likelihood)
         near = near_unpenalised_separation(profiles, choices, theta, information)
-    inverse, condition = scaled_inverse(information)
+    inverse, condition = inverse_and_condition(information)
     return Solution(
         theta=theta,
         covariance=inverse,

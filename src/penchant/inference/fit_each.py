@@ -30,7 +30,7 @@ from penchant.models.arguments import as_described, as_episodes, data_of, needs_
 from penchant.models.model import Declared, Model
 from penchant.models.priors import Prior
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import progress
+from penchant.result_tables import progress
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates

@@ -34,7 +34,7 @@ from penchant.inference.intervals import profile_exceeds_target
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grids, full_grids
 from penchant.inference.search.optima import Optima
-from penchant.inference.small_rates import SMALL_RATE, evaluate_proportional_rates
+from penchant.inference.small_learning_rates import SMALL_RATE, evaluate_proportional_rates
 from penchant.models.parameters import Parameter
 from penchant.models.priors import DensityPrior
 from penchant.softmax.maximum_and_covariance import Solution

@@ -22,7 +22,7 @@ from penchant.inference.profile.profiles import SCREENING, Profiles
 from penchant.inference.search.grid import GRID, Grid, Grids, grid_steps
 from penchant.inference.search.newton import WarmStart, newton_batch
 from penchant.inference.search.optima import Optima
-from penchant.inference.small_rates import evaluate_proportional_rates, rate_parameters
+from penchant.inference.small_learning_rates import evaluate_proportional_rates, rate_parameters
 from penchant.models.parameters import Parameter
 from penchant.tail_probabilities import chi_square_isf
 
@@ -107,7 +107,7 @@ def profile_positions(
         line = ParameterLine(profiles, natural)
         centre = line.positions_of_optima(optima)
         sought = np.isfinite(centre)
-        ends[~sought, a] = line.unbounded_interval
+        ends[~sought, a] = line.whole_range
         for side, sign in enumerate((-1.0, 1.0)):
             subjects = np.flatnonzero(sought)
             endless = line.rises_at_end(rising, subjects, sign)
@@ -174,7 +174,7 @@ class ParameterLine:
         return self.is_shape and self.profiles.shape[self.natural.index].scale != "log"
 
     @property
-    def unbounded_interval(self) -> tuple[float, float]:
+    def whole_range(self) -> tuple[float, float]:
         """Interval of a parameter that has no estimate."""
         return (-np.inf, np.inf)
 

@@ -27,7 +27,7 @@ from penchant.models.priors import (
     prior_of,
 )
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import Columns, Result, Table, format_count
+from penchant.result_tables import Columns, Result, Table, format_count
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.prior import ScaledPrior
 from penchant.tables.events import NOTHING

@@ -16,7 +16,7 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid, Grids
 from penchant.inference.search.optima import Optima
 from penchant.models.doubts import doubts_of
-from penchant.output import pooled_notes
+from penchant.result_tables import pooled_notes
 from penchant.softmax.estimate import Estimate
 
 

@@ -28,7 +28,7 @@ from penchant.models.model import Declared, natural_parameters, softmax
 from penchant.models.offers.offers import Offers
 from penchant.models.parameters import Parameter, Shape
 from penchant.models.record import Record
-from penchant.output import (
+from penchant.result_tables import (
     Columns,
     Result,
     attribute_columns,

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from penchant.bandit.landscape import IntegerNoise as IntegerNoise
     from penchant.bandit.landscape import landscape_a as landscape_a
     from penchant.bandit.landscape import landscape_b as landscape_b
-    from penchant.inference.linearized import compare_nominals as compare_nominals
-    from penchant.inference.linearized import fit_linearized_each as fit_linearized_each
-    from penchant.inference.linearized import relinearize as relinearize
+    from penchant.inference.linearized_model import compare_nominals as compare_nominals
+    from penchant.inference.linearized_model import fit_linearized_each as fit_linearized_each
+    from penchant.inference.linearized_model import relinearize as relinearize
     from penchant.paper.examples import cooling_choices as cooling_choices
     from penchant.paper.examples import q_learning_choices as q_learning_choices
     from penchant.paper.examples import temperature_choices as temperature_choices

@@ -10,7 +10,10 @@ from typing import Any, Literal
 from penchant._typing import Label
 from penchant.errors import argument, format_list
 from penchant.json_records import attributes_json, to_json
-from penchant.output import (
+from penchant.population.meta_analysis import PopulationEstimate
+from penchant.population.score_correlations import NAMES as RELATED
+from penchant.population.score_correlations import Relation, relations_table
+from penchant.result_tables import (
     MAX_TABLE_WIDTH,
     Column,
     Columns,
@@ -21,9 +24,6 @@ from penchant.output import (
     format_count,
     format_p_value,
 )
-from penchant.population.meta_analysis import PopulationEstimate
-from penchant.population.score_relations import NAMES as RELATED
-from penchant.population.score_relations import Relation, relations_table
 
 Adjustment = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]
 RULES = {"mean-sample": "plain mean"}

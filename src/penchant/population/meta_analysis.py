@@ -18,7 +18,8 @@ from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.errors import DataError, format_list
 from penchant.json_records import JsonDocument, attributes_json, to_json
-from penchant.output import (
+from penchant.population.subject_estimates import LeftOut, Scale
+from penchant.result_tables import (
     Column,
     Columns,
     IntervalTableExport,
@@ -27,7 +28,6 @@ from penchant.output import (
     format_columns,
     format_number,
 )
-from penchant.population.subject_estimates import LeftOut, Scale
 from penchant.softmax.estimate import ESTIMATE_COLUMNS
 from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.tail_probabilities import chi_square_sf, t_isf

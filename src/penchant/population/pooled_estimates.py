@@ -28,7 +28,7 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
 from penchant.inference.fit import fit
-from penchant.inference.linearized import BackMap, Coordinate, Nominal, nominal_point
+from penchant.inference.linearized_model import BackMap, Coordinate, Nominal, nominal_point
 from penchant.models.model import Model, natural_parameters
 from penchant.population.meta_analysis import (
     PopulationEstimate,

@@ -27,7 +27,7 @@ from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.json_records import attributes_json, to_json
-from penchant.output import (
+from penchant.result_tables import (
     Columns,
     Result,
     attribute_columns,

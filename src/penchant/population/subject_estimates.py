@@ -13,7 +13,7 @@ from penchant.argument_checks import one_of
 from penchant.errors import DataError, closest_match_hint, format_list, format_names
 from penchant.models.model import Model, natural_parameters
 from penchant.models.offers.attributes import Attributes
-from penchant.output import format_count
+from penchant.result_tables import format_count
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
 from penchant.tables.frames import column_labels, open_frame

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 from penchant.errors import DataError, SchemaQuestions
-from penchant.output import format_count
 from penchant.reading.build_choices import build_choices
 from penchant.reading.build_episodes import TWO_STEP, build_episodes
 from penchant.reading.build_offers import build_offers
 from penchant.reading.build_task import build_task
 from penchant.reading.built import Built
 from penchant.reading.tasks import TASKS
+from penchant.result_tables import format_count
 from penchant.tables.reading import Reading
 from penchant.tables.schema import Schema
 from penchant.tables.source_table import SourceTable

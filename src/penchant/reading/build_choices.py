@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, argument, format_list
-from penchant.output import format_count
 from penchant.reading.built import (
     Built,
     cell_numbers,
@@ -24,6 +23,7 @@ from penchant.reading.built import (
     sorted_positions,
     with_labels,
 )
+from penchant.result_tables import format_count
 from penchant.tables.choice_coding import OptionCodes
 from penchant.tables.labels import Coded, in_natural_order, python_values
 from penchant.tables.schema import ATTRIBUTE_COLUMNS, Schema

@@ -13,7 +13,6 @@ import pyarrow as pa
 from penchant._typing import Vector
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, argument
-from penchant.output import format_count
 from penchant.reading.built import (
     Built,
     code_options,
@@ -24,6 +23,7 @@ from penchant.reading.built import (
     with_labels,
 )
 from penchant.reading.tasks import TASKS
+from penchant.result_tables import format_count
 from penchant.tables.schema import Schema
 from penchant.tables.source_table import SourceTable, code_key, column_list
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 from penchant._typing import Vector
 from penchant.errors import DataError
 from penchant.models.offers.offers import offers_from_frame
-from penchant.output import format_count
 from penchant.reading.built import (
     Built,
     cell_numbers,
@@ -21,6 +20,7 @@ from penchant.reading.built import (
     option_codes,
     with_labels,
 )
+from penchant.result_tables import format_count
 from penchant.tables.questionnaires import QUESTIONNAIRES
 from penchant.tables.schema import Schema
 from penchant.tables.source_table import SourceTable, column_list

@@ -12,10 +12,10 @@ import pyarrow as pa
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.bandit.episode_table import episodes_from_frame
 from penchant.errors import DataError, argument, format_names
-from penchant.output import format_count
 from penchant.reading.build_offers import build_offers
 from penchant.reading.built import Built, named_rows
 from penchant.reading.tasks import CALLED, Columns, NamedTask, is_coded, task_columns
+from penchant.result_tables import format_count
 from penchant.tables.columns import in_condition, named_column
 from penchant.tables.schema import ChoiceCodes, Schema
 from penchant.tables.source_table import SourceTable, column_list

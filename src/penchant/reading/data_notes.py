@@ -9,8 +9,8 @@ import numpy as np
 
 from penchant.bandit.episode import Episode
 from penchant.errors import MAX_LISTED, argument, format_list
-from penchant.output import format_count
 from penchant.reading.event_rows import event_rows
+from penchant.result_tables import format_count
 from penchant.tables.columns import plain_name
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import column_floats, open_frame

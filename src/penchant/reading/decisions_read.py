@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from penchant.errors import format_list
-from penchant.output import format_count
+from penchant.result_tables import format_count
 from penchant.tables.reading import Reading
 
 MAX_SHOWN = 3  # decisions that are shown

@@ -10,8 +10,8 @@ import numpy as np
 
 from penchant.errors import Text, format_list, prior_argument, weak_prior_argument
 from penchant.figures.labels import display_name
-from penchant.output import format_number, format_p_value
 from penchant.population.hierarchy.contrasts import Contrast
+from penchant.result_tables import format_number, format_p_value
 from penchant.studies.comparisons import PairedDifference
 from penchant.studies.findings import Findings
 from penchant.studies.groups import LOG, GroupDifference, LeftOutGroup, OverallTest

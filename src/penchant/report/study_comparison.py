@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from penchant.errors import Code, argument, weak_prior_argument
-from penchant.output import format_p_value
 from penchant.report.page import Block, DataTable, Paragraph
 from penchant.report.study_answers import plain_name, population_decides
 from penchant.report.study_groups import MIN_FOLDED_ROWS, some_columns
 from penchant.report.study_words import shown
+from penchant.result_tables import format_p_value
 from penchant.studies.findings import Findings
 from penchant.studies.groups import LOG
 

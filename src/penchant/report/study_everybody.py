@@ -19,7 +19,6 @@ from penchant.figures.subject_estimates import (
     UNNAMED_ROW_INCHES,
 )
 from penchant.models.transforms import Transform
-from penchant.output import format_count
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.hierarchy.result_builder import CODING
 from penchant.report.page import Block, DataTable, Drawing, Listing
@@ -27,6 +26,7 @@ from penchant.report.study_answers import p_words
 from penchant.report.study_figures import Drawn, edges_said, panelled
 from penchant.report.study_groups import MIN_FOLDED_ROWS, some_columns, some_drawn
 from penchant.report.study_words import capital, for_reader, shown
+from penchant.result_tables import format_count
 from penchant.studies.comparisons import StudyPopulation
 from penchant.studies.findings import Findings
 

@@ -28,7 +28,6 @@ from penchant.figures.subject_estimates import (
     UNNAMED_ROW_INCHES,
 )
 from penchant.models.model import Declared, Model
-from penchant.output import format_count
 from penchant.population.regret_growth import ORDERS
 from penchant.population.subject_estimates import positive_parameter_mask, proportion_parameter_mask
 from penchant.report.study_words import (
@@ -38,6 +37,7 @@ from penchant.report.study_words import (
     not_simulated,
     simulation_words,
 )
+from penchant.result_tables import format_count
 from penchant.softmax.estimate import Estimate
 from penchant.studies.findings import Findings, both, stacked
 from penchant.studies.groups import Group, natural_again

@@ -9,7 +9,6 @@ from penchant.bandit.beliefs import RewardPrior
 from penchant.errors import format_list
 from penchant.figures.labels import display_name
 from penchant.models.model import Declared
-from penchant.output import format_p_value
 from penchant.report.page import Block, DataTable, Drawing, Paragraph
 from penchant.report.study_words import (
     capital,
@@ -18,6 +17,7 @@ from penchant.report.study_words import (
     shown,
     simulation_words,
 )
+from penchant.result_tables import format_p_value
 from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.studies.comparisons import LinearizedGroup
 from penchant.studies.findings import Findings

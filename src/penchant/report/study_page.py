@@ -11,7 +11,6 @@ from penchant.errors import format_for_python, format_list
 from penchant.figures.labels import attribute_label, display_name
 from penchant.models.model import Declared
 from penchant.models.parameter_words import PARAMETER_WORDS
-from penchant.output import format_count
 from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, page
 from penchant.report.study_comparison import comparison_section, paired_section
 from penchant.report.study_everybody import population_section
@@ -32,6 +31,7 @@ from penchant.report.study_words import (
     interval_words,
     methods,
 )
+from penchant.result_tables import format_count
 from penchant.softmax.prior import ScaledPrior
 from penchant.studies.findings import NOT_CLASSIFIED, Findings
 from penchant.studies.plan import Plan

@@ -13,9 +13,9 @@ from penchant.errors import Text, format_list, marked
 from penchant.figures.labels import display_name, sentence_name
 from penchant.models.offers.attributes import Attributes
 from penchant.models.parameter_words import PARAMETER_WORDS
-from penchant.output import format_count, format_number
 from penchant.population.subject_estimates import positive_parameter_mask, price_sensitivity_warning
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
+from penchant.result_tables import format_count, format_number
 from penchant.softmax.prior import ScaledPrior
 from penchant.studies.findings import Findings, left_out
 from penchant.studies.fitting import validity_of

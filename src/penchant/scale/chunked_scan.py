@@ -21,7 +21,7 @@ from penchant._typing import IntVector
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import Chunks
 from penchant.errors import DataError, format_names
-from penchant.output import format_count, progress
+from penchant.result_tables import format_count, progress
 from penchant.scale.data_files import SOURCE_FILE_COLUMN, StoredFile, cache_folder, stored_files
 from penchant.scale.history_scan import HistoryScan, scan_histories
 from penchant.scale.rows_to_choices import (

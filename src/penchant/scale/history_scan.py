@@ -17,7 +17,7 @@ import pyarrow as pa
 from penchant.bandit.episode_table import episodes_from_frame
 from penchant.errors import DataError, closest_match_hint, format_names
 from penchant.models.offers.offers import offers_from_frame
-from penchant.output import format_count, progress
+from penchant.result_tables import format_count, progress
 from penchant.scale.data_files import StoredFile
 from penchant.scale.rows_to_choices import Rows, check_types_agree
 from penchant.scale.subject_batches import (

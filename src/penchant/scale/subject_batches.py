@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.fs as fs
 
 from penchant.errors import DataError, PenchantWarning
-from penchant.output import format_count, progress
+from penchant.result_tables import format_count, progress
 from penchant.scale.data_files import (
     SOURCE_FILE_COLUMN,
     SOURCE_ROW_COLUMN,

@@ -35,7 +35,14 @@ from penchant.argument_checks import check_threads, one_of
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
 from penchant.files.atomic import check_writable, locked, written
-from penchant.output import Backend, Table, TableExport, format_count, format_number, progress
+from penchant.result_tables import (
+    Backend,
+    Table,
+    TableExport,
+    format_count,
+    format_number,
+    progress,
+)
 from penchant.scale.data_files import StoredFile
 from penchant.scale.subject_batches import BatchLimits, FileRowRange, SubjectBatch, subject_batches
 from penchant.softmax.estimate import Estimate

@@ -17,13 +17,13 @@ import numpy as np
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import Chunks
-from penchant.output import format_count
+from penchant.result_tables import format_count
 from penchant.softmax.identification import integer_variables, total_rows
 from penchant.softmax.likelihood import (
     Moments,
     likelihood_of,
 )
-from penchant.softmax.maximum_and_covariance import scaled_inverse
+from penchant.softmax.maximum_and_covariance import inverse_and_condition
 from penchant.softmax.newton import maximise
 from penchant.softmax.stable_newton import StableChoiceLikelihood, StableMoments
 
@@ -157,7 +157,7 @@ class ChunkSummary:
     def start(self) -> Vector | None:
         """Mean of the chunks' own maxima, each weighted by its information; a good start."""
         # the chunks' quadratic approximations add up, and their maximum needs no pass over the data
-        inverse, condition = scaled_inverse(self.information)
+        inverse, condition = inverse_and_condition(self.information)
         if not condition < MAX_CHUNK_CONDITION:
             return None
         return np.asarray(inverse @ self.pull)
@@ -194,7 +194,7 @@ def summarize_choices(choices: Choices, with_start: bool = True) -> ChunkSummary
         found = maximise(likelihood, max_steps=MAX_CHUNK_STEPS)
         if (
             found.ending == "converged"
-            and scaled_inverse(found.information)[1] < MAX_CHUNK_CONDITION
+            and inverse_and_condition(found.information)[1] < MAX_CHUNK_CONDITION
         ):
             pull, information = found.information @ found.theta, found.information
     largest = 1.0 if weights is None else float(weights.max())

@@ -26,9 +26,9 @@ from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.maximum_and_covariance import (
     Solution,
+    inverse_and_condition,
     nan_unless_kept,
     penalised_solution,
-    scaled_inverse,
 )
 from penchant.softmax.newton import UNDECIDED, Maximum, Quadratic, RestrictedLikelihood, maximise
 from penchant.softmax.separation import (
@@ -496,7 +496,7 @@ def _with_active_constraints(
         return replace(solution, active=active)
     d = len(solution.point)
     basis = null_basis(constraints.matrix[active], d)
-    inner, _ = scaled_inverse(basis.T @ maximum.information @ basis)
+    inner, _ = inverse_and_condition(basis.T @ maximum.information @ basis)
     covariance = basis @ inner @ basis.T
     free = np.abs(basis).max(axis=1, initial=0.0) > 1e-12
     shown = np.where(np.outer(free, free), covariance, np.nan)

@@ -13,7 +13,7 @@ from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_level, one_of
 from penchant.choices import Choices
 from penchant.errors import DataError, interval_kind_argument
-from penchant.output import (
+from penchant.result_tables import (
     Backend,
     Column,
     Columns,

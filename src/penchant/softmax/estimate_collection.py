@@ -15,7 +15,7 @@ import numpy as np
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.errors import DataError, Text, argument, closest_match_hint
-from penchant.output import (
+from penchant.result_tables import (
     Backend,
     Columns,
     FrameExport,

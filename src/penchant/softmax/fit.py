@@ -20,7 +20,7 @@ from penchant.errors import (
     argument,
     quoted_argument,
 )
-from penchant.output import pooled_notes
+from penchant.result_tables import pooled_notes
 from penchant.softmax import diagnostics as words
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints

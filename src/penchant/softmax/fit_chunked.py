@@ -12,7 +12,7 @@ from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import Chunks
 from penchant.errors import DataError
-from penchant.output import format_count, single_option_notes
+from penchant.result_tables import format_count, single_option_notes
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.chunked_decisions import ChunkedDecisions
 from penchant.softmax.chunked_likelihood import ChunkReducer, null_log_likelihood

@@ -17,7 +17,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, quoted_argument
-from penchant.output import progress
+from penchant.result_tables import progress
 from penchant.softmax import _kernels as kernels
 from penchant.softmax import separation
 from penchant.softmax._moment_codegen import LANES, MomentKernel, moment_kernel
@@ -35,7 +35,7 @@ from penchant.softmax.likelihood import (
     allocate_packing_buffers,
     available_threads,
     block_rows,
-    kernel_table,
+    kernel_arguments,
     locked_table,
     map_threads,
     n_moments,
@@ -51,8 +51,8 @@ from penchant.softmax.maximum_and_covariance import (
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
+    bounds_on_small_differences,
     may_depend_on_small_differences,
-    small_difference_bounds,
 )
 from penchant.softmax.solve import MAX_NEWTON_STEPS
 
@@ -147,7 +147,7 @@ def fit_batch(
 ) -> Batch:
     """Fit every subject by Newton's method in compiled code, in parallel."""
     return _fit_in_tasks(
-        kernel_table(choices),
+        kernel_arguments(choices),
         choices.n_options - 1,
         choices.n_parameters,
         groups,
@@ -402,7 +402,9 @@ def _small_difference_bounds(
         if not len(some):
             return np.zeros(0)
         given = groups.order, groups.bounds, some
-        return small_difference_bounds(choices, given, batch.theta[some], batch.largest[some, 1])
+        return bounds_on_small_differences(
+            choices, given, batch.theta[some], batch.largest[some, 1]
+        )
 
     return of_some
 

@@ -186,7 +186,7 @@ def _find_crossing(
     """Root of a concave height on one side of its centre; infinite if there is none."""
     if centre == side * np.inf:
         return side * np.inf
-    inside = centre if np.isfinite(centre) else _find_inside(height, -side, unit, limit)
+    inside = centre if np.isfinite(centre) else _find_point_inside(height, -side, unit, limit)
     if inside is None:
         return side * np.inf
     step = 2.0 * unit  # standard errors: just beyond the usual end at 1.96, so one step brackets it
@@ -230,7 +230,7 @@ def illinois_root(
     return float(middle)
 
 
-def _find_inside(
+def _find_point_inside(
     height: Callable[[float], float], towards: float, unit: float, limit: float
 ) -> float | None:
     """A finite value where the height is positive, on the way to its maximum at infinity."""

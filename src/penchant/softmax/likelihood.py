@@ -77,7 +77,7 @@ def likelihood_of(choices: Choices, threads: int | None = None) -> PackedLikelih
     return PackedLikelihood.of(choices, available_threads() if threads is None else threads)
 
 
-def kernel_table(choices: Choices) -> tuple[Any, ...]:
+def kernel_arguments(choices: Choices) -> tuple[Any, ...]:
     """The arrays of the choices as the compiled loops take them."""
     return locked_table(
         choices.explanatory,
@@ -200,7 +200,7 @@ class PackedLikelihood:
         np.cumsum(rows, out=starts[1:])
         values = aligned_vectors(int(starts[-1]) * (d + has_offset))
         side = aligned_vectors(2 * n_blocks).reshape(n_blocks, 2 * LANES)
-        table, kernel = kernel_table(choices), moment_kernel(d, has_offset)
+        table, kernel = kernel_arguments(choices), moment_kernel(d, has_offset)
         most_rows = max(int(rows[-1]), 1) if n_blocks else 1  # decisions are in order of size
         given = table, kernel, order, (0, len(order)), starts
 

@@ -113,7 +113,7 @@ class Solution:
     active: BoolVector | None = None
 
 
-def scaled_inverse(information: Matrix) -> tuple[Matrix, float]:
+def inverse_and_condition(information: Matrix) -> tuple[Matrix, float]:
     """Inverse of the information, and its condition number: see `inverses_and_conditions`."""
     if not len(information):
         return information.copy(), 1.0
@@ -172,7 +172,7 @@ def penalised_solution(
     log_likelihood: float, known: Identification, maximum: Maximum, proof: Certificate
 ) -> Solution:
     """Solution of a maximum that exists by a prior or penalty, in the coordinates of the search."""
-    covariance, condition = scaled_inverse(maximum.information)
+    covariance, condition = inverse_and_condition(maximum.information)
     return Solution(
         theta=maximum.theta,
         covariance=covariance,

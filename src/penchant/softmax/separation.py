@@ -22,7 +22,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
 from penchant.softmax.identification import EPSILON, Identification, integer_variables
-from penchant.softmax.likelihood import Likelihood, kernel_table
+from penchant.softmax.likelihood import Likelihood, kernel_arguments
 from penchant.softmax.maximum_and_covariance import Solution, nan_unless_kept
 from penchant.softmax.newton import Maximum
 
@@ -614,10 +614,10 @@ def small_difference_bound(choices: Choices, theta: Vector, largest: Vector) -> 
     Differences count up to `NEGLIGIBLE_DIFFERENCE` of the largest, as typical ones are no larger.
     """
     groups = np.arange(choices.n_decisions), np.array([0, choices.n_decisions]), np.array([0])
-    return small_difference_bounds(choices, groups, theta[None], largest[None])
+    return bounds_on_small_differences(choices, groups, theta[None], largest[None])
 
 
-def small_difference_bounds(
+def bounds_on_small_differences(
     choices: Choices,
     groups: tuple[IntVector, IntVector, IntVector],
     theta: Matrix,
@@ -629,7 +629,7 @@ def small_difference_bounds(
     """
     found, work = np.empty_like(theta), np.empty((2, theta.shape[1]))
     given = (
-        kernel_table(choices),
+        kernel_arguments(choices),
         groups,
         np.array(theta),
         NEGLIGIBLE_DIFFERENCE * largest,

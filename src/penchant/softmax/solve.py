@@ -28,10 +28,10 @@ from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.maximum_and_covariance import (
     Solution,
     check_units,
+    inverse_and_condition,
     nan_unless_kept,
     penalised_solution,
     quadratic_in_unit,
-    scaled_inverse,
     solution_in_given_weights,
     unidentified_solution,
 )
@@ -115,7 +115,7 @@ def _maximum_likelihood(
     inner = decisions if basis is None else decisions.in_coordinates(basis)
     begin = inner.start() if start is None else start_in_basis(basis, start)
     maximum = maximise(inner.likelihood, start=begin, max_steps=max_steps)
-    inverse = scaled_inverse(maximum.information)
+    inverse = inverse_and_condition(maximum.information)
     if certified(maximum, inner.likelihood, inverse[0], decisions.total_weight):
         near = near_separation(decisions, known, inner.likelihood, maximum)
         return finite_solution(known, maximum, inverse, "newton", near)
@@ -145,7 +145,7 @@ def _without_newton_certificate(
     if not decided and not stable.proof:
         maximum = replace(maximum, ending=UNDECIDED)
     near = near_separation(decisions, known, inner.likelihood, maximum)
-    inverse = scaled_inverse(maximum.information)
+    inverse = inverse_and_condition(maximum.information)
     proof: Certificate = "linear program" if decided else "newton"
     return finite_solution(known, maximum, inverse, proof, near)
 
@@ -246,7 +246,7 @@ def near_separation(
 def _has_certified_maximum(decisions: Decisions, start: Vector) -> bool:
     """Whether Newton's method proves by itself that the maximum exists."""
     maximum = maximise(decisions.likelihood, start=start)
-    covariance, _ = scaled_inverse(maximum.information)
+    covariance, _ = inverse_and_condition(maximum.information)
     return certified(maximum, decisions.likelihood, covariance, decisions.total_weight)
 
 
@@ -413,7 +413,7 @@ def _firth_start(decisions: ChoiceDecisions) -> Vector | None:
     if not decisions.has_offset:
         return None
     at_zero = decisions.likelihood.moments(np.zeros(decisions.likelihood.n_parameters))
-    if np.isfinite(scaled_inverse(at_zero.information)[0]).all():
+    if np.isfinite(inverse_and_condition(at_zero.information)[0]).all():
         return None
     found = _maximum_likelihood(decisions).theta
     return found if np.isfinite(found).all() else None

@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Label, Vector
 from penchant.errors import DataError
-from penchant.inference.linearized import nominal_point
+from penchant.inference.linearized_model import nominal_point
 from penchant.models.coordinates import Coordinates
 from penchant.population.compare_groups import compare_groups
 from penchant.population.group_comparison_result import GroupComparison

@@ -10,10 +10,10 @@ import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import one_of
-from penchant.output import Backend, make_frame
 from penchant.population.group_comparison_result import GroupComparison
 from penchant.population.meta_analysis import PopulationEstimate, Rule
 from penchant.population.regret_growth import GrowthOrders
+from penchant.result_tables import Backend, make_frame
 from penchant.softmax.estimate import Estimate
 from penchant.studies.comparisons import LinearizedGroup, PairedDifference, StudyPopulation
 from penchant.studies.fitting import (

@@ -15,11 +15,11 @@ import numpy as np
 from penchant._typing import Label, Vector
 from penchant.errors import DataError, PenchantWarning
 from penchant.inference.fit_each import fit_each_model
-from penchant.inference.linearized import fit_linearized
+from penchant.inference.linearized_model import fit_linearized
 from penchant.json_records import from_json, to_json
 from penchant.models.model import Declared
 from penchant.models.simulate import played
-from penchant.output import progress
+from penchant.result_tables import progress
 from penchant.softmax import serialization
 from penchant.softmax.diagnostics import Validity
 from penchant.softmax.estimate import Estimate

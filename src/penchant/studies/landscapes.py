@@ -14,7 +14,7 @@ from penchant.bandit.landscape import Landscape, distances
 from penchant.errors import DataError, argument, format_list, format_names
 from penchant.files.table import read_table
 from penchant.models.model import Declared
-from penchant.output import format_count
+from penchant.result_tables import format_count
 from penchant.studies.read import StudyData
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import Table, column_floats, column_labels, open_frame

@@ -14,7 +14,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.bandit.episode import Episode, highest_option
 from penchant.errors import DataError, Text, format_list
-from penchant.output import format_count
+from penchant.result_tables import format_count
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import Table, check_columns, column_floats, row_place
 from penchant.tables.play import ABSENT

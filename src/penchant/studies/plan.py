@@ -14,7 +14,7 @@ from penchant.argument_checks import check_level, one_of
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
-from penchant.inference.linearized import Nominal, nominal_point
+from penchant.inference.linearized_model import Nominal, nominal_point
 from penchant.models.model import Declared, Model
 from penchant.softmax.prior import ParameterPrior
 from penchant.studies.landscapes import Landscapes

@@ -20,8 +20,8 @@ from penchant.errors import DataError, format_list, format_names, quoted_argumen
 from penchant.files.table import read_table
 from penchant.json_records import JsonDocument
 from penchant.models.offers.offers import offers_from_frame, offers_of_choices
-from penchant.output import format_count
 from penchant.reading.data_notes import data_notes, offer_notes
+from penchant.result_tables import format_count
 from penchant.studies.payoffs import Payoffs, payoffs_of
 from penchant.tables.columns import NO_COLUMN
 from penchant.tables.frames import (

@@ -16,7 +16,12 @@ from penchant.errors import (
     format_list,
     quoted_argument,
 )
-from penchant.output import format_count, repeat_notes, single_option_notes, zero_weight_notes
+from penchant.result_tables import (
+    format_count,
+    repeat_notes,
+    single_option_notes,
+    zero_weight_notes,
+)
 from penchant.tables.arrays import decision_weights
 from penchant.tables.frames import Ids, gather, repeated_rows, set_starts, sorted_rows
 from penchant.tables.labels import NONE_MISSING, Coded, python_values, used_labels

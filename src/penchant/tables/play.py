@@ -17,7 +17,7 @@ from penchant.errors import (
     format_list,
     quoted_argument,
 )
-from penchant.output import format_count
+from penchant.result_tables import format_count
 from penchant.tables.events import NOTHING, Events
 from penchant.tables.numbers import Place
 

@@ -21,7 +21,7 @@ from penchant.errors import (
 )
 from penchant.files.folder import Raw
 from penchant.json_records import JsonDocument
-from penchant.output import (
+from penchant.result_tables import (
     Columns,
     FrameExport,
     format_count,

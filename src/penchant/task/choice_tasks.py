@@ -385,13 +385,13 @@ def read_grid(section: Section) -> GridTask:
     height = section.integer("height", 1, 40, 10)
     if width * height < 2:
         section.refuse("width", "give two squares or more", "Make the grid larger.")
-    name, means = _grid_means(section, width, height)
+    name, means = _read_grid_means(section, width, height)
     return GridTask(
         section.integer("decisions", 1, 10_000, 90), width, height, name, means, read_noise(section)
     )
 
 
-def _grid_means(section: Section, width: int, height: int) -> tuple[str, tuple[float, ...]]:
+def _read_grid_means(section: Section, width: int, height: int) -> tuple[str, tuple[float, ...]]:
     """Mean rewards: those of a landscape of the paper, or given one by one."""
     n = width * height
     # a table named by means_file needs no case here: it was inserted as means before

@@ -18,7 +18,7 @@ from scipy import special
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import one_of
 from penchant.models.coordinates import Coordinate
-from penchant.output import Columns, Result, Table, format_count
+from penchant.result_tables import Columns, Result, Table, format_count
 from penchant.workflow.adaptive_quadrature import (
     NodeLayout,
     Nodes,

@@ -225,7 +225,7 @@ class ParameterScaling:
             found += value
             # A population is normal on links and may reach beyond the range that the model allows.
             found += sum(
-                self._log_uniform_range_prior(c, z[:, a]) for a, c in self._shape_coordinates()
+                self._log_density_within_range(c, z[:, a]) for a, c in self._shape_coordinates()
             )
         if isinstance(self.prior, (GaussianPrior, ScaledPrior)):
             found += self._log_prior_of_weight_coordinates(node)
@@ -247,10 +247,10 @@ class ParameterScaling:
         with np.errstate(divide="ignore", invalid="ignore"):
             density = self.prior.densities[c.name].logpdf(c.link.value(h))
             found = density + np.log(np.abs(c.link.first(h)))  # change of variables
-        inside = self._log_uniform_range_prior(c, h) if c.is_shape else 0.0
+        inside = self._log_density_within_range(c, h) if c.is_shape else 0.0
         return np.where(np.isnan(found), -np.inf, found) + inside
 
-    def _log_uniform_range_prior(self, c: Coordinate, h: Vector) -> Vector:
+    def _log_density_within_range(self, c: Coordinate, h: Vector) -> Vector:
         """0 inside the range of a shape parameter, -inf outside."""
         if c.link.name == "logit":
             return np.zeros(len(h))
@@ -261,7 +261,7 @@ class ParameterScaling:
     def _log_shape_prior(self, c: Coordinate, h: Vector) -> Vector:
         """Log-density of the default prior, interpolated."""
         nodes, log_density = self._shape_priors[c.natural.index]
-        return np.asarray(np.interp(h, nodes, log_density) + self._log_uniform_range_prior(c, h))
+        return np.asarray(np.interp(h, nodes, log_density) + self._log_density_within_range(c, h))
 
     @cached_property
     def _shape_priors(self) -> dict[int, tuple[Vector, Vector]]:

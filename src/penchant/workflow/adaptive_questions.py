@@ -26,7 +26,7 @@ from penchant.json_records import to_json
 from penchant.models.model import Model
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior, model_document, model_of, prior_document, prior_of
-from penchant.output import Columns, Result, Table
+from penchant.result_tables import Columns, Result, Table
 from penchant.softmax.estimate import Estimate
 from penchant.workflow.adaptive_quadrature import (
     GRID,

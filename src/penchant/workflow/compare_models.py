@@ -26,8 +26,8 @@ from penchant.models.arguments import as_episodes, refuse_no_model, refuse_word
 from penchant.models.model import Model
 from penchant.models.offers.attributes import Attributes
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import make_frame
 from penchant.reading.formula_sets import Attributed, is_set, rival_sets
+from penchant.result_tables import make_frame
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.fit_each import fit_each_choices
@@ -172,7 +172,7 @@ def compare_attribute_sets(
     fits = [_fit_subjects(compared, one.attributes, None, threads) for one in sets.values()]
     held = None
     if labels is not None:
-        held = _held_out_decisions(sets, compared, labels, parameter_prior, threads, words)
+        held = _cross_validate_by_decision(sets, compared, labels, parameter_prior, threads, words)
     log_likelihood = np.array([[e.log_likelihood for e in found] for found in fits]).T
     found = ModelComparison(
         models=dict(sets),
@@ -272,7 +272,7 @@ def _drop_single_fold_subjects(
     return choices.subset(stays), labels[stays], tuple(names[code] for code in undivided)
 
 
-def _held_out_decisions(
+def _cross_validate_by_decision(
     sets: Mapping[str, Attributes],
     choices: Choices,
     labels: Labels,

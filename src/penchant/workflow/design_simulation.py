@@ -21,7 +21,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.json_records import attributes_json
 from penchant.models.model import Model, natural_parameters
 from penchant.models.task import Task
-from penchant.output import (
+from penchant.result_tables import (
     Column,
     Columns,
     Result,

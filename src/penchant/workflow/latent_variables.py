@@ -29,7 +29,7 @@ from penchant.inference.fit_each import PortionFit
 from penchant.inference.model_estimate import model_source
 from penchant.models.arguments import as_episodes, data_of
 from penchant.models.model import Declared, Model
-from penchant.output import (
+from penchant.result_tables import (
     Backend,
     Columns,
     Result,

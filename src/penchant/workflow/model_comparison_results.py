@@ -24,7 +24,10 @@ from penchant.json_records import attributes_json, to_json
 from penchant.models.coordinates import Coordinates
 from penchant.models.doubts import doubts_of
 from penchant.models.model import Model
-from penchant.output import (
+from penchant.population.hierarchy.contrasts import Comparison, compare_population_fits
+from penchant.population.hierarchy.fit import default_spread, fit_population
+from penchant.population.hierarchy.result import PopulationFit
+from penchant.result_tables import (
     MAX_TABLE_WIDTH,
     Backend,
     Column,
@@ -37,9 +40,6 @@ from penchant.output import (
     format_p_value,
     make_frame,
 )
-from penchant.population.hierarchy.contrasts import Comparison, compare_population_fits
-from penchant.population.hierarchy.fit import default_spread, fit_population
-from penchant.population.hierarchy.result import PopulationFit
 from penchant.workflow.model_selection import (
     HeldOut,
     LikelihoodRatio,

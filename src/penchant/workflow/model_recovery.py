@@ -18,7 +18,7 @@ from penchant.errors import DataError
 from penchant.json_records import attributes_json, to_json
 from penchant.models.model import Model
 from penchant.models.task import Task
-from penchant.output import (
+from penchant.result_tables import (
     MAX_TABLE_WIDTH,
     Columns,
     Result,

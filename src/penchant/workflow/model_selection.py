@@ -36,7 +36,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import Column, Columns, Result, Table, format_columns
+from penchant.result_tables import Column, Columns, Result, Table, format_columns
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.prior import ParameterPrior, ScaledPrior

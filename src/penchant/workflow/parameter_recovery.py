@@ -24,7 +24,7 @@ from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
 from penchant.models.simulate import blocks_of, check_parameters
 from penchant.models.task import Task
-from penchant.output import (
+from penchant.result_tables import (
     Backend,
     Columns,
     Result,

@@ -28,7 +28,7 @@ from penchant.models.offers.offers import Offers
 from penchant.models.simulate import picked, play_like
 from penchant.models.task import Task
 from penchant.models.worlds import World
-from penchant.output import (
+from penchant.result_tables import (
     Column,
     Columns,
     IntervalTableExport,

@@ -430,7 +430,7 @@ def pack_decisions(x, row, size, taken, events, to):
 
 
 @compiled_inner
-def sum_moments(problem, theta, workspace):
+def sum_value_gradient_information(problem, theta, workspace):
     """Fill the second of the workspace with the moments of all decisions, see `sum_blocks`.
 
     problem : packed choices, number of blocks, and their kernel
@@ -459,11 +459,11 @@ def solve_on_face(problem, ends, least, theta, state, workspace):
         trial[a] = theta[a]
         step[a] = 0.0
     for _ in range(max_steps):
-        sum_moments(problem, trial, workspace)
+        sum_value_gradient_information(problem, trial, workspace)
         if best == -np.inf and not moments[0] >= least:
             for a in range(d):
                 trial[a] = theta[a] if held[a] else 0.0
-            sum_moments(problem, trial, workspace)
+            sum_value_gradient_information(problem, trial, workspace)
             if moments[0] != moments[0]:
                 return np.nan
         # Armijo's condition with a quarter of the predicted gain, but for rounding at a maximum.

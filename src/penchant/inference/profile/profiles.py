@@ -452,7 +452,7 @@ class Profiles:
         begins = np.repeat(self.first_event[:-1], self.n_decisions)
         return self._option_ranks, self.first_event, scored - begins, first_scored
 
-    def _scored_of(self, subject: IntVector) -> compiled.ScoredDecisions:
+    def _scored_decisions_of(self, subject: IntVector) -> compiled.ScoredDecisions:
         """Decisions of pairs, as indices into those of their subjects."""
         chosen, first_event, order, first = self.decisions
         row = _cumulative_offsets(self.n_events[subject])[:-1]
@@ -895,7 +895,7 @@ class Profiles:
             perhaps = ~found
         if not Declared(self.model).outside or not perhaps.any():
             return found
-        scored, width = self._scored_of(subject), self.n_options * self.n_weights
+        scored, width = self._scored_decisions_of(subject), self.n_options * self.n_weights
         dx = np.empty((0, 0, 0)) if slopes is None else slopes.reshape(len(slopes), -1, width)
         ends = scored.row + self.n_events[subject]
         compiled.zero_nonfinite_variables(x.reshape(-1, width), dx, scored, ends, perhaps, found)
@@ -982,7 +982,7 @@ class Profiles:
         gradient: Matrix,
         curvature: tuple[Matrix, Matrix, Matrix, Matrix],
     ) -> None:
-        scored = self._scored_of(subject)
+        scored = self._scored_decisions_of(subject)
         compiled.psi_derivatives(x, slopes, scored, theta, gradient, curvature)
         if self.density is not None:
             gradient += self.density.on_shape(psi, theta)[1]

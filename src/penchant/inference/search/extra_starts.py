@@ -20,7 +20,7 @@ from penchant.inference.profile.profiles import SCREENING, Profiles
 from penchant.inference.search.grid import Grids, best_cells, grid_steps, product_points
 from penchant.inference.search.newton import newton_batch
 from penchant.inference.search.optima import Optima
-from penchant.inference.small_rates import rate_parameters
+from penchant.inference.small_learning_rates import rate_parameters
 from penchant.models.model import Declared
 
 

@@ -36,7 +36,7 @@ from penchant.inference.search.grid import (
 from penchant.inference.search.newton import BatchNewton, WarmStart, newton_batch
 from penchant.inference.search.nonsmooth import polish_nonsmooth_maxima
 from penchant.inference.search.optima import Optima, move_to_limits, values_near_optima
-from penchant.inference.small_rates import rate_parameters
+from penchant.inference.small_learning_rates import rate_parameters
 from penchant.models.model import Declared
 
 

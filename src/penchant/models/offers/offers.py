@@ -14,7 +14,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.argument_checks import one_of
 from penchant.choices import Choices
 from penchant.errors import DataError, argument, format_list
-from penchant.output import format_count
+from penchant.result_tables import format_count
 from penchant.tables.events import (
     NOTHING,
     check_label,

@@ -11,7 +11,7 @@ from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_level, check_rng, check_whole_number
 from penchant.json_records import attributes_json
 from penchant.models.spatial.ucl import UCL
-from penchant.output import Columns, Result
+from penchant.result_tables import Columns, Result
 from penchant.tail_probabilities import normal_isf
 
 NODES = 33  # of the decision noise, over which a map is summed

@@ -23,7 +23,13 @@ from penchant.json_records import to_json
 from penchant.models.coordinates import Coordinate, Coordinates
 from penchant.models.model import Model
 from penchant.models.transforms import IDENTITY
-from penchant.output import (
+from penchant.population.group_tests import adjusted_p_values
+from penchant.population.hierarchy.subject_likelihoods import (
+    ConditionLikelihoods,
+    EpisodeLikelihoods,
+)
+from penchant.population.least_squares import t_test
+from penchant.result_tables import (
     Column,
     Columns,
     Result,
@@ -31,12 +37,6 @@ from penchant.output import (
     format_columns,
     format_p_value,
 )
-from penchant.population.group_tests import adjusted_p_values
-from penchant.population.hierarchy.subject_likelihoods import (
-    ConditionLikelihoods,
-    EpisodeLikelihoods,
-)
-from penchant.population.least_squares import t_test
 from penchant.tail_probabilities import chi_square_sf
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.errors import Code, DataError, argument, closest_match_hint, format_list
-from penchant.output import make_frame
+from penchant.result_tables import make_frame
 from penchant.tables.frames import open_frame
 from penchant.tables.lexicon import role_column
 

@@ -20,12 +20,6 @@ from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.model import Model
-from penchant.output import (
-    Columns,
-    Result,
-    Table,
-    format_number,
-)
 from penchant.population.hierarchy.design_matrix import read_design
 from penchant.population.hierarchy.fit import FIT, PopulationFitPlan, build_likelihoods
 from penchant.population.hierarchy.marginal_maximization import (
@@ -38,6 +32,12 @@ from penchant.population.hierarchy.marginal_maximization import (
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.hierarchy.result_builder import build_result
 from penchant.population.hierarchy.retained_fit import PopulationSource
+from penchant.result_tables import (
+    Columns,
+    Result,
+    Table,
+    format_number,
+)
 from penchant.softmax.likelihood import available_threads
 
 

@@ -19,15 +19,6 @@ from penchant.errors import DataError, Text
 from penchant.json_records import attributes_json, from_json, to_json
 from penchant.models.coordinates import Coordinates
 from penchant.models.priors import PopulationPrior, with_ratios
-from penchant.output import (
-    MISSING_CELL,
-    Column,
-    Columns,
-    IntervalTableExport,
-    Table,
-    format_columns,
-    format_number,
-)
 from penchant.population.hierarchy import uncertainty
 from penchant.population.hierarchy.contrasts import (
     Comparison,
@@ -40,6 +31,15 @@ from penchant.population.hierarchy.sampling import PopulationSample, sample_post
 from penchant.population.hierarchy.subject_posteriors import (
     PopulationSubjects,
     predict_choices,
+)
+from penchant.result_tables import (
+    MISSING_CELL,
+    Column,
+    Columns,
+    IntervalTableExport,
+    Table,
+    format_columns,
+    format_number,
 )
 from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.tail_probabilities import t_isf

@@ -25,16 +25,16 @@ from penchant.json_records import NOT_WRITTEN, attributes_json, to_json
 from penchant.models.arguments import as_episodes, data_of
 from penchant.models.model import Model
 from penchant.models.transforms import Transform
-from penchant.output import (
+from penchant.population.hierarchy.quadrature import NODES_BY_DIMENSION, QuadratureRule
+from penchant.population.hierarchy.retained_fit import PopulationSource
+from penchant.population.hierarchy.subject_likelihoods import ChoiceLikelihoods
+from penchant.population.hierarchy.uncertainty import SubjectPosteriors
+from penchant.result_tables import (
     Backend,
     Columns,
     Result,
     make_frame,
 )
-from penchant.population.hierarchy.quadrature import NODES_BY_DIMENSION, QuadratureRule
-from penchant.population.hierarchy.retained_fit import PopulationSource
-from penchant.population.hierarchy.subject_likelihoods import ChoiceLikelihoods
-from penchant.population.hierarchy.uncertainty import SubjectPosteriors
 from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.softmax.probabilities import log_probabilities

@@ -23,7 +23,7 @@ from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.spatial.ucl import UCL
-from penchant.output import Columns, Result
+from penchant.result_tables import Columns, Result
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.prior import ScaledPrior
 

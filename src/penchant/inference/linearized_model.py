@@ -48,7 +48,7 @@ from penchant.inference.subject_estimates import estimates_at
 from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
 from penchant.models.parameters import Shape
-from penchant.output import pooled_notes
+from penchant.result_tables import pooled_notes
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import (

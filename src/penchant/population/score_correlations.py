@@ -13,7 +13,9 @@ import numpy as np
 import scipy
 
 from penchant._typing import Matrix, Vector
-from penchant.output import (
+from penchant.population.least_squares import check_regressors, t_test
+from penchant.population.subject_estimates import SubjectEstimates
+from penchant.result_tables import (
     MAX_TABLE_WIDTH,
     Column,
     Table,
@@ -22,8 +24,6 @@ from penchant.output import (
     format_number,
     format_p_value,
 )
-from penchant.population.least_squares import check_regressors, t_test
-from penchant.population.subject_estimates import SubjectEstimates
 from penchant.tail_probabilities import normal_isf, t_sf
 
 MIN_CORRELATION_SUBJECTS = 4  # the variance of Fisher's z, 1 / (n - 3), is infinite with 3
