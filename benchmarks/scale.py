@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from machine import about
 
 import penchant as pn
-from penchant.softmax.chunked_likelihood import moments_at
+from penchant.softmax.chunked_likelihood import single_threaded_moments
 
 ROWS_PER_FILE = 10_000_000
 ROWS_PER_GROUP = 1_000_000
@@ -199,7 +199,10 @@ def main() -> None:
         spent, estimate = timed(lambda: pn.fit(scan, threads=given.threads))
         rows.append((f"fit, {estimate.notes[-1]}", str(spent)))
         rows.append(("peak memory", f"{peak() / 1e6:.0f} MB, {before / 1e6:.0f} MB before"))
-        work, on = partial(moments_at, theta=estimate.theta), scan.with_engine(None, given.threads)
+        work, on = (
+            partial(single_threaded_moments, theta=estimate.theta),
+            scan.with_engine(None, given.threads),
+        )
         columns = ["chosen", *names]
         reading, named, passing = [], [], []
         for _ in range(given.rounds):

@@ -231,7 +231,7 @@ def is_first_compilation(cache_path: str | None) -> bool:
     """
     if cache_path is None:
         return True
-    note = os.path.join(_cache_root(cache_path), f"penchant-said-{_versions()}")
+    note = os.path.join(_cache_root(cache_path), f"penchant-said-{_version_key()}")
     try:
         os.makedirs(os.path.dirname(note), exist_ok=True)
         # Exclusive creation is atomic: of several processes that start together one is the first.
@@ -253,7 +253,7 @@ def _cache_root(cache_path: str) -> str:
     return os.path.join(package, "__pycache__") if inside else os.path.dirname(cache_path)
 
 
-def _versions() -> str:
+def _version_key() -> str:
     python = sys.implementation.cache_tag
     return f"{__version__}-{numba.__version__}-{python}"
 

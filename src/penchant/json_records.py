@@ -127,7 +127,7 @@ def write_value(value: Any, hint: Any = Any) -> Any:
             return to_json(value.astype(dtype, copy=False))
     elif origin is tuple and type(value) is tuple:
         return [
-            write_value(v, one) for v, one in zip(value, _hints_each(inner, value), strict=True)
+            write_value(v, one) for v, one in zip(value, _element_hints(inner, value), strict=True)
         ]
     elif origin is list and type(value) is list:
         return [write_value(one, inner[0]) for one in value]
@@ -182,7 +182,7 @@ def _write_record(value: Any) -> Any:
     if not is_dataclass(kind):
         hints = get_type_hints(kind, include_extras=True).values()
         return [write_value(v, hint) for v, hint in zip(value, hints, strict=True)]
-    held = [(field, hint, getattr(value, field.name)) for field, hint in _hints(kind)]
+    held = [(field, hint, getattr(value, field.name)) for field, hint in _fields_and_hints(kind)]
     return {
         field.name: write_value(one, hint)
         for field, hint, one in held
@@ -223,7 +223,7 @@ class JsonDocument:
         try:
             return from_json(cls, document.get("content"), "content")
         except KeyError as missing:
-            raise damaged_field(str(missing.args[0]), "be given", "nothing") from None
+            raise damaged_field_error(str(missing.args[0]), "be given", "nothing") from None
 
 
 def _is_record_type(kind: Any) -> bool:
@@ -242,7 +242,7 @@ def _is_mapping(origin: Any) -> bool:
     return isinstance(origin, type) and issubclass(origin, Mapping)
 
 
-def _hints_each(inner: tuple[Any, ...], value: Sequence[Any]) -> Sequence[Any]:
+def _element_hints(inner: tuple[Any, ...], value: Sequence[Any]) -> Sequence[Any]:
     """Annotations of the elements of a tuple."""
     many = len(inner) == 2 and inner[1] is Ellipsis
     return [inner[0]] * len(value) if many else inner
@@ -277,10 +277,10 @@ def _read_typed(value: Any, place: str) -> Any:
         return {_read_typed(key, place): _read_typed(v, place) for key, v in value["values"]}
     if kind == "table":
         return _read_arrow_table(value, place)
-    return _value(_class_named(kind), value.get("value"), place, {})
+    return _value(_record_class_by_name(kind), value.get("value"), place, {})
 
 
-def _class_named(name: object) -> Any:
+def _record_class_by_name(name: object) -> Any:
     """The record class of this name.
 
     A file is not trusted: only dataclasses and named tuples of penchant are made, so that no other
@@ -316,15 +316,15 @@ def _read_arrow_table(value: Mapping[str, Any], place: str) -> Any:
 
 def from_json(kind: type[T], content: object, place: str = "") -> T:
     """Read a record of this class; raise a `DataError` that names the first field that is wrong."""
-    found: T = _record(kind, content, place)
+    found: T = _read_record(kind, content, place)
     return found
 
 
-def _record(kind: Any, content: object, place: str) -> Any:
+def _read_record(kind: Any, content: object, place: str) -> Any:
     if not isinstance(content, Mapping):
-        raise damaged_field(place, "be a dict", content)
+        raise damaged_field_error(place, "be a dict", content)
     read: dict[str, object] = {}
-    for field, hint in _hints(kind):
+    for field, hint in _fields_and_hints(kind):
         if field.name in content:
             name = f"{place}.{field.name}" if place else field.name
             read[field.name] = _value(hint, content[field.name], name, read)
@@ -334,17 +334,17 @@ def _record(kind: Any, content: object, place: str) -> Any:
 
 
 @functools.cache
-def _hints(kind: Any) -> tuple[tuple[Field[Any], Any], ...]:
+def _fields_and_hints(kind: Any) -> tuple[tuple[Field[Any], Any], ...]:
     hints = get_type_hints(kind, include_extras=True)
     return tuple((field, hints[field.name]) for field in fields(kind) if field.init)
 
 
 def _value(hint: Any, value: object, place: str, read: Place) -> Any:
     """Read a value by its annotation; `read` holds the fields of the record before it."""
-    if _is_record_type(hint) and _has_own_document(hint) and not _says_type(value):
+    if _is_record_type(hint) and _has_own_document(hint) and not _has_type_key(value):
         return hint.from_dict(value)
     origin, inner = get_origin(hint), get_args(hint)
-    if _says_type(value):
+    if _has_type_key(value):
         if _is_mapping(origin) and value[TYPE_KEY] == "dict":
             pairs = [
                 (_read_typed(k, place), _value(inner[1], v, place, {})) for k, v in value["values"]
@@ -362,11 +362,11 @@ def _value(hint: Any, value: object, place: str, read: Place) -> Any:
         if len(others) > 1:
             return _read_typed(value, place)
         if others[0] is str and not isinstance(value, str):
-            raise damaged_field(place, "be text or None", value)
+            raise damaged_field_error(place, "be text or None", value)
         return _value(others[0], value, place, read)
     if origin is Literal:
         if not any(value == one and type(value) is type(one) for one in inner):
-            raise damaged_field(place, f"be one of {', '.join(map(str, inner))}", repr(value))
+            raise damaged_field_error(place, f"be one of {', '.join(map(str, inner))}", repr(value))
         return value
     if origin is tuple:
         return _read_tuple(inner, value, place, read)
@@ -377,14 +377,14 @@ def _value(hint: Any, value: object, place: str, read: Place) -> Any:
     if origin is np.ndarray:
         dtype = get_args(inner[1])[0]
         if issubclass(dtype, (np.bool_, np.integer)):
-            return _exact_array(value, np.dtype(dtype), place)
-        return _array(value, place, "hold numbers").astype(dtype, copy=False)
+            return _read_exact_array(value, np.dtype(dtype), place)
+        return _read_float_array(value, place, "hold numbers").astype(dtype, copy=False)
     if isinstance(hint, type) and issubclass(hint, tuple):
         own = tuple(get_type_hints(hint, include_extras=True).values())
         return hint(*_read_tuple(own, value, place, read))
     if isinstance(hint, type) and is_dataclass(hint):
-        return _record(hint, value, place)
-    return _scalar(hint, value, place)
+        return _read_record(hint, value, place)
+    return _read_scalar(hint, value, place)
 
 
 def _matches_json_container(hint: Any, value: object) -> bool:
@@ -404,14 +404,14 @@ def _read_constrained_value(hint: Any, rule: object, value: object, place: str, 
     if isinstance(rule, MinimumValue):
         words = f"be a whole number from {rule.least} on"
         if not _is_count(value) or value < rule.least:  # type: ignore[operator]  # a number
-            raise damaged_field(place, words, value)
+            raise damaged_field_error(place, words, value)
         return value
     assert isinstance(rule, Shape)
     wanted = rule.sizes(read)
     words = f"hold numbers of shape {wanted}"
-    array = _array(value, place, words)
+    array = _read_float_array(value, place, words)
     if array.shape != wanted:
-        raise damaged_field(place, words, f"shape {array.shape}")
+        raise damaged_field_error(place, words, f"shape {array.shape}")
     return array
 
 
@@ -419,59 +419,61 @@ def _read_tuple(inner: tuple[Any, ...], value: object, place: str, read: Place) 
     many = len(inner) == 2 and inner[1] is Ellipsis
     texts = many and inner[0] is str
     if not isinstance(value, list) or (texts and not all(isinstance(v, str) for v in value)):
-        raise damaged_field(place, "be a list of text" if texts else "be a list", value)
+        raise damaged_field_error(place, "be a list of text" if texts else "be a list", value)
     if not many and len(value) != len(inner):
-        raise damaged_field(place, f"be a list of {len(inner)}", value)
-    hints = _hints_each(inner, value)
+        raise damaged_field_error(place, f"be a list of {len(inner)}", value)
+    hints = _element_hints(inner, value)
     return tuple(_value(h, v, place, read) for h, v in zip(hints, value, strict=True))
 
 
 def _mapping(hint: Any, value: object, place: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise damaged_field(place, "be a dict", value)
+        raise damaged_field_error(place, "be a dict", value)
     if hint is float and not all(map(_is_number, value.values())):
-        raise damaged_field(place, "hold numbers", [v for v in value.values() if not _is_number(v)])
+        raise damaged_field_error(
+            place, "hold numbers", [v for v in value.values() if not _is_number(v)]
+        )
     return {str(key): _value(hint, one, place, {}) for key, one in value.items()}
 
 
-def _scalar(hint: Any, value: object, place: str) -> Any:
+def _read_scalar(hint: Any, value: object, place: str) -> Any:
     if hint is float:
         if value is None:
             return math.nan
         if not _is_number(value):
-            raise damaged_field(place, "be a number", repr(value))
+            raise damaged_field_error(place, "be a number", repr(value))
         return float(value)  # type: ignore[arg-type]  # a number, or the word for an infinite one
     if hint is int and not _is_count(value):
-        raise damaged_field(place, "be a whole number", value)
+        raise damaged_field_error(place, "be a whole number", value)
     if hint is bool and not isinstance(value, bool):
-        raise damaged_field(place, "be true or false", value)
+        raise damaged_field_error(place, "be true or false", value)
     if hint is str and not isinstance(value, str):
-        raise damaged_field(place, "be text", value)
+        raise damaged_field_error(place, "be text", value)
     return _read_typed(value, place)
 
 
-def _says_type(value: object) -> TypeGuard[Mapping[str, Any]]:
+def _has_type_key(value: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(value, Mapping) and TYPE_KEY in value
 
 
-def _array(value: object, place: str, words: str) -> Any:
+def _read_float_array(value: object, place: str, words: str) -> Any:
     try:
         if not isinstance(value, list):
             raise ValueError
         return read_floats(value)
     except ValueError:
-        raise damaged_field(place, words, value) from None
+        raise damaged_field_error(place, words, value) from None
 
 
-def _exact_array(value: object, dtype: np.dtype[Any], place: str) -> Any:
+def _read_exact_array(value: object, dtype: np.dtype[Any], place: str) -> Any:
     """Array of whole numbers or truth values; floats would change numbers beyond 2^53."""
     words = f"hold {'true or false' if dtype.kind == 'b' else 'whole numbers'}"
     try:
         array = np.array(value)
     except ValueError:
-        raise damaged_field(place, words, value) from None
+        raise damaged_field_error(place, words, value) from None
     if not isinstance(value, list) or (array.size and array.dtype.kind != dtype.kind):
-        raise damaged_field(place, words, value)
+        raise damaged_field_error(place, words, value)
     return array.astype(dtype, copy=False)
 
 
@@ -501,7 +503,7 @@ def _is_count(value: object) -> bool:
 MAX_VALUE_LENGTH = 60  # characters of a wrong value that a message shows: enough to find it by
 
 
-def damaged_field(place: str, rule: str, got: object) -> DataError:
+def damaged_field_error(place: str, rule: str, got: object) -> DataError:
     """Error that names the field of a file that is wrong."""
     said = str(got)
     said = said if len(said) <= MAX_VALUE_LENGTH else f"{said[: MAX_VALUE_LENGTH - 3]}..."
@@ -514,6 +516,6 @@ def require_distinct(names: Sequence[str], place: str) -> None:
     """Raise an error where a name stands twice, or there is none."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise damaged_field(place, "differ", format_list(twice))
+        raise damaged_field_error(place, "differ", format_list(twice))
     if not names:
-        raise damaged_field(place, "be a list of names", [])
+        raise damaged_field_error(place, "be a list of names", [])

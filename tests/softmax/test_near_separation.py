@@ -18,7 +18,7 @@ from penchant.softmax.separation import (
     large_difference_quantile,
     may_depend_on_small_differences,
     small_difference_bound,
-    zero_differences,
+    with_differences_zeroed,
 )
 
 STRONG = [(3, (1.0, 2.0, 3.0), 100, 1000), (20, (2.0,) * 20, 20, 1000)]
@@ -37,7 +37,7 @@ def _refuse(*arguments):
 @pytest.mark.parametrize("kind", STRONG, ids=["3 variables", "20 variables"])
 def test_one_pass_settles_that_strong_effects_hang_on_nothing_small(monkeypatch, kind):
     x, chosen = _strong(*kind)
-    monkeypatch.setattr(decisions, "zero_differences", _refuse)
+    monkeypatch.setattr(decisions, "with_differences_zeroed", _refuse)
     assert pn.fit(pn.Choices.from_arrays(x, chosen)).status == "converged"
 
 
@@ -98,7 +98,7 @@ def test_where_the_bound_rules_it_out_rounded_choices_are_not_separated(seed):
     if may_depend_on_small_differences(small, largest[None], maximum.information[None])[0]:
         return
     scale = np.sqrt(np.diag(likelihood.scatter()))
-    rounded = zero_differences(
+    rounded = with_differences_zeroed(
         choices, NEGLIGIBLE_DIFFERENCE * large_difference_quantile(choices, scale)
     )
     assert rounded is None or not is_separated(choice_cone(rounded, scale))
@@ -122,9 +122,9 @@ def test_typical_differences_and_rounded_choices_are_those_of_their_definition(s
     unit = large_difference_quantile(choices, np.ones(choices.n_parameters))
     np.testing.assert_array_equal(unit, np.where(expected > 0, expected, 1.0))
     limit = NEGLIGIBLE_DIFFERENCE * unit
-    found = zero_differences(choices, limit)
+    found = with_differences_zeroed(choices, limit)
     assert found is not None
     np.testing.assert_array_equal(
         found.explanatory, np.where(away <= limit, level, choices.explanatory)
     )
-    assert zero_differences(found, limit) is None
+    assert with_differences_zeroed(found, limit) is None

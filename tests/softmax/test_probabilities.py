@@ -8,9 +8,9 @@ import reference
 from made import case
 from penchant.softmax.probabilities import (
     decision_log_likelihoods,
-    expected_rows,
     log_probabilities,
     objective,
+    rows_less_expectation,
     scores,
 )
 
@@ -57,7 +57,7 @@ def test_scores_are_the_gradient_of_each_decision():
 def test_expected_rows_have_mean_zero_in_every_set():
     data = case()
     p = np.exp(log_probabilities(THETA, data.choices))
-    centred = expected_rows(p, data.choices)
+    centred = rows_less_expectation(p, data.choices)
     sums = np.add.reduceat(p[:, None] * centred, data.choices.first_row[:-1])
     np.testing.assert_allclose(sums, 0.0, atol=1e-15)  # a few units of rounding
 

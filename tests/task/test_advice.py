@@ -162,7 +162,7 @@ def asked(service, token, block, decision, option):
     """What the machine is asked, without keeping its answer."""
 
     def look(connection, session, now):
-        cell = service._condition_cell(session)
+        cell = service._condition_of_session(session)
         rows = service._decisions_with_advice(connection, session, cell)
         seed = advising_seed(service, session)
         return session_states.AdviceRequest(

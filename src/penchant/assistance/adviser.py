@@ -383,14 +383,14 @@ class Helper(Result):
             # Only unassisted choices are learnt from: whoever follows advice shows the machine its
             # own map.
             if not self.is_assisted:
-                self._learn_operator()
+                self._fit_operator_and_update_trust()
             self.log.append({"episode": self.episode_number, "ended": True})
             self.episode_number += 1
             due = self.unassisted is not None and self._rng.random() < 1 / self.unassisted
             self.is_assisted = not due
         self._begin_episode()
 
-    def _learn_operator(self) -> None:
+    def _fit_operator_and_update_trust(self) -> None:
         chosen, done, rewards = (np.array(part) for part in zip(*self._decisions, strict=True))
         # Beliefs are unknown after the first missing reward, so the fit ends with that choice.
         gaps = np.isnan(rewards)
@@ -463,7 +463,7 @@ class Helper(Result):
         if self.effective_trust:
             # The trust is itself uncertain: without this term (delta method) intervals of gains
             # would be too narrow.
-            slope = posterior.map_sensitivity()
+            slope = posterior.mean_derivative_in_trust()
             variance = variance + (slope - slope[option]) ** 2 * self.trust.sd**2
         sd = np.sqrt(np.maximum(variance, ADVICE.min_variance))
         return special.ndtr((posterior.mean - posterior.mean[option]) / sd), sd
@@ -599,7 +599,7 @@ class Helper(Result):
         carried = read_value(document["carried"])
         if carried is not None:
             again._adopt_knowledge(*carried)
-        again = cast("Self", again._after_log(document["log"], any_option=True))
+        again = cast("Self", again._replay_on_copy(document["log"], any_option=True))
         if document["proposed"] is not None:
             again.proposed(document["proposed"])
         return again
@@ -640,9 +640,9 @@ class Helper(Result):
 
         An advice that differs from the log's is an error: it is the log of another machine.
         """
-        return self._after_log(log, any_option=False)
+        return self._replay_on_copy(log, any_option=False)
 
-    def _after_log(self, log: Sequence[Mapping[str, Any]], *, any_option: bool) -> Helper:
+    def _replay_on_copy(self, log: Sequence[Mapping[str, Any]], *, any_option: bool) -> Helper:
         """Replay a log; with `any_option`, executions need be neither proposed nor advised."""
         again = self.copy_before_first_decision()
         for number, row in enumerate(log):

@@ -179,7 +179,7 @@ class FieldPosterior:
         prior = self.prior_covariance[option]
         return np.asarray(prior - prior[list(self.options)] @ self.gains)
 
-    def map_sensitivity(self) -> Vector:
+    def mean_derivative_in_trust(self) -> Vector:
         """Derivative of the posterior mean with respect to the trust in the map."""
         return np.asarray(self.belief - self.belief[list(self.options)] @ self.gains)
 

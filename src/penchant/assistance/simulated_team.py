@@ -85,7 +85,7 @@ def simulate_team(
             if advice.option is not None:
                 executed = advice.option
                 if advice.kind == "suggest":
-                    executed = _accept_or_keep(p[0], proposed, advice.option, rng)
+                    executed = _draw_suggested_or_proposed(p[0], proposed, advice.option, rng)
         reward = place.draw(executed, rng=rng)
         agents.observe(np.array([executed]), np.array([reward]))
         if helper is not None:
@@ -98,7 +98,9 @@ def simulate_team(
     return Episode(chosen, rewards, executed=done)
 
 
-def _accept_or_keep(p: Vector, proposed: int, suggested: int, rng: np.random.Generator) -> int:
+def _draw_suggested_or_proposed(
+    p: Vector, proposed: int, suggested: int, rng: np.random.Generator
+) -> int:
     """Draw between proposal and suggestion with the operator's own choice probabilities."""
     both = p[proposed] + p[suggested]
     # Where both underflow, neither option is preferred.

@@ -6,8 +6,8 @@ the next observations need only its columns at options still to be observed. So 
 are kept: S[:, V] with V the options ever observed, ordered by their last observation, the latest
 first, so that columns not needed any more stand at the end. No N x N matrix, no inverse.
 
-Rows are independent of each other once the rows at V are known (`posterior_of_observed`); they are
-done in blocks of options, side by side in vector registers (`posterior_of_options`). The mean is
+Rows are independent of each other once the rows at V are known (`fill_observed_posteriors`); they are
+done in blocks of options, side by side in vector registers (`fill_option_posteriors`). The mean is
 b + mu0 f, so b and f stand for it. Index 0 is the quantity itself, 1 its derivative in delta, 2 in
 the length scale; `rows` has as many as are asked for. This is the Kalman filter of a Gaussian
 process with noise of variance 1 (Rasmussen and Williams 2006, ch. 2): g is the variance of a
@@ -24,7 +24,7 @@ OPTIONS_PER_BLOCK = 56
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def posterior_of_observed(columns, d_columns, delta, visits, active, rewards, rows, innovations):
+def fill_observed_posteriors(columns, d_columns, delta, visits, active, rewards, rows, innovations):
     """Update S[V, V], b and f of the observed options by every observation.
 
     Only what is needed later is updated: rows and columns of options observed again.
@@ -92,7 +92,7 @@ def posterior_of_observed(columns, d_columns, delta, visits, active, rewards, ro
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def posterior_of_options(
+def fill_option_posteriors(
     columns, d_columns, delta, place, events, active, rows, innovations, begin, end, out
 ):
     """Compute b, f and S_ii of options begin..end before every event.

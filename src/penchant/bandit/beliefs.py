@@ -265,7 +265,7 @@ def beliefs_from_correlations(
     rows = np.empty((len(observed.active), n_orders, size))
     innovations = np.empty((len(observed.active), n_orders, 2))
     visits = observed.events[observed.events >= 0]
-    compiled.posterior_of_observed(
+    compiled.fill_observed_posteriors(
         np.ascontiguousarray(columns[observed.options]),
         np.ascontiguousarray(d_columns[observed.options]),
         float(delta),
@@ -278,7 +278,7 @@ def beliefs_from_correlations(
     position = np.full(n_options, -1, dtype=np.int64)
     position[observed.options] = np.arange(size)
     out = np.empty((3, n_orders, len(observed.events), n_options))
-    compiled.posterior_of_options(
+    compiled.fill_option_posteriors(
         np.ascontiguousarray(columns),
         np.ascontiguousarray(d_columns),
         float(delta),

@@ -71,7 +71,7 @@ class EventContext(NamedTuple):
         before, after = MappingProxyType(dict(self.before)), MappingProxyType(dict(self.after))
         return EventContext(before, after, self.available)
 
-    def with_mask_of(self, other: EventContext, n_events: int) -> EventContext:
+    def with_availability_like(self, other: EventContext, n_events: int) -> EventContext:
         """The context of events at which all options could be chosen, if `other` has a mask."""
         if self.available is not None or other.available is None:
             return self
@@ -87,8 +87,8 @@ def read_event_context(
     needed = events.chosen != NOTHING
     learnt = needed & ~np.isnan(events.rewards)
     return EventContext(
-        _read_named_numbers(before, "before", needed, place),
-        _read_named_numbers(after, "after", learnt, place),
+        _read_context_numbers(before, "before", needed, place),
+        _read_context_numbers(after, "after", learnt, place),
         None if available is None else _read_availability(available, events, place),
     )
 
@@ -97,13 +97,13 @@ def concat_contexts(parts: Sequence[EventContext]) -> EventContext:
     """Concatenate the context of consecutive runs of events; raise if their names differ."""
     masks = [part.available for part in parts]
     return EventContext(
-        _concat_named_numbers([part.before for part in parts], "before"),
-        _concat_named_numbers([part.after for part in parts], "after"),
+        _concat_context_numbers([part.before for part in parts], "before"),
+        _concat_context_numbers([part.after for part in parts], "after"),
         None if masks[0] is None else np.concatenate([m for m in masks if m is not None]),
     )
 
 
-def _concat_named_numbers(parts: Sequence[Mapping[str, Matrix]], role: str) -> dict[str, Matrix]:
+def _concat_context_numbers(parts: Sequence[Mapping[str, Matrix]], role: str) -> dict[str, Matrix]:
     names = list(parts[0])
     for other in parts[1:]:
         if sorted(other) != sorted(names):
@@ -116,7 +116,7 @@ def _concat_named_numbers(parts: Sequence[Mapping[str, Matrix]], role: str) -> d
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
-def _read_named_numbers(
+def _read_context_numbers(
     given: Any, role: str, needed: BoolVector, place: Place
 ) -> dict[str, Matrix]:
     if given is None:
@@ -445,13 +445,13 @@ class Episode:
         newest = both.between(start, n + 1)
         check_events(newest, _last_event_mask(len(newest.chosen)), lambda k: place(start + k))
         given = (
-            _as_single_event(before),
-            _as_single_event(after),
+            _wrap_as_one_event(before),
+            _wrap_as_one_event(after),
             None if available is None else [available],
         )
         new = read_event_context(*given, one, lambda k: place(n + k))
         past = self.seen
-        both_masked = [past.with_mask_of(new, n), new.with_mask_of(past, 1)]
+        both_masked = [past.with_availability_like(new, n), new.with_availability_like(past, 1)]
         seen = concat_contexts(both_masked) if n else new
         return Episode.of_events(both, self.subject, self.block, seen)
 
@@ -497,7 +497,7 @@ def _set_fields(
         object.__setattr__(episode, name, values)
 
 
-def _as_single_event(given: Mapping[str, Any] | None) -> Any:
+def _wrap_as_one_event(given: Mapping[str, Any] | None) -> Any:
     """Wrap the numbers of one event as arrays of one event."""
     return given if not isinstance(given, Mapping) else {n: [v] for n, v in given.items()}
 

@@ -166,11 +166,13 @@ def episodes_from_frame(
     table = _open_checked(frame, named)
     owners = _subject_and_block_labels(table, {"subject": subject, "block": block})
     order, number = _event_order(table, owners, decision, gaps, subject, block)
-    picked, first = _option_numbers(table, chosen, base, options, locations, _row_locator(owners))
+    picked, first = _option_numbers_and_base(
+        table, chosen, base, options, locations, _row_locator(owners)
+    )
     rewards = _reward_column(table, reward)
     done = picked
     if executed is not None:
-        done, _ = _option_numbers(
+        done, _ = _option_numbers_and_base(
             table, executed, base, options, locations, _row_locator(owners), "executed"
         )
     if not isinstance(chosen, (tuple, list)) and options is None:
@@ -182,13 +184,13 @@ def episodes_from_frame(
     done, rewards = without_fillers(done, rewards, first)
     picked = done if executed is None else picked
     events = read_events(
-        _take_rows(picked, order.rows, np.nan),
-        _take_rows(rewards, order.rows, np.nan),
+        _take_rows_or_absent(picked, order.rows, np.nan),
+        _take_rows_or_absent(rewards, order.rows, np.nan),
         _choice_flags(table, is_choice, shown, order),
-        _sorted_flags(table, scored, "scored", order.rows),
+        _flags_in_time_order(table, scored, "scored", order.rows),
         _event_locator(order.rows, owners, number),
         first,
-        None if executed is None else _take_rows(done, order.rows, np.nan),
+        None if executed is None else _take_rows_or_absent(done, order.rows, np.nan),
     )
     events, order = without_unknown(events, order, missing_reward)
     last = np.zeros(len(order.rows), dtype=bool)
@@ -370,7 +372,7 @@ def _subject_and_block_labels(table: Table, names: dict[str, Any]) -> Owners:
     return {role: joint_labels(columns) for role, columns in parts.items()}
 
 
-def _option_numbers(
+def _option_numbers_and_base(
     table: Table,
     chosen: Any,
     base: int,
@@ -412,23 +414,23 @@ def _reward_column(table: Table, reward: Any) -> Vector:
     return gain - np.abs(loss)
 
 
-def _sorted_flags(table: Table, name: Any, role: str, rows: IntVector) -> Any:
+def _flags_in_time_order(table: Table, name: Any, role: str, rows: IntVector) -> Any:
     if name is None:
         return None
     column, is_opposite = flagged(name)
-    return _take_rows(column_flags(table, column, role) ^ is_opposite, rows, True)
+    return _take_rows_or_absent(column_flags(table, column, role) ^ is_opposite, rows, True)
 
 
 def _choice_flags(table: Table, is_choice: Any, shown: int, order: InTime) -> Any:
     """Mask of the events that are choices, in order; None if all are."""
-    flags = _sorted_flags(table, is_choice, "is_choice", order.rows)
+    flags = _flags_in_time_order(table, is_choice, "is_choice", order.rows)
     if shown == 0:
         return flags
     after = chosen_after(shown, order.start, len(order.rows))
     return after if flags is None else np.where(after, flags, False)
 
 
-def _take_rows(values: Any, rows: IntVector, absent: Any) -> Any:
+def _take_rows_or_absent(values: Any, rows: IntVector, absent: Any) -> Any:
     # `values[rows]` alone would take the last row for ABSENT, as -1 is a valid index.
     return np.where(rows == ABSENT, absent, values[rows])
 
@@ -452,12 +454,15 @@ def _read_context(
     """Read what the player saw at all events, in order."""
     found = {
         role: {
-            name: _take_rows(_float_column(table, column, role), order.rows, np.nan)
+            name: _take_rows_or_absent(_float_column(table, column, role), order.rows, np.nan)
             for name, column in names.items()
         }
         for role, names in context.items()
     }
-    masks = [_take_rows(column_flags(table, c, "available"), order.rows, True) for c in available]
+    masks = [
+        _take_rows_or_absent(column_flags(table, c, "available"), order.rows, True)
+        for c in available
+    ]
     return read_event_context(
         found["before"],
         found["after"],

@@ -82,7 +82,7 @@ def check_labels(name: str, values: Any, n_items: int, item: str) -> list[str]:
     return found
 
 
-def repeat_if_missing(values: Any, n_repeats: int, default: Any) -> Any:
+def values_or_repeated_default(values: Any, n_repeats: int, default: Any) -> Any:
     """Return the values, or the default repeated where there are none."""
     return [default] * n_repeats if values is None or not len(values) else values
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.figures.labels import format_log_axis, parameter_range
+from penchant.figures.labels import format_log_axis, range_implied_by_name
 from penchant.figures.style import HAIRLINE, add_remark
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def choose_scale(
     shown = shown[shown > floor]
     if not shown.size:  # without any finite value the axis carries only marks at its edge
         return Scale(1.0, 10.0, True) if logarithmic else Scale(0.0, 1.0)
-    shown = np.append(shown, _ends_within_reach(shown, ends, logarithmic))
+    shown = np.append(shown, _interval_ends_near_range(shown, ends, logarithmic))
     padded = _padded_scale(float(shown.min()), float(shown.max()), logarithmic)
     if bounds is None or logarithmic:  # a bound at 0 is infinitely far on a logarithmic axis
         return padded
@@ -143,7 +143,7 @@ def _without_outliers(estimates: Vector, logarithmic: bool) -> Vector:
     return np.asarray(able[(places >= low - room) & (places <= high + room)])
 
 
-def clip_to_bounds(
+def clipped_intervals_and_range(
     values: Vector, ends: Matrix, name: str, bounds: tuple[float, float] | None
 ) -> tuple[Matrix, tuple[float, float] | None]:
     """Clip intervals to the range of the parameter, and return that range if it is known.
@@ -152,13 +152,13 @@ def clip_to_bounds(
     where an estimate lies outside: the name was misleading. Unbounded intervals end at the range.
     """
     known = values[np.isfinite(values)]
-    allowed = bounds or parameter_range(name)
+    allowed = bounds or range_implied_by_name(name)
     if allowed is None or ((known < allowed[0]) | (known > allowed[1])).any():
         return ends, None
     return np.clip(ends, *allowed), allowed
 
 
-def _ends_within_reach(shown: Vector, ends: Matrix, logarithmic: bool) -> Vector:
+def _interval_ends_near_range(shown: Vector, ends: Matrix, logarithmic: bool) -> Vector:
     """Interval ends near enough to the range shown to extend it."""
     axis = Scale(0.0, 1.0, logarithmic)
     able = ends > 0 if logarithmic else np.ones(ends.shape, dtype=bool)
@@ -193,7 +193,9 @@ def _padded_scale(low: float, high: float, logarithmic: bool) -> Scale:
     return Scale(low - room, high + room)
 
 
-def mark_at_edge(axes: Axes, places: Vector, values: Vector, scale: Scale, color: str) -> int:
+def mark_values_outside_axis(
+    axes: Axes, places: Vector, values: Vector, scale: Scale, color: str
+) -> int:
     """Mark values outside the y axis at its edge, above their x; return how many are not finite.
 
     A triangle points towards a value beyond the axis or at infinity; a cross stands for NaN. Finite

@@ -114,12 +114,12 @@ def display_name(name: str) -> str:
     return name.replace("_", " ").replace("/", " / ") if IDENTIFIER.match(name) else name
 
 
-def sentence_name(name: str) -> str:
+def name_in_sentence(name: str) -> str:
     """Turn an identifier into words without a colon, for use in a sentence.
 
     Examples
     --------
-    >>> sentence_name("learning_rate:drug[placebo]"), sentence_name("learning_rate")
+    >>> name_in_sentence("learning_rate:drug[placebo]"), name_in_sentence("learning_rate")
     ('learning rate (placebo)', 'learning rate')
     """
     parameter, colon, rest = display_name(name).partition(": ")
@@ -152,12 +152,12 @@ def axis_label(name: str) -> str:
     return f"{words.label} ({words.unit})" if words and words.unit else display_name(name)
 
 
-def parameter_range(name: str) -> tuple[float, float] | None:
+def range_implied_by_name(name: str) -> tuple[float, float] | None:
     """Range implied by a parameter's name: 0 to 1 for shares and learning rates, else None.
 
     Examples
     --------
-    >>> parameter_range("learning_rate"), parameter_range("temperature")
+    >>> range_implied_by_name("learning_rate"), range_implied_by_name("temperature")
     ((0.0, 1.0), None)
     """
     return (0.0, 1.0) if PROPORTION_NAME.match(name) else None
@@ -258,7 +258,7 @@ def wrap_text(text: str, max_points: float, max_lines: int = 2) -> str:
     filled = _fill_lines(text, max_points)
     if len(filled) <= max_lines:
         return "\n".join(filled)
-    body, count = _split_count(text)
+    body, count = _split_name_and_count(text)
 
     def shortened(end: int) -> list[str]:
         return _fill_lines(f"{body[:end].rstrip(' ,;:(-_/')}{ELLIPSIS}{count}", max_points)
@@ -288,14 +288,14 @@ def _fill_lines(text: str, max_points: float) -> list[str]:
 
 def _unbreakable_parts(text: str, max_points: float) -> list[str]:
     """Split a text into parts that stay on one line: words, and a count in brackets that fits."""
-    body, count = _split_count(text)
+    body, count = _split_name_and_count(text)
     if not count or text_width(count.strip()) > max_points:  # kept whole it would leave the figure
         return _LINE_BREAKS.split(text)
     space = count[: len(count) - len(count.lstrip())]
     return [*(_LINE_BREAKS.split(body + space) if body else []), count.lstrip()]
 
 
-def _split_count(text: str) -> tuple[str, str]:
+def _split_name_and_count(text: str) -> tuple[str, str]:
     """Split a label into its name and the count in brackets after it."""
     found = re.search(r"\s*\([^()]*\d[^()]*\)$", text)
     is_count = found is not None and re.search(r"n = |^\s*\(\d", found.group()) is not None
@@ -319,7 +319,7 @@ ROW_LABEL_SHARES = (0.5, 0.62, 0.75)
 MIN_ROW_INCHES = 0.28  # room for two lines of text and a gap, so that rows do not run together
 
 
-def label_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look: Any) -> None:
+def label_y_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look: Any) -> None:
     """Label rows at the y axis, wrapped over as many lines as the height of a row allows.
 
     Long labels of low rows take more of the width. Labels are cut only where they would take most
@@ -366,7 +366,7 @@ ROTATED_LAYOUTS = (
 )
 
 
-def label_columns(
+def label_x_categories(
     axes: Axes, places: Sequence[float], names: Sequence[str], share: float = 1.0
 ) -> None:
     """Label categories at the x axis: side by side over several lines, else rotated.
@@ -405,7 +405,7 @@ def label_columns(
     axes.set_xticks(list(places), wrapped, fontsize=FONT_SIZE, **turned)
 
 
-def column_labels_fit(names: Sequence[str], panel_inches: float) -> bool:
+def x_category_labels_fit(names: Sequence[str], panel_inches: float) -> bool:
     """Whether category labels fit side by side in a panel of this width."""
     pitch = (72 * panel_inches - LABEL_SPACE_POINTS[0]) / (len(names) + 0.2)
     return all(_horizontal_label(name, pitch - 5) is not None for name in names)

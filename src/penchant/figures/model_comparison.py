@@ -16,7 +16,7 @@ from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
 from penchant.errors import DataError
 from penchant.figures import array_checks
-from penchant.figures.labels import display_name, label_rows, set_integer_ticks
+from penchant.figures.labels import display_name, label_y_rows, set_integer_ticks
 from penchant.figures.style import (
     BLUE,
     GREY,
@@ -97,7 +97,7 @@ def predictive_intervals(
         if rows:
             axes.plot(observed[shown[rows]], rows, marker, color=color, label=label)
     axes.set_ylim(len(shown) - 0.5, -0.5)
-    label_rows(axes, range(len(shown)), [display_name(row_names[k]) for k in shown])
+    label_y_rows(axes, range(len(shown)), [display_name(row_names[k]) for k in shown])
     if len(shown) < len(observed):
         add_remark(axes, f"not known: {len(observed) - len(shown)}")
     alone = int((~known[shown]).sum())
@@ -203,7 +203,7 @@ def model_totals(
     axes.plot(above, rows, "o", color=BLUE, markersize=5)
     axes.axvline(0, color=GREY, linewidth=HAIRLINE)
     axes.set_ylim(len(order) - 0.5, -0.5)
-    label_rows(axes, list(rows), [row_names[i] for i in order])
+    label_y_rows(axes, list(rows), [row_names[i] for i in order])
     if not known.all():
         add_remark(axes, f"no finite {criterion}: {int((~known).sum())}")
     return axes
@@ -243,7 +243,7 @@ def exceedance(
         array_checks.check_proportions("frequencies", expected)
         axes.plot(expected, rows, "D", color=VERMILLION, label="expected share of people")
     axes.set_ylim(len(chances) - 0.5, -0.5)
-    label_rows(axes, list(rows), row_names)
+    label_y_rows(axes, list(rows), row_names)
     missing = int((~np.isfinite(chances)).sum())
     if missing:
         add_remark(axes, f"no probability known: {missing}")

@@ -18,15 +18,15 @@ from penchant.figures.axis_limits import (
     Scale,
     TruncatedIntervalCounts,
     choose_scale,
-    clip_to_bounds,
+    clipped_intervals_and_range,
     draw_intervals,
-    mark_at_edge,
+    mark_values_outside_axis,
     note_values_off_axis,
 )
 from penchant.figures.labels import (
     FONT_SIZE,
-    label_columns,
-    label_rows,
+    label_x_categories,
+    label_y_rows,
     set_natural_parameter_ticks,
 )
 from penchant.figures.style import (
@@ -97,7 +97,7 @@ def population(
     ends = array_checks.check_intervals("interval", interval, len(values), "category")
     people = [
         array_checks.check_vector("subjects", one)
-        for one in array_checks.repeat_if_missing(subjects, len(values), [])
+        for one in array_checks.values_or_repeated_default(subjects, len(values), [])
     ]
     if len(people) != len(values):
         raise DataError(
@@ -111,7 +111,7 @@ def population(
     if not len(values):
         draw_placeholder(axes)
         return axes
-    ends, bounds = clip_to_bounds(everyone, ends, name, bounds)
+    ends, bounds = clipped_intervals_and_range(everyone, ends, name, bounds)
     scale = choose_scale(
         everyone, _range_of_pooled_intervals(values, ends, logarithmic), logarithmic, limits, bounds
     )
@@ -121,7 +121,7 @@ def population(
     for place in range(len(values)):
         truncated += _draw_pooled_estimate(axes, place, float(values[place]), ends[place], scale)
     axes.set_xlim(-0.6, len(values) - 0.4)
-    label_columns(axes, range(len(values)), names)
+    label_x_categories(axes, range(len(values)), names)
     note_missing_estimates(axes, missing, "subjects with ")
     note_values_off_axis(axes, np.concatenate([np.empty(0), *people]), scale)
     truncated.add_remarks(axes, "y", logarithmic)
@@ -154,7 +154,7 @@ def _draw_subject_swarm(axes: Axes, values: Vector, place: int, scale: Scale) ->
         linestyle="none",
         markeredgewidth=0,
     )
-    return mark_at_edge(axes, across, values, scale, drawn.color)
+    return mark_values_outside_axis(axes, across, values, scale, drawn.color)
 
 
 def _swarm_x_offsets(values: Vector, scale: Scale) -> Vector:
@@ -183,7 +183,7 @@ def _draw_pooled_estimate(
 ) -> TruncatedIntervalCounts:
     here, one = np.array([float(place)]), np.array([value])
     if not scale.contains(one).all():
-        mark_at_edge(axes, here, one, scale, INK)
+        mark_values_outside_axis(axes, here, one, scale, INK)
         if np.isfinite(value):
             add_remark(axes, "the estimate of a category lies beyond the axis")
         else:
@@ -392,7 +392,7 @@ def population_density(
     """
     x = array_checks.check_vector("values", values)
     heights = array_checks.check_matrix("densities", densities, "(n_populations, n)", len(x))
-    groups = array_checks.repeat_if_missing(categories, len(heights), "")
+    groups = array_checks.values_or_repeated_default(categories, len(heights), "")
     names = array_checks.check_labels("categories", groups, len(heights), "density")
     style_axes(axes, name, "density")
     if not len(x) or not len(heights):
@@ -400,7 +400,7 @@ def population_density(
         return axes
     own = [
         array_checks.check_vector("people", one)
-        for one in array_checks.repeat_if_missing(people, len(heights), [])
+        for one in array_checks.values_or_repeated_default(people, len(heights), [])
     ]
     top = highest = float(heights.max())
     room = 0.06 * top
@@ -471,7 +471,7 @@ def coefficients(
     axes.set_ylim(len(values) - 0.4, -0.6)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    label_rows(axes, rows.tolist(), row_names)
+    label_y_rows(axes, rows.tolist(), row_names)
     note_missing_estimates(axes, int((~np.isfinite(values)).sum()))
     truncated.add_remarks(axes, "x", False)
     return axes

@@ -13,7 +13,7 @@ import numpy as np
 
 from penchant._typing import Label
 from penchant.errors import DataError
-from penchant.figures.labels import axis_label, display_name, parameter_range
+from penchant.figures.labels import axis_label, display_name, range_implied_by_name
 from penchant.figures.model_comparison import exceedance, model_totals, predictive_intervals
 from penchant.figures.population_estimates import coefficients, population
 from penchant.figures.simulation_studies import confusion, data_needed, recovery
@@ -262,7 +262,7 @@ def _draw_group_means(
         p_values=tests,
         name=axis_label(name),
         logarithmic=name in result.logs,
-        bounds=parameter_range(name),
+        bounds=range_implied_by_name(name),
     )
 
 

@@ -17,9 +17,9 @@ from penchant.figures.axis_limits import (
     TruncatedIntervalCounts,
     check_limits,
     choose_scale,
-    clip_to_bounds,
+    clipped_intervals_and_range,
     draw_intervals,
-    mark_at_edge,
+    mark_values_outside_axis,
     note_values_off_axis,
 )
 from penchant.figures.labels import (
@@ -28,8 +28,8 @@ from penchant.figures.labels import (
     axes_size,
     axis_label,
     display_name,
-    label_columns,
-    label_rows,
+    label_x_categories,
+    label_y_rows,
     text_width,
     wrap_text,
 )
@@ -182,7 +182,7 @@ def recovery(
     if not len(true):
         draw_placeholder(axes)
         return axes
-    ends, bounds = clip_to_bounds(np.append(true, estimated), ends, name, bounds)
+    ends, bounds = clipped_intervals_and_range(np.append(true, estimated), ends, name, bounds)
     scale = choose_scale(np.concatenate([true, estimated]), ends, logarithmic, limits, bounds)
     scale.apply(axes, "x")
     scale.apply(axes, "y")
@@ -212,7 +212,7 @@ def recovery(
         drawn = which & seen
         label = "interval misses the true value" if color == VERMILLION and drawn.any() else None
         axes.plot(true[drawn], estimated[drawn], marker, color=color, markersize=2.8, label=label)
-    lost = mark_at_edge(axes, true, estimated, scale, VERMILLION)
+    lost = mark_values_outside_axis(axes, true, estimated, scale, VERMILLION)
     note_missing_estimates(axes, lost)
     note_values_off_axis(axes, estimated, scale)
     truncated.add_remarks(axes, "y", logarithmic)
@@ -285,12 +285,12 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
     axes.tick_params(length=0)
     axes.set(xlim=(0, n), ylim=(n, 0))
     axes.set_aspect("equal")
-    label_rows(axes, list(np.arange(n) + 0.5), rows)
+    label_y_rows(axes, list(np.arange(n) + 0.5), rows)
     across, up = axes_size(axes)
     taken = max(text_width(label.get_text()) for label in axes.get_yticklabels()) - 20.0
     # square cells are limited by both the height and the width that row names leave
     side = min(up - 2 * LINE_HEIGHT, across - taken)
-    label_columns(axes, list(np.arange(n) + 0.5), model_names, share=max(side / across, 0.2))
+    label_x_categories(axes, list(np.arange(n) + 0.5), model_names, share=max(side / across, 0.2))
     _write_shares_into_cells(axes, shares, min(side, MIN_HEIGHT_SHARE * up) / n)
     for spine in axes.spines.values():
         spine.set_visible(False)

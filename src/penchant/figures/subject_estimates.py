@@ -16,12 +16,12 @@ from penchant.figures.axis_limits import (
     Scale,
     TruncatedIntervalCounts,
     choose_scale,
-    clip_to_bounds,
+    clipped_intervals_and_range,
     draw_intervals,
-    mark_at_edge,
+    mark_values_outside_axis,
     note_values_off_axis,
 )
-from penchant.figures.labels import FONT_SIZE, label_rows, row_labels_fit
+from penchant.figures.labels import FONT_SIZE, label_y_rows, row_labels_fit
 from penchant.figures.style import (
     BLUE,
     GREY,
@@ -107,7 +107,7 @@ def forest(
         return axes
     # subjects alone could set limits that leave the pooled estimate out of view
     everyone = values if pooled is None else np.append(values, pooled)
-    ends, bounds = clip_to_bounds(everyone, ends, name, bounds)
+    ends, bounds = clipped_intervals_and_range(everyone, ends, name, bounds)
     scale = choose_scale(everyone, ends, logarithmic, limits, bounds)
     scale.apply(axes, "x")
     order = np.argsort(values, kind="stable") if ordered else np.arange(len(values))
@@ -232,7 +232,7 @@ def _label_subject_rows(axes: Axes, names: list[str] | None, order: IntVector, p
         return
     ticks = [*range(n), *([last] if pooled else [])]
     row_names = [names[i] for i in order] + ([pooled] if pooled else [])
-    label_rows(axes, ticks, row_names)
+    label_y_rows(axes, ticks, row_names)
 
 
 @style()
@@ -270,14 +270,17 @@ def parameter_scatter(
     x_ends = array_checks.check_intervals("x_interval", x_interval, len(x), "subject")
     y_ends = array_checks.check_intervals("y_interval", y_interval, len(x), "subject")
     groups = array_checks.check_labels(
-        "categories", array_checks.repeat_if_missing(categories, len(x), ""), len(x), "subject"
+        "categories",
+        array_checks.values_or_repeated_default(categories, len(x), ""),
+        len(x),
+        "subject",
     )
     style_axes(axes, *names)
     if not len(x):
         draw_placeholder(axes)
         return axes
-    x_ends, x_bounds = clip_to_bounds(x, x_ends, names[0], bounds[0])
-    y_ends, y_bounds = clip_to_bounds(y, y_ends, names[1], bounds[1])
+    x_ends, x_bounds = clipped_intervals_and_range(x, x_ends, names[0], bounds[0])
+    y_ends, y_bounds = clipped_intervals_and_range(y, y_ends, names[1], bounds[1])
     across = choose_scale(x, x_ends, logarithmic[0], limits[0], x_bounds)
     up = choose_scale(y, y_ends, logarithmic[1], limits[1], y_bounds)
     across.apply(axes, "x")
@@ -332,7 +335,7 @@ def _draw_points_with_intervals(
         markeredgewidth=0.3,
     )
     known = across.contains(x)
-    mark_at_edge(axes, x[known], y[known], up, drawn.color)
+    mark_values_outside_axis(axes, x[known], y[known], up, drawn.color)
     sideways = up.contains(y) & ~across.contains(x)
     for marker, kind in (("x", np.isnan(x)), ("<", x < across.low), (">", x > across.high)):
         selected = sideways & kind

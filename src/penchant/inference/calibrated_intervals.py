@@ -99,7 +99,7 @@ class _SubjectLattice:
         )
         person = cls(profiles, axes, np.empty((0, 0)))
         if len(axes) == 1 and profiles.n_weights == 1:
-            axes = (person.with_crossings(axes[0]),)
+            axes = (person.with_indifference_points(axes[0]),)
         chosen = person.chosen
         uniforms = generator_for(chosen, seed).random((n_drawn, len(chosen)))
         return cls(profiles, axes, uniforms)
@@ -113,7 +113,7 @@ class _SubjectLattice:
         mine = self.profiles.rows(np.zeros(1, dtype=np.int64))
         return mine.chosen[mine.order]
 
-    def with_crossings(self, axis: Vector) -> Vector:
+    def with_indifference_points(self, axis: Vector) -> Vector:
         """Positions of the axis with the points of indifference and midpoints between them added.
 
         The likelihood of sure choices has an optimum between any two neighbouring points of
@@ -146,13 +146,16 @@ class _SubjectLattice:
         positive[self.profiles.positive] = True
         return Lattice(x, np.zeros(x.shape[:3]), positive, tuple(map(len, axes)))
 
-    def lattice_at(self, line: ParameterLine, position: float) -> Lattice:
+    def lattice_with_fixed_parameter(self, line: ParameterLine, position: float) -> Lattice:
         """Lattice of the decisions where a natural parameter is fixed at this position."""
         if line.is_shape:
             axes = list(self.axes)
             axes[line.natural.index] = np.array([position])
             return self.lattice(axes)
-        constraint, whole = line.constraint_at(np.array([position])), self.bootstrap_test.whole
+        constraint, whole = (
+            line.constraint_fixing_parameter(np.array([position])),
+            self.bootstrap_test.whole,
+        )
         others = np.delete(whole.positive, line.natural.index)
         return whole.on_plane(constraint.origin[0], constraint.basis[0], others)
 
@@ -234,7 +237,9 @@ def _calibrated_end(
     if slope == 0:
         slope = (first - centre) / root
     found = search_interval_end(
-        lambda position: person.bootstrap_test.test(person.lattice_at(line, position), level),
+        lambda position: person.bootstrap_test.test(
+            person.lattice_with_fixed_parameter(line, position), level
+        ),
         EndSearch(centre, first, float(slope), limit),
     )
     return sign * np.inf if found == limit else found

@@ -33,7 +33,7 @@ from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
     UnsolvedProgramError,
     are_maxima_proven_to_exist,
-    clean_direction,
+    direction_without_rounding_noise,
 )
 from penchant.softmax.solve import has_maximum, identify, proven_separation, solve
 
@@ -156,7 +156,7 @@ def choices_at(
             yield k, scored_choices_of_pair(i, rows, x, profiles.weights), steep
 
 
-def inner_solution(
+def weight_solution_at_optimum(
     profiles: Profiles, choices: Choices, optimum: Optima, known: Identification | None
 ) -> Solution:
     """Solution of the weights at the best psi, with its existence decided.
@@ -220,7 +220,7 @@ def _solve_weights(
     return solve(decisions, constraints=profiles.limits)
 
 
-def has_density(profiles: Profiles, natural: Parameter) -> bool:
+def has_prior_density(profiles: Profiles, natural: Parameter) -> bool:
     """Whether the prior has a density of a parameter, or of the weight that stands for a ratio."""
     assert isinstance(profiles.prior, DensityPrior)
     names = [natural.name]
@@ -254,7 +254,7 @@ def flat_prior_constraints(profiles: Profiles, theta: Vector) -> Matrix:
     d = len(theta)
     assert isinstance(profiles.prior, DensityPrior)
     for natural in profiles.natural:
-        if natural.is_shape or not has_density(profiles, natural):
+        if natural.is_shape or not has_prior_density(profiles, natural):
             continue
         row = natural.denominator(theta) * np.eye(d)[natural.index]
         for other in natural.weights[1:]:
@@ -277,7 +277,7 @@ def unpenalised_separation(
     recession = separating.recession(decisions.cone(known.scale, allowed=cone))
     if recession is None:
         return None
-    direction = clean_direction(recession.direction, known)
+    direction = direction_without_rounding_noise(recession.direction, known)
     nothing = np.full((len(theta), len(theta)), np.nan)
     return replace(
         found,
@@ -322,7 +322,9 @@ def near_unpenalised_separation(
         recession = separating.recession(cone)
     except UnsolvedProgramError:  # only a hint is lost: the maximum is known to exist
         return None
-    return None if recession is None else clean_direction(recession.direction, known)
+    return (
+        None if recession is None else direction_without_rounding_noise(recession.direction, known)
+    )
 
 
 def _recession_cone(profiles: Profiles, rows: Matrix) -> Matrix:

@@ -22,9 +22,9 @@ from penchant.errors import argument, prior_advice, profile_interval_advice, wea
 from penchant.inference.existence import (
     ExistenceCertificates,
     choices_at,
-    has_density,
-    inner_solution,
+    has_prior_density,
     penalises_weights,
+    weight_solution_at_optimum,
 )
 from penchant.inference.identifiability import (
     divergence_message,
@@ -307,7 +307,7 @@ def _diagnose_weights(
     """
     choices, slopes = described
     has_prior = penalises_weights(profiles)
-    solution = inner_solution(profiles, choices, optimum, identified)
+    solution = weight_solution_at_optimum(profiles, choices, optimum, identified)
     # With weights so large even differences count that a linear program takes for 0.
     value = reached.log_likelihood
     if towards >= 0 and (solution.recession is None or solution.log_likelihood < value):
@@ -359,7 +359,7 @@ def _advice_for_model(message: str, model: Model, checks: Diagnostics) -> str:
     from weights to sentences that say what to do.
     """
     known = Declared(model).unidentified
-    alone = [_single_weight(direction) for direction in checks.null_directions]
+    alone = [_only_nonzero_weight(direction) for direction in checks.null_directions]
     own = "".join(f"{known[name]} " for name in alone if name is not None and name in known)
     use = "Else use" if own else "Use"
     return re.sub(
@@ -369,7 +369,7 @@ def _advice_for_model(message: str, model: Model, checks: Diagnostics) -> str:
     )
 
 
-def _single_weight(direction: Mapping[str, float]) -> str | None:
+def _only_nonzero_weight(direction: Mapping[str, float]) -> str | None:
     parts = [name for name, value in direction.items() if value != 0]
     return parts[0] if len(parts) == 1 else None
 
@@ -383,7 +383,7 @@ def _advice_on_separation(sentence: str, profiles: Profiles) -> str:
     free = [
         natural.name
         for natural in profiles.natural
-        if not natural.is_shape and not has_density(profiles, natural)
+        if not natural.is_shape and not has_prior_density(profiles, natural)
     ]
     if not free:
         return sentence.replace(

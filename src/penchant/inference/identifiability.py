@@ -29,7 +29,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import prior_advice, profile_interval_advice
-from penchant.inference.existence import has_density
+from penchant.inference.existence import has_prior_density
 from penchant.inference.intervals import profile_exceeds_target
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grids, full_grids
@@ -75,7 +75,7 @@ def shape_identified_despite_separation(
 def _shape_has_prior_density(profiles: Profiles) -> BoolVector:
     held = np.zeros(profiles.n_shape, dtype=bool)
     if profiles.prior is not None and isinstance(profiles.prior, DensityPrior):
-        named = [n for n in profiles.natural if has_density(profiles, n)]
+        named = [n for n in profiles.natural if has_prior_density(profiles, n)]
         held[[n.index for n in named if n.is_shape]] = True
     return held
 
@@ -213,13 +213,13 @@ def weakly_identified(
                 found[int(k)].append(f"{natural.name} (its standard error is beyond its unit)")
         elif natural.is_reciprocal or (natural.is_weight and natural.index in profiles.positive):
             mine = _OpenEndCheck(profiles, natural, grids, optima, covariances, which)
-            for k, words in mine.open_ends().items():
+            for k, words in mine.open_interval_ends_in_words().items():
                 found[k].append(f"{natural.name} ({' and '.join(words)})")
     reached = np.array([k for k in reached if not found[int(k)]], dtype=np.int64)
     unknown = _imprecise_weights(profiles, optima, covariances)
     for k in reached.tolist():
         found[k] += unknown[k]
-    for k, names in _rates_free_in_scale(profiles, optima, reached).items():
+    for k, names in _near_zero_rates_free_to_grow(profiles, optima, reached).items():
         found[k].append(f"{' and '.join(names)} (a thousandfold, in proportion)")
     return {k: _weak_identification_message(said) for k, said in found.items() if said}
 
@@ -243,7 +243,7 @@ def _imprecise_weights(profiles: Profiles, optima: Optima, covariances: Matrix) 
     return found
 
 
-def _rates_free_in_scale(
+def _near_zero_rates_free_to_grow(
     profiles: Profiles, optima: Optima, which: IntVector
 ) -> dict[int, list[str]]:
     """Names of rates near 0 that can grow a thousandfold inside the 95 % interval."""
@@ -318,7 +318,7 @@ class _OpenEndCheck:
     covariances: Matrix
     which: IntVector
 
-    def open_ends(self) -> dict[int, list[str]]:
+    def open_interval_ends_in_words(self) -> dict[int, list[str]]:
         """Open ends of the interval of each subject, in words; only subjects that have one."""
         value = self._parameter_values(self.optima.points.theta)[self.which]
         error = _standard_errors(self.natural, self.optima, self.covariances, self.which) / value
@@ -326,7 +326,7 @@ class _OpenEndCheck:
         # An error as large as the value leaves both ends open: no search is needed to see that.
         reached[error > 1.0] = True
         with np.errstate(divide="ignore"):
-            reached |= self._ends_open_by_cells(np.log(value))
+            reached |= self._are_ends_open_on_grid(np.log(value))
         self._mark_ends_by_profile(np.flatnonzero(error > MAX_SURE_ERROR), error, reached)
         words = "towards 0", "towards infinity"
         return {
@@ -340,7 +340,7 @@ class _OpenEndCheck:
         with np.errstate(divide="ignore"):
             return self.natural.of_weights(np.maximum(theta, 0.0))
 
-    def _ends_open_by_cells(self, centre: Vector) -> BoolVector:
+    def _are_ends_open_on_grid(self, centre: Vector) -> BoolVector:
         """Whether grids have cells inside the interval that are far away, on either side."""
         found = np.zeros((len(self.which), 2), dtype=bool)
         cells = self.grids

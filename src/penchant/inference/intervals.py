@@ -224,7 +224,7 @@ class ParameterLine:
         steps = np.abs(self.scaled(centre, np.sign(distance) * apart) - centre)
         return np.where(apart < np.abs(distance), steps, np.inf)
 
-    def constraint_at(self, positions: Vector) -> LinearConstraint:
+    def constraint_fixing_parameter(self, positions: Vector) -> LinearConstraint:
         """Constraint on the weights that puts the parameter at these positions."""
         values = self.natural.from_positions(positions)
         return LinearConstraint(*self.natural.along.plane(values, self.profiles.n_weights))
@@ -463,7 +463,7 @@ class _EndSearch:
 
         3^u - 1 of a consistency u, for one, overflows from u = 647 on.
         """
-        _, constraint = self._fix_at(position)
+        _, constraint = self._fixed_shape_or_constraint(position)
         if constraint is None:
             return np.ones(len(position), dtype=bool)
         return np.asarray(
@@ -502,7 +502,7 @@ class _EndSearch:
         """Maximize with the parameter fixed at the positions; returns roots less the target's."""
         line, profiles = self.line, self.line.profiles
         psi = self.psi[active].copy()
-        fixed, constraint = self._fix_at(position)
+        fixed, constraint = self._fixed_shape_or_constraint(position)
         if line.is_shape:
             u = profiles.to_unconstrained(psi)
             u[:, line.natural.index] = position
@@ -560,7 +560,7 @@ class _EndSearch:
         task, cell, psi = self._candidate_cells(found, which)
         if not len(task):
             return which[:0], self
-        fixed, constraint = self._fix_at(found[task])
+        fixed, constraint = self._fixed_shape_or_constraint(found[task])
         near = self.grids.theta[task, cell]
         if constraint is None:
             values = profiles.solve(
@@ -640,14 +640,14 @@ class _EndSearch:
             away = np.abs(u[:, q] - found[which, None])
             near = away <= away.min(axis=1, keepdims=True, initial=np.inf) + 1e-9
         else:
-            near = self._may_be_above(u, which)
+            near = self._are_cells_near_target(u, which)
         row, cell = np.nonzero(near)
         task, at = which[row], u[cell]
         if self.line.is_shape:
             at[:, q] = found[task]
         return task, cell, profiles.from_unconstrained(at)
 
-    def _may_be_above(self, u: Matrix, which: IntVector) -> BoolVector:
+    def _are_cells_near_target(self, u: Matrix, which: IntVector) -> BoolVector:
         """Whether cells (n, n_psi) may be above the target, or nearly, under a constraint.
 
         A constraint can only lower a cell: one that was solved and is far below need not be solved
@@ -696,8 +696,10 @@ class _EndSearch:
             start=found[moved],
         )
 
-    def _fix_at(self, position: Vector) -> tuple[BoolVector | None, LinearConstraint | None]:
+    def _fixed_shape_or_constraint(
+        self, position: Vector
+    ) -> tuple[BoolVector | None, LinearConstraint | None]:
         if not self.line.is_shape:
-            return None, self.line.constraint_at(position)
+            return None, self.line.constraint_fixing_parameter(position)
         shape = np.arange(self.line.profiles.n_shape) == self.line.natural.index
         return np.tile(shape, (len(position), 1)), None

@@ -32,7 +32,11 @@ from penchant.models.model import Declared, Model, model_words, natural_paramete
 from penchant.models.parameters import Parameter, bound_table
 from penchant.models.priors import OnLinks, PopulationPrior, Prior
 from penchant.models.spatial.belief_map import BeliefMap, MapFit
-from penchant.softmax.calibrated_intervals import N_DRAWN, checked_seed, level_of_further_interval
+from penchant.softmax.calibrated_intervals import (
+    N_DRAWN,
+    level_of_further_interval,
+    seed_for_calibration,
+)
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_data import (
     EstimateFields,
@@ -389,7 +393,7 @@ class ModelSource(EstimateSource):
             raise DataError(
                 "available", "must be left out for a model", got="one", fix="Episodes have it."
             )
-        work = Predictor(predict.probabilities, self.model, self._working(found))
+        work = Predictor(predict.probabilities, self.model, self._weights_and_finite_psi(found))
         if average and isinstance(self.prior, PopulationPrior):
             sample = (self.posterior_sample,)
             work = replace(work, function=predict.probabilities_over_posterior, others=sample)
@@ -409,12 +413,14 @@ class ModelSource(EstimateSource):
 
     def log_likelihoods(self, found: EstimateFields, data: Any) -> Any:
         """Log-probability of each decision scored."""
-        work = Predictor(predict.decision_log_likelihoods, self.model, self._working(found))
+        work = Predictor(
+            predict.decision_log_likelihoods, self.model, self._weights_and_finite_psi(found)
+        )
         if isinstance(data, SubjectScan):
             return data.map_subjects(work, "Predicting")
         return work(self.profiles().episodes if data is None else data)
 
-    def _working(self, found: EstimateFields) -> tuple[Vector, Vector]:
+    def _weights_and_finite_psi(self, found: EstimateFields) -> tuple[Vector, Vector]:
         return self._weights_and_psi(found)[0], self.finite_psi(found)
 
     def attached(self, found: EstimateFields, data: Any) -> ModelSource:
@@ -602,7 +608,7 @@ def _profile_intervals(
 def _calibrated_intervals(
     found: Sequence[Estimate], naturals: Sequence[Parameter], level: float, rng: Rng, n_drawn: int
 ) -> Matrix:
-    seed = checked_seed(rng, n_drawn, _source(found[0]).prior is not None)
+    seed = seed_for_calibration(rng, n_drawn, _source(found[0]).prior is not None)
     asked = tuple(naturals), level, seed, n_drawn
     ends = np.full((len(found), len(naturals), 2), np.nan)
     some = [k for k, e in enumerate(found) if e.status != "not identified"]

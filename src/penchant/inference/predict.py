@@ -52,7 +52,7 @@ def sobol_points(n: int, count: int) -> Matrix:
     return np.asarray(qmc.Sobol(n, rng=np.random.default_rng(20260101)).random(count))
 
 
-def quasi_random(n: int, count: int) -> Matrix:
+def quasi_random_t_points(n: int, count: int) -> Matrix:
     """Quasi-random points of a standard Student t, each with its opposite: (count, n)."""
     u = np.clip(sobol_points(n + 1, (count + 1) // 2), 1e-6, 1 - 1e-6)
     z = special.ndtri(u[:, :n])
@@ -78,7 +78,7 @@ def squared_distances_and_log_determinants(away: Matrix, factor: Matrix) -> tupl
 
 
 def log_t(away: Matrix, factor: Matrix) -> Matrix:
-    """Log-density of the Student t that `quasi_random` draws from."""
+    """Log-density of the Student t that `quasi_random_t_points` draws from."""
     n = away.shape[-1]
     squared, level = squared_distances_and_log_determinants(away, factor)
     constant = special.gammaln((PROPOSAL_DF + n) / 2) - special.gammaln(PROPOSAL_DF / 2)
@@ -252,7 +252,7 @@ def _sample_weights(
     curvature = np.swapaxes(bend, 1, 2) @ information @ bend + known.precision[q:, q:]
     width = _inverted_cholesky_factor(curvature)
     n_draws = N_POINTS // N_SHAPE_POINTS.get(q, N_SHAPE_POINTS_MANY)
-    z = np.einsum("nab,lb->nla", turned, quasi_random(d, n_draws))
+    z = np.einsum("nab,lb->nla", turned, quasi_random_t_points(d, n_draws))
     away = np.einsum("nab,nlb->nla", width, z)
     density = log_t(away[None], width[None])[0]
     sample = np.repeat(h[:, None], n_draws, axis=1)

@@ -57,7 +57,7 @@ def find_joint_separation(
             continue
         for side in (0, 1):
             some = some[towards[some] < 0]
-            rows, u = _rising_rows(profiles, optima, some, q, side)
+            rows, u = _rows_rising_towards_end(profiles, optima, some, q, side)
             if not len(rows):
                 continue
             if not moved:
@@ -69,7 +69,7 @@ def find_joint_separation(
     return optima, towards
 
 
-def _rising_rows(
+def _rows_rising_towards_end(
     profiles: Profiles, optima: Optima, rows: IntVector, q: int, side: int
 ) -> tuple[IntVector, Matrix]:
     """Rows whose profile and utilities grow towards an end of parameter q; u near that end."""

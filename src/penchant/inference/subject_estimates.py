@@ -54,14 +54,14 @@ def make_estimate(
         log_likelihood=diagnosis.log_likelihood + copies,
         null_log_likelihood=copies - n_decisions * math.log(profiles.n_options),
         log_posterior=None if profiles.prior is None else float(optimum.points.value[0]) + copies,
-        n_options=_set_sizes(profiles, k),
+        n_options=_smallest_and_largest_set_size(profiles, k),
         subject=subject,
         notes=(*pooled_notes(n_subjects), *_notes(profiles, episodes, n_decisions)),
         n_subjects=n_subjects,
     )
 
 
-def _set_sizes(profiles: Profiles, k: int) -> tuple[int, int]:
+def _smallest_and_largest_set_size(profiles: Profiles, k: int) -> tuple[int, int]:
     """Smallest and largest number of options that subject k could choose from."""
     if profiles.record.choice_sets is None:
         return profiles.n_options, profiles.n_options

@@ -34,7 +34,7 @@ from penchant.models.offers.offers import Offers, decision_places, read_offers
 from penchant.models.recursion import RecursionAgents
 from penchant.models.task import Task
 from penchant.models.worlds import World
-from penchant.softmax.probabilities import drawn_choices
+from penchant.softmax.probabilities import choices_with_redrawn_options
 from penchant.tables.events import NOTHING
 
 TEMPERATURE = "temperature"
@@ -126,7 +126,7 @@ def simulate(
     """
     check_rng(rng)
     if isinstance(task, Choices):
-        return drawn_choices(task, model, rng)
+        return choices_with_redrawn_options(task, model, rng)
     refuse_no_model(model)
     if isinstance(task, Offers):
         subject = task.subject if subject is None else subject

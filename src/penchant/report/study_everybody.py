@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import format_list
 from penchant.figures import coefficients, forest, population_density, shrinkage
-from penchant.figures.labels import display_name, labelled_row_inches, sentence_name
+from penchant.figures.labels import display_name, labelled_row_inches, name_in_sentence
 from penchant.figures.style import COLUMN_INCHES
 from penchant.figures.subject_estimates import (
     MAX_NAMED_SUBJECTS,
@@ -106,7 +106,7 @@ def _parameter(name: str, known: Iterable[str]) -> str:
 
 
 def _told(name: str, value: float) -> str:
-    share = f"{capital(sentence_name(name))}: reliability {value:.2f}"
+    share = f"{capital(name_in_sentence(name))}: reliability {value:.2f}"
     if value < LITTLE:
         return (
             f"{share}, low: most of the variance between subjects' own estimates is noise. Do not "

@@ -20,7 +20,7 @@ from penchant.figures import (
     population,
     regret_growth,
 )
-from penchant.figures.labels import column_labels_fit, display_name
+from penchant.figures.labels import display_name, x_category_labels_fit
 from penchant.figures.style import COLUMN_INCHES, add_heading, grow_for_legends
 from penchant.figures.subject_estimates import (
     MAX_NAMED_SUBJECTS,
@@ -327,7 +327,7 @@ def _populations(study: Findings) -> Iterator[Drawn]:
         )
 
     labels = [f"{g.label}\n({_pooled(study, g)})" for g in groups]
-    beside = column_labels_fit(labels, COLUMN_INCHES[2] / 2)
+    beside = x_category_labels_fit(labels, COLUMN_INCHES[2] / 2)
     made = panelled(len(names), draw, columns=2 if beside else 1, wide=not beside)
     log = any(axes.get_yscale() == "log" for axes in made.axes)
     geometric = " On logarithmic axes the group's estimate is a geometric mean." if log else ""

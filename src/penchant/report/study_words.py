@@ -10,7 +10,7 @@ import numpy as np
 
 from penchant._version import __version__
 from penchant.errors import Text, format_list, marked
-from penchant.figures.labels import display_name, sentence_name
+from penchant.figures.labels import display_name, name_in_sentence
 from penchant.models.offers.attributes import Attributes
 from penchant.models.parameter_words import PARAMETER_WORDS
 from penchant.population.subject_estimates import positive_parameter_mask, price_sensitivity_warning
@@ -83,9 +83,11 @@ def for_reader(message: str, names: Iterable[str] = ()) -> str:
     """
     message = marked(message)
     for name in sorted(names, key=len, reverse=True):
-        if sentence_name(name) != name:
-            message = re.sub(rf"(?<![\w=]){re.escape(name)}(?![\w(])", sentence_name(name), message)
-    message = _OF_CONDITIONS.sub(lambda found: sentence_name(found[0]), message)
+        if name_in_sentence(name) != name:
+            message = re.sub(
+                rf"(?<![\w=]){re.escape(name)}(?![\w(])", name_in_sentence(name), message
+            )
+    message = _OF_CONDITIONS.sub(lambda found: name_in_sentence(found[0]), message)
     return _NAMES.sub(
         lambda found: display_name(found[0]) if found[0] in PARAMETER_WORDS else found[0], message
     )
@@ -395,7 +397,7 @@ def _everybody(study: Findings) -> list[str]:
     if study.everybody is None:
         return []
     fit = study.everybody.fit
-    scales = ", ".join(f"{sentence_name(name)}: {link}" for name, link in fit.links.items())
+    scales = ", ".join(f"{name_in_sentence(name)}: {link}" for name, link in fit.links.items())
     how = "restricted maximum likelihood" if fit.estimator == "reml" else "maximum likelihood"
     return [
         "In addition a hierarchical model was fitted to all subjects at once: parameters were "

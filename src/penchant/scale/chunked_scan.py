@@ -325,7 +325,7 @@ def scan(
         )
         _refuse_arguments(found, policies, tuple(policies))
         layout = _choice_layout({**own, **columns}, weight_kind, files[0])
-        _check_types(files, layout)
+        _check_column_types_agree(files, layout)
         if sort:
             folder = cache_folder() if cache is None else Path(cache)
             path = folder / "sorted.parquet"
@@ -439,7 +439,7 @@ def _merge_small_spans(
     return tuple(chunks)
 
 
-def _check_types(files: Sequence[StoredFile], layout: ChoiceLayout) -> None:
+def _check_column_types_agree(files: Sequence[StoredFile], layout: ChoiceLayout) -> None:
     """Raise if a column is missing in some file, or has another type there."""
     labels = {*layout.key, layout.columns.option, layout.columns.chosen}
     seen: dict[str, tuple[str, str]] = {}

@@ -72,7 +72,7 @@ class StoredFile:
     def open_reader(self) -> Iterator[Any]:
         """Open the file; raise if it has changed since the scan began, or is damaged."""
         try:
-            now = file_stamp(self.system, self.path)
+            now = size_and_mtime(self.system, self.path)
             if now != self.stamp:
                 raise DataError(
                     self.name,
@@ -143,7 +143,7 @@ class StoredFile:
         return table
 
 
-def file_stamp(system: fs.FileSystem, path: str) -> tuple[int, Any]:
+def size_and_mtime(system: fs.FileSystem, path: str) -> tuple[int, Any]:
     """Size and time of change of a file."""
     info = system.get_file_info(path)
     return info.size or 0, info.mtime_ns
@@ -151,7 +151,7 @@ def file_stamp(system: fs.FileSystem, path: str) -> tuple[int, Any]:
 
 def stored_files(path: Any, cache: Any = None) -> tuple[StoredFile, ...]:
     """Find all files that a path, a pattern, a folder or a list of these name, sorted by name."""
-    found = _with_typed_partitions(_expand_path(path, cache))
+    found = _with_integer_partitions(_expand_path(path, cache))
     if not found:
         raise DataError(
             "path", "must name files", got=f"none in {str(path)!r}", fix="Check the folder."
@@ -263,9 +263,12 @@ def _remote_file(
     with system.open_input_stream(name) as stream:
         kind = _scannable_kind(stream.read(HEAD_BYTES), name)
     if kind not in ("csv", "gzip"):
-        return StoredFile(name, name, system, kind, file_stamp(system, name), partition)
+        return StoredFile(name, name, system, kind, size_and_mtime(system, name), partition)
     here = fs.LocalFileSystem()
-    with _cached_copy((name, *file_stamp(system, name)), cache) as (copy, unfinished):
+    with _cached_and_unfinished_paths((name, *size_and_mtime(system, name)), cache) as (
+        copy,
+        unfinished,
+    ):
         if unfinished is not None:
             text = unfinished.with_suffix(".text")
             try:
@@ -275,7 +278,7 @@ def _remote_file(
                 copy_delimited(replace(source(text), name=name), unfinished)
             finally:
                 text.unlink(missing_ok=True)
-    return StoredFile(name, str(copy), here, "parquet", file_stamp(here, str(copy)), partition)
+    return StoredFile(name, str(copy), here, "parquet", size_and_mtime(here, str(copy)), partition)
 
 
 def _folder_files(folder: str, cache: Any) -> list[StoredFile]:
@@ -301,7 +304,7 @@ def _hive_partition(name: str, folder: str) -> Mapping[str, Any]:
     return {key: unquote(value) for key, value in pairs}
 
 
-def _with_typed_partitions(files: list[StoredFile]) -> tuple[StoredFile, ...]:
+def _with_integer_partitions(files: list[StoredFile]) -> tuple[StoredFile, ...]:
     """Convert a partition column to integers, if it holds integers in all files."""
     keys = {key for file in files for key in file.partition}
     whole = {
@@ -325,7 +328,7 @@ def _local_file(path: str, partition: Mapping[str, Any], cache: Any) -> StoredFi
     kind = _scannable_kind(source(path).head(HEAD_BYTES), path)
     if kind in ("csv", "gzip"):
         here, kind = _parquet_copy(here, cache), "parquet"
-    return StoredFile(path, here, system, kind, file_stamp(system, here), partition)
+    return StoredFile(path, here, system, kind, size_and_mtime(system, here), partition)
 
 
 def _scannable_kind(head: bytes, name: str) -> str:
@@ -346,14 +349,16 @@ def _parquet_copy(path: str, cache: Any) -> str:
     status = os.stat(path)
     # The inode, too: a file replaced within the clock's resolution has the same size and time.
     made_of = (path, status.st_size, status.st_mtime_ns, status.st_ino)
-    with _cached_copy(made_of, cache) as (copy, unfinished):
+    with _cached_and_unfinished_paths(made_of, cache) as (copy, unfinished):
         if unfinished is not None:
             copy_delimited(source(path), unfinished)
     return str(copy)
 
 
 @contextmanager
-def _cached_copy(made_of: tuple[Any, ...], cache: Any) -> Iterator[tuple[Path, Path | None]]:
+def _cached_and_unfinished_paths(
+    made_of: tuple[Any, ...], cache: Any
+) -> Iterator[tuple[Path, Path | None]]:
     """Yield the path of a cached copy and, if there is none yet, the file to write it to."""
     folder = Path(cache) if cache is not None else cache_folder()
     words = "\0".join(map(str, made_of))

@@ -24,7 +24,7 @@ from penchant.scale.subject_batches import (
     BatchLimits,
     SubjectBatch,
     concat_rows,
-    errors_with_file_rows,
+    locate_errors_in_files,
 )
 from penchant.scale.subject_estimates import SubjectFiles, SubjectScanBase
 from penchant.tables.columns import NO_COLUMN, flagged
@@ -59,7 +59,7 @@ class HistoryReader:
         """Read the episodes or offers of these subjects, in the order of their rows."""
         parts = [span.read(self.columns) for span in batch.spans]
         table = concat_rows(parts, self.columns)
-        with errors_with_file_rows(parts):
+        with locate_errors_in_files(parts):
             found: list[Any] = self._read(table)
         if self.subject is None:
             return found
@@ -148,14 +148,14 @@ def scan_histories(
         arguments |= {"offers": given.get("offers"), **policies}
         used = {name for part in offered.roles().values() for name in part}
         columns, subject = sorted(used, key=names.index), offered.subject
-    n_rows = _check_files(files, columns)
+    n_rows = _check_columns_and_count_rows(files, columns)
     reader = HistoryReader(
         kind, arguments, tuple(columns), subject, BatchLimits(chunk_rows, MAX_SUBJECTS_PER_BATCH)
     )
     return HistoryScan(files, reader, n_rows)
 
 
-def _check_files(files: Sequence[StoredFile], columns: Sequence[str]) -> int:
+def _check_columns_and_count_rows(files: Sequence[StoredFile], columns: Sequence[str]) -> int:
     """Number of rows of all files; raise if a column is missing in one, or of another type."""
     # "not forced" asks for the column "forced", with its flags reversed.
     plain = [flagged(name)[0] for name in columns]

@@ -29,7 +29,7 @@ from penchant.scale.data_files import (
     SOURCE_FILE_COLUMN,
     SOURCE_ROW_COLUMN,
     StoredFile,
-    file_stamp,
+    size_and_mtime,
 )
 from penchant.scale.rows_to_choices import (
     Rows,
@@ -100,7 +100,7 @@ def locate_row(parts: Sequence[Rows], row: int) -> str:
 
 
 @contextmanager
-def errors_with_file_rows(parts: Sequence[Rows]) -> Iterator[None]:
+def locate_errors_in_files(parts: Sequence[Rows]) -> Iterator[None]:
     """Reword errors about rows of the concatenated table to name files and their rows."""
     try:
         yield
@@ -184,7 +184,7 @@ def sorted_copy(
         path=here,
         system=system,
         kind="parquet",
-        stamp=file_stamp(system, here),
+        stamp=size_and_mtime(system, here),
         partition={},
         source_names=tuple(file.name for file in files),
         content_hash=content_hash,
@@ -401,7 +401,7 @@ class _BatchBuilder:
             # A subject who goes on from the row group or file before must not be counted twice.
             if self.last is not None and labels[0].as_py() == self.last:
                 starts, labels = starts[1:], labels.slice(1)
-            self.keys.append(_label_keys(labels))
+            self.keys.append(_integer_or_hash_keys(labels))
             for start in (starts + first).tolist():
                 if self._is_full(start - begin):
                     self._add(file, begin, start, edges)
@@ -442,7 +442,7 @@ class _BatchBuilder:
         return tuple(self.closed)
 
 
-def _label_keys(labels: pa.Array) -> Any:
+def _integer_or_hash_keys(labels: pa.Array) -> Any:
     """Short keys of labels: integers themselves, else hashes of 128 bits, which never collide."""
     if pa.types.is_integer(labels.type):
         return np.asarray(labels.cast(pa.int64()).to_numpy(zero_copy_only=False))

@@ -176,8 +176,8 @@ def write_results(
         Description of the work in the progress bar.
     """
     common = canonical_form(about)
-    names = [_digest(common, batch.fingerprint) for batch in batches]
-    whole = _digest(common, names)
+    names = [_sha256_of_repr(common, batch.fingerprint) for batch in batches]
+    whole = _sha256_of_repr(common, names)
     with locked(output.file):  # two processes with the same output would remove each other's parts
         if output.file.exists():
             if _stored_fingerprint(output.file) == whole:
@@ -261,7 +261,7 @@ def cast_result_columns(table: pa.Table) -> pa.Table:
     return table
 
 
-def _digest(*parts: Any) -> str:
+def _sha256_of_repr(*parts: Any) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

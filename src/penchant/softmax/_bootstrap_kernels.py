@@ -70,7 +70,7 @@ def sum_log_sum_exp(x, offset, theta, work, gradient, information):
 
 
 @compiled_no_alloc
-def maximise_draw(x, offset, known, s, positive, theta, state, workspace):
+def maximise_draw_log_likelihood(x, offset, known, s, positive, theta, state, workspace):
     """Maximise known + theta's - A(theta) from theta, which is overwritten; return the value.
 
     positive : (d,), weights that must not be negative
@@ -119,7 +119,7 @@ def maximise_draw(x, offset, known, s, positive, theta, state, workspace):
 
 
 @compiled
-def solve_pairs(x, offset, chosen, draw, point, positive, sums, values, thetas):
+def solve_weights_of_draws(x, offset, chosen, draw, point, positive, sums, values, thetas):
     """Solve the weights of pairs of a draw and a point of psi.
 
     x : (n_points, n_decisions, n_options, d), offset : (n_points, n_decisions, n_options)
@@ -148,11 +148,13 @@ def solve_pairs(x, offset, chosen, draw, point, positive, sums, values, thetas):
                 )
             values[k] = known - sums[g]
             continue
-        values[k] = maximise_draw(x[g], offset[g], known, s, positive, thetas[k], state, workspace)
+        values[k] = maximise_draw_log_likelihood(
+            x[g], offset[g], known, s, positive, thetas[k], state, workspace
+        )
 
 
 @compiled
-def screen_candidates(x, offset, chosen, points, candidates, sums, cells, thetas):
+def find_best_candidate_starts(x, offset, chosen, points, candidates, sums, cells, thetas):
     """Find the best candidate weights and point for each draw, as its start.
 
     points : (n_cells,), which of the points of x

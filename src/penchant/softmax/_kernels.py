@@ -126,7 +126,7 @@ def _add_sums_over_lanes(total, parts, i, moments):
 
 
 @compiled_no_alloc
-def sum_blocks(packed, kernel, theta, begin, end, workspace, moments):
+def sum_block_moments(packed, kernel, theta, begin, end, workspace, moments):
     """Log-likelihood, minus the gradient, and information (lower triangle) of blocks begin..end.
 
     `workspace` holds the scratch of `block_moments`, 8 numbers per moment (one sum per lane), and
@@ -269,7 +269,7 @@ def maximise(problem, prior, theta, state, progress, max_steps, moments, moments
         if not moments_known:
             for a in range(kernel[2]):
                 full[a] = theta[a]
-            sum_blocks(packed, kernel, full, INDEX_ZERO, n_blocks, of_sums, moments)
+            sum_block_moments(packed, kernel, full, INDEX_ZERO, n_blocks, of_sums, moments)
         moments_known = False
         code = advance(
             moments, precision, linear, theta, best, step, information, gradient, progress, work
@@ -302,7 +302,9 @@ def scatter(problem, same, moments, workspace, weighted, spread):
         count += of_block
     for a in range(len(full)):
         full[a] = 0.0
-    sum_blocks((values, starts, weighted), kernel, full, INDEX_ZERO, n_blocks, of_sums, moments)
+    sum_block_moments(
+        (values, starts, weighted), kernel, full, INDEX_ZERO, n_blocks, of_sums, moments
+    )
     # theta was zeroed for the scatter; an offset column always has weight 1
     for a in range(len(full)):
         full[a] = 1.0
@@ -332,7 +334,7 @@ def _pack_subject(table, kernel, order, bounds, s, blocks, packed, buffers):
 
 
 @compiled_no_alloc
-def sum_subjects(table, kernel, order, bounds, blocks, theta, results, packed, workspace):
+def sum_subject_moments(table, kernel, order, bounds, blocks, theta, results, packed, workspace):
     """Moments of every subject at several theta each: values, gradients, informations.
 
     theta : (n, n_theta, d); results : (n, n_theta), (n, n_theta, d), (n, n_theta, d, d), filled
@@ -345,7 +347,7 @@ def sum_subjects(table, kernel, order, bounds, blocks, theta, results, packed, w
         for t in range(theta.shape[1]):
             for a in range(d):
                 full[a] = theta[s, t, a]
-            sum_blocks(packed, kernel, full, INDEX_ZERO, n_blocks, of_sums, moments)
+            sum_block_moments(packed, kernel, full, INDEX_ZERO, n_blocks, of_sums, moments)
             values[s, t] = moments[0]
             for a in range(d):
                 gradient[s, t, a] = -moments[1 + a]
@@ -408,7 +410,7 @@ def fit_subjects(
 
 
 @compiled_no_alloc
-def bound_small_differences(table, groups, theta, limits, work, found):
+def bound_gradients_of_small_differences(table, groups, theta, limits, work, found):
     """Bound the sums over decisions and options of p_j |x_ja - x_chosen,a| from above.
 
     Only small differences are summed: not 0, and within the limit. p_j is at most

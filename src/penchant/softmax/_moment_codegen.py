@@ -67,20 +67,22 @@ _EXP_COEFFICIENTS = [
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 
 
-def _is_known(module: Any) -> bool:
+def _is_supported_version(module: Any) -> bool:
     """Whether the version of a module is one that the generated code is known to work with."""
     first, beyond = KNOWN_VERSIONS[module]
     version = tuple(int(part) for part in module.__version__.split(".")[:2])
     return first <= version < beyond
 
 
-def generates_code() -> bool:
+def uses_generated_kernels() -> bool:
     """Whether kernels are generated; else they are plain loops."""
     asked = os.environ.get("PENCHANT_KERNELS", "")
-    return asked != "plain" and (asked == "generated" or all(map(_is_known, KNOWN_VERSIONS)))
+    return asked != "plain" and (
+        asked == "generated" or all(map(_is_supported_version, KNOWN_VERSIONS))
+    )
 
 
-GENERATES_CODE = generates_code()
+GENERATES_CODE = uses_generated_kernels()
 
 
 def i64(number):
@@ -299,7 +301,7 @@ def _compiled_kernel(
     """Addresses of `block_moments` and `relative_rows`, and the compiled functions themselves."""
     if GENERATES_CODE:
         try:
-            return _with_addresses(
+            return _addresses_and_functions(
                 _make_block_moments(variables, offset), _make_relative_rows(variables, offset)
             )
         except Exception as error:  # of numba or llvmlite, of any kind: their interface has changed
@@ -307,18 +309,18 @@ def _compiled_kernel(
                 f"penchant: vector code could not be generated ({type(error).__name__}); plain "
                 "loops take its place, which are slower."
             )
-    elif not all(map(_is_known, KNOWN_VERSIONS)):
+    elif not all(map(_is_supported_version, KNOWN_VERSIONS)):
         print_once(
             f"penchant: plain loops instead of vector code, which is not known to work with numba "
             f"{numba.__version__} and llvmlite {llvmlite.__version__}; PENCHANT_KERNELS=generated "
             "tries it."
         )
-    return _with_addresses(
+    return _addresses_and_functions(
         plain.make_block_moments(variables, offset), plain.make_relative_rows(variables, offset)
     )
 
 
-def _with_addresses(moments: Any, rows: Any) -> tuple[tuple[int, int], tuple[Any, Any]]:
+def _addresses_and_functions(moments: Any, rows: Any) -> tuple[tuple[int, int], tuple[Any, Any]]:
     addresses = address_of(moments, MOMENTS_SIGNATURE), address_of(rows, ROWS_SIGNATURE)
     return addresses, (moments, rows)
 
@@ -609,7 +611,7 @@ def _emit_block_moments(builder, pointers, sizes, d, n_columns):
     """Emit the probabilities of all blocks, then the sums, a register's decisions at a time."""
     blocks = _BlockMoments(VectorBuilder(builder), pointers, sizes, d, n_columns, i64(0))
     blocks.add_log_likelihoods()
-    blocks.loop_parts(REGISTER_LANES, _BlockMoments.add_products)
+    blocks.loop_lane_groups(REGISTER_LANES, _BlockMoments.add_gradient_and_information)
 
 
 class _BlockMoments:
@@ -645,7 +647,7 @@ class _BlockMoments:
 
         self.emit.loop_rows(n, carrying_nothing, [])
 
-    def loop_parts(self, lanes, handle_part):
+    def loop_lane_groups(self, lanes, handle_part):
         """Emit a loop over the parts of the blocks, `lanes` decisions of each at a time."""
         sizes = self.n_rows, self.n_blocks
 
@@ -677,15 +679,15 @@ class _BlockMoments:
     def store_scratch_row(self, row, value):
         self.emit.store(value, self.scratch, self.builder.mul(row, i64(LANES)))
 
-    def note_position(self, block, slot):
+    def block_value_position(self, block, slot):
         base = self.builder.mul(block, i64((self.MEANS + self.d) * LANES))
         return self.builder.add(base, self.builder.mul(slot, i64(LANES)))
 
     def load_block_value(self, block, slot):
-        return self.emit.load(self.notes, self.note_position(block, slot))
+        return self.emit.load(self.notes, self.block_value_position(block, slot))
 
     def store_block_value(self, block, slot, value):
-        self.emit.store(value, self.notes, self.note_position(block, slot))
+        self.emit.store(value, self.notes, self.block_value_position(block, slot))
 
     def load_decision_weights(self, block):
         return self.emit.load(self.side, self.builder.mul(block, i64(2 * LANES)))
@@ -694,7 +696,7 @@ class _BlockMoments:
         position = self.builder.mul(block, i64(2 * LANES))
         return self.emit.load(self.side, self.builder.add(position, i64(LANES)))
 
-    def initial_mass(self, block):
+    def initial_sum_of_exponentials(self, block):
         """Sum of exponentials before the rows are added: 1 for the chosen option less the padding.
 
         Padding rows have q = 0 and add 1 each, which is subtracted in advance.
@@ -745,7 +747,7 @@ class _BlockMoments:
                 self.loop_indices(self.n_blocks, self.store_unit_exponentials)
             with elsewhere:
                 self.store_utilities([self.emit.broadcast(x) for x in theta])
-                self.loop_parts(EXP_LANES, _BlockMoments.add_exponentials)
+                self.loop_lane_groups(EXP_LANES, _BlockMoments.add_exponentials)
 
     def store_utilities(self, weights):
         """Store q = theta'x of every row, the chosen option's being 0, and the initial masses.
@@ -796,12 +798,14 @@ class _BlockMoments:
         self.loop_rows(block, body, [])
         chosen = self.emit.exp(emit.max(emit.sub(emit.splat(0.0), shift), lowest))
         self.store_block_value(block, i64(self.TOP), shift)
-        self.store_block_value(block, i64(self.MASS), emit.mul(chosen, self.initial_mass(block)))
+        self.store_block_value(
+            block, i64(self.MASS), emit.mul(chosen, self.initial_sum_of_exponentials(block))
+        )
 
     def store_zero_shift(self, block):
         """Store the initial mass of a block in which no utility is large."""
         self.store_block_value(block, i64(self.TOP), self.emit.splat(0.0))
-        self.store_block_value(block, i64(self.MASS), self.initial_mass(block))
+        self.store_block_value(block, i64(self.MASS), self.initial_sum_of_exponentials(block))
 
     def add_exponentials(self):
         """Take exponentials of all blocks."""
@@ -831,7 +835,7 @@ class _BlockMoments:
         others = self.emit.broadcast(self.builder.sitofp(self.n_rows, DOUBLE))
         self.store_block_value(block, i64(self.TOP), self.emit.splat(0.0))
         self.store_block_value(
-            block, i64(self.MASS), self.emit.add(others, self.initial_mass(block))
+            block, i64(self.MASS), self.emit.add(others, self.initial_sum_of_exponentials(block))
         )
 
     def add_log_likelihood(self, block):
@@ -845,7 +849,7 @@ class _BlockMoments:
         if self.d <= MAX_FUSED_VARIABLES:
             self.store_weight_factors(block, weight, mass)
 
-    def add_products(self):
+    def add_gradient_and_information(self):
         """Add gradient and information to the total."""
         if self.d <= MAX_FUSED_VARIABLES:
             for loop_index, (first, high) in enumerate(_variable_strips(self.d), 1):
@@ -938,14 +942,17 @@ class _BlockMoments:
         self.store_block_value(block, i64(self.TOP), emit.mul(both, mass))
         self.store_block_value(block, i64(self.MASS), emit.mul(weight, emit.mul(both, positive)))
 
-    def inverse_mass(self, block):
+    def inverse_sum_of_exponentials(self, block):
         return self.builder.fdiv(self.emit.splat(1.0), self.load_block_value(block, i64(self.MASS)))
 
     def add_means(self, block, variables):
         """Add minus the gradient and store means; with the last variable, replace e by w p."""
         emit, builder = self.emit, self.builder
-        weight, inverse_mass = self.load_decision_weights(block), self.inverse_mass(block)
-        weighted = emit.mul(weight, inverse_mass)
+        weight, inverse_sum_of_exponentials = (
+            self.load_decision_weights(block),
+            self.inverse_sum_of_exponentials(block),
+        )
+        weighted = emit.mul(weight, inverse_sum_of_exponentials)
         is_last = variables[-1][1] == self.d - 1
 
         def body(row, carried):
@@ -960,7 +967,7 @@ class _BlockMoments:
 
         sums = self.loop_rows(block, body, [emit.splat(0.0)] * len(variables))
         for a, value in zip(variables, sums, strict=True):
-            mean = emit.mul(value, inverse_mass)
+            mean = emit.mul(value, inverse_sum_of_exponentials)
             self.store_block_value(block, self.mean_slot(a), mean)
             self.add_to_total(builder.add(self.variable_offset(a), i64(1)), emit.mul(weight, mean))
 

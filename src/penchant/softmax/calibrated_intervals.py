@@ -100,7 +100,7 @@ class Lattice:
         values, near = np.empty(n_cells), np.zeros((n_cells, self.x.shape[3]))
         for c in range(n_cells):
             start = near[max(c - 1, 0)][None]
-            value, theta = self._solve_at(
+            value, theta = self._log_likelihoods_and_weights_at(
                 chosen[None], np.zeros(1, np.int64), cells[c][None], start
             )
             values[c], near[c] = value[0], theta[0]
@@ -138,7 +138,7 @@ class Lattice:
             return np.empty((1, 0), dtype=np.int64)
         return np.stack([m.ravel() for m in mesh], axis=1)
 
-    def best_fit(self, chosen: IntVector) -> tuple[Vector, IntVector, Matrix]:
+    def maximise_over_lattice(self, chosen: IntVector) -> tuple[Vector, IntVector, Matrix]:
         """Highest log-likelihood of every draw (n_draws, n_decisions), its point, and weights."""
         n, d = len(chosen), self.x.shape[3]
         best = np.full(n, -np.inf)
@@ -146,15 +146,17 @@ class Lattice:
         everyone, near = np.arange(n), np.zeros((n, d))
         if self.candidates_at is not None:
             cells = np.zeros(n, dtype=np.int64)
-            compiled.screen_candidates(
+            compiled.find_best_candidate_starts(
                 self.x, self.offset, chosen, *self.candidates_at, cells, near
             )
             position[:] = self._coarse_positions[cells]
-            best[:], theta[:] = self._solve_at(chosen, everyone, position, near)
+            best[:], theta[:] = self._log_likelihoods_and_weights_at(
+                chosen, everyone, position, near
+            )
         else:
             for cell in self._coarse_positions:
                 target = np.repeat(cell[None], n, axis=0)
-                value, near = self._solve_at(chosen, everyone, target, near)
+                value, near = self._log_likelihoods_and_weights_at(chosen, everyone, target, near)
                 _update_best(everyone, value, target, near, best, position, theta)
         strides = self._strides
         while len(strides):
@@ -184,16 +186,18 @@ class Lattice:
                 target = np.clip(start + shift * strides, 0, last)
                 new = (target != start).any(axis=1)
                 rows = moving[new]
-                value, weights = self._solve_at(chosen, rows, target[new], theta[rows])
+                value, weights = self._log_likelihoods_and_weights_at(
+                    chosen, rows, target[new], theta[rows]
+                )
                 _update_best(rows, value, target[new], weights, best, position, theta)
             moving = moving[best[moving] > before + CALIBRATION.tie_tol / 10]
 
-    def _solve_at(
+    def _log_likelihoods_and_weights_at(
         self, chosen: IntVector, draw: IntVector, position: IntVector, near: Matrix
     ) -> tuple[Vector, Matrix]:
         """Log-likelihood and weights of draws at points."""
         values, theta = np.empty(len(draw)), np.array(near)
-        compiled.solve_pairs(
+        compiled.solve_weights_of_draws(
             self.x,
             self.offset,
             chosen,
@@ -272,12 +276,12 @@ class BootstrapTest:
         level
             Of the interval: candidates are inside whose p-value is above 1 - level.
         """
-        _, point, theta = restricted.best_fit(self.chosen[None])
+        _, point, theta = restricted.maximise_over_lattice(self.chosen[None])
         bootstrap = draw_options(restricted.probabilities(int(point[0]), theta[0]), self.uniforms)
         every = np.concatenate([self.chosen[None], bootstrap])
         short, which = np.unique(every.astype(np.int16), axis=0, return_inverse=True)
         outcomes = short.astype(np.int64)
-        fixed = restricted.with_candidates(self.chosen).best_fit(outcomes)[0]
+        fixed = restricted.with_candidates(self.chosen).maximise_over_lattice(outcomes)[0]
         w = 2 * (np.maximum(self._best_values(outcomes), fixed) - fixed)
         made, others = w[which.ravel()[0]], w[which.ravel()[1:]]
         p = (
@@ -300,7 +304,7 @@ class BootstrapTest:
         keys = [row.tobytes() for row in outcomes]
         new = [k for k, key in enumerate(keys) if key not in self._value_cache]
         if new:
-            found = self._with_candidates.best_fit(outcomes[new])[0]
+            found = self._with_candidates.maximise_over_lattice(outcomes[new])[0]
             self._value_cache.update(zip((keys[k] for k in new), found.tolist(), strict=True))
         return np.array([self._value_cache[key] for key in keys])
 
@@ -370,7 +374,7 @@ def generator_for(chosen: IntVector, seed: int) -> np.random.Generator:
     return np.random.default_rng([seed, crc32(np.ascontiguousarray(chosen).tobytes())])
 
 
-def checked_seed(rng: np.random.Generator | None, n_drawn: int, has_prior: bool) -> int:
+def seed_for_calibration(rng: np.random.Generator | None, n_drawn: int, has_prior: bool) -> int:
     """Seed from the generator, after checks that choices can be drawn from the estimate."""
     if has_prior:
         raise DataError(

@@ -20,8 +20,8 @@ from penchant.errors import DataError, argument, interval_kind_argument, weak_pr
 from penchant.softmax.calibrated_intervals import (
     N_DRAWN,
     LinearCalibration,
-    checked_seed,
     level_of_further_interval,
+    seed_for_calibration,
 )
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate_data import (
@@ -68,7 +68,7 @@ def predict_probabilities(theta: Vector, names: Sequence[str], choices: Any, ava
             fix=f"Fit with {weak_prior_argument()} to predict.",
         )
     if isinstance(choices, Chunks):
-        return choices.map_chunks(ProbabilitiesAt(theta, tuple(names)), "Predicting")
+        return choices.map_chunks(ChunkProbabilities(theta, tuple(names)), "Predicting")
     if not isinstance(choices, Choices):
         choices = Choices.from_arrays(choices, None, available=available, names=list(names))
     # by name: new data may have more variables, or another order
@@ -86,7 +86,7 @@ def predict_probabilities(theta: Vector, names: Sequence[str], choices: Any, ava
 
 
 @dataclass(frozen=True)
-class ProbabilitiesAt:
+class ChunkProbabilities:
     """Work on a chunk: probabilities of its options."""
 
     theta: Vector
@@ -98,7 +98,7 @@ class ProbabilitiesAt:
 
 
 @dataclass(frozen=True)
-class LogLikelihoodsAt:
+class ChunkLogLikelihoods:
     """Work on a chunk: log-probabilities of the chosen options."""
 
     theta: Vector
@@ -251,7 +251,7 @@ class ChoiceSource(EstimateSource):
             return self._profile_intervals(estimate, level, indices)
         # draws from a penalised or bounded estimate would not be draws from the model
         plain = estimate.method == "maximum likelihood" and self.constraints is None
-        seed = checked_seed(rng, n_drawn, not plain)
+        seed = seed_for_calibration(rng, n_drawn, not plain)
         choices = self._require_choices(f"interval({interval_kind_argument('calibrated')})")
         case = LinearCalibration(
             choices, estimate.theta, self._unidentified_directions(estimate), self.scale
@@ -392,7 +392,7 @@ class ChoiceSource(EstimateSource):
         if data is None and self.chunked is not None:
             data = self.chunked.chunks
         if isinstance(data, Chunks):
-            return data.map_chunks(LogLikelihoodsAt(theta, estimate.names), "Predicting")
+            return data.map_chunks(ChunkLogLikelihoods(theta, estimate.names), "Predicting")
         choices = self._require_choices("log_likelihoods()") if data is None else data
         return decision_log_likelihoods(theta, choices.select(estimate.names))
 

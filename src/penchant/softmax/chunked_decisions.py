@@ -26,7 +26,10 @@ from penchant.softmax.chunked_likelihood import (
     summarize_chunks,
 )
 from penchant.softmax.identification import padded_triangle, r_factor_of_centred_rows
-from penchant.softmax.maximum_and_covariance import choices_in_coordinates, unit_of_weights
+from penchant.softmax.maximum_and_covariance import (
+    choices_in_coordinates,
+    weight_unit_from_largest_and_mean,
+)
 from penchant.softmax.separation import SEPARATION, Differences, NnlsBound
 
 Bits = NDArray[np.uint64]
@@ -93,11 +96,15 @@ class ChunkedDecisions:
         return self.summary.start
 
     @cached_property
-    def in_unit_weights(self) -> tuple[ChunkedDecisions, float]:
+    def with_unit_mean_weights_and_unit(self) -> tuple[ChunkedDecisions, float]:
         """Decisions with weights of mean about 1, and the unit of these."""
         summary = self.summary
         mean = summary.relative_weight / summary.n_decisions
-        unit = unit_of_weights(summary.largest_weight, mean) if summary.weighted else 1.0
+        unit = (
+            weight_unit_from_largest_and_mean(summary.largest_weight, mean)
+            if summary.weighted
+            else 1.0
+        )
         if unit == 1.0:
             return self, unit
         # unusual weights are rescaled by a power of 2, which needs a second first pass
@@ -146,7 +153,9 @@ class ChunkedDecisions:
 
     def count_vanishing_options(self, resolved: VanishingOptions) -> tuple[int, int, int]:
         """Count options resolved, options that might be, and decisions that lose some."""
-        parts = self.reducer.map_chunks(partial(_count_resolved, resolved=resolved), "separation")
+        parts = self.reducer.map_chunks(
+            partial(_count_vanishing_options, resolved=resolved), "separation"
+        )
         n_resolved, n_possible, n_touched = np.array(list(parts)).sum(axis=0).tolist()
         return n_resolved, n_possible, n_touched
 
@@ -179,14 +188,14 @@ def _rescaled_weights(choices: Choices, unit: float) -> Choices:
 
 
 def _has_negligible_differences(choices: Choices, limit: Vector) -> bool:
-    return separation.zero_differences(choices, limit) is not None
+    return separation.with_differences_zeroed(choices, limit) is not None
 
 
 def _with_negligible_differences_zeroed(choices: Choices, limit: Vector) -> Choices:
-    return separation.zero_differences(choices, limit) or choices
+    return separation.with_differences_zeroed(choices, limit) or choices
 
 
-def _count_resolved(choices: Choices, resolved: VanishingOptions) -> tuple[int, int, int]:
+def _count_vanishing_options(choices: Choices, resolved: VanishingOptions) -> tuple[int, int, int]:
     left = reduce(lambda some, removal: removal(some), resolved.removals, choices)
     lost = choices.n_options - left.n_options
     return int(lost.sum()), int((choices.n_options - 1).sum()), int((lost > 0).sum())
@@ -202,7 +211,7 @@ def large_difference_quantile(reducer: ChunkReducer, scale: Vector) -> Vector:
     rank = np.zeros(d, dtype=np.int64)
     for shift in RADIX_SHIFTS:
         n, counts = 0, [dict[int, int]() for _ in range(d)]
-        work = partial(_histograms, shift=shift, prefix=prefix)
+        work = partial(_histograms_of_difference_bits, shift=shift, prefix=prefix)
         for rows, parts in reducer.map_chunks(work, "size of differences"):
             n += rows
             for mine, (bits, times) in zip(counts, parts, strict=True):
@@ -218,7 +227,7 @@ def large_difference_quantile(reducer: ChunkReducer, scale: Vector) -> Vector:
     return np.where(size > 0, size, np.where(scale > 0, scale, 1.0))
 
 
-def _histograms(
+def _histograms_of_difference_bits(
     choices: Choices, shift: int, prefix: tuple[int, ...] | None
 ) -> tuple[int, list[tuple[Bits, IntVector]]]:
     """Number of differences, and for each variable their next bits with counts.
@@ -265,7 +274,7 @@ class ChunkedCone:
         """Start with a sample of rows from each chunk; None where no row differs."""
         per_chunk = SEPARATION.initial_rows // reducer.chunks.n_chunks
         n_rows = max(per_chunk, MIN_FIRST_ROWS_PER_CHUNK)
-        work = partial(_sampled_rows, differences=differences, n_rows=n_rows)
+        work = partial(_count_sum_and_sample_of_differences, differences=differences, n_rows=n_rows)
         parts = list(reducer.map_chunks(work, "separation"))
         n = sum(part[0] for part in parts)
         if not n:
@@ -287,7 +296,9 @@ class ChunkedCone:
             direction = separation.furthest_direction(goal, self.values, free, self.rounding)
             if not direction.any():
                 return direction, 0.0, True
-            work = partial(_violated_rows, differences=self.differences, direction=direction)
+            work = partial(
+                _violated_rows_and_largest_rise, differences=self.differences, direction=direction
+            )
             parts = list(self.reducer.map_chunks(work, "separation"))
             if not self._add_violated_rows(parts):
                 furthest = max(part[2] for part in parts)
@@ -305,9 +316,11 @@ class ChunkedCone:
         self.values, self.rounding = np.vstack(values), np.concatenate(rounding)
         return len(self.values) > before
 
-    def are_parts_feasible(self, first: Vector, second: Vector) -> BoolVector:
+    def are_step_fractions_feasible(self, first: Vector, second: Vector) -> BoolVector:
         """Whether first + part * second lowers no difference, for each part of `PARTS`."""
-        work = partial(_feasible_parts, differences=self.differences, first=first, second=second)
+        work = partial(
+            _are_step_fractions_feasible, differences=self.differences, first=first, second=second
+        )
         return reduce(np.logical_and, self.reducer.map_chunks(work, "separation"))
 
     def resolved(self, direction: Vector) -> VanishingOptions:
@@ -318,7 +331,7 @@ class ChunkedCone:
         return VanishingOptions((removal,))
 
 
-def _sampled_rows(
+def _count_sum_and_sample_of_differences(
     choices: Choices, differences: Callable[[Choices], Differences], n_rows: int
 ) -> tuple[int, Vector, Matrix, Vector]:
     """Number and sum of all differences, and a sample of about n_rows with their rounding."""
@@ -328,7 +341,7 @@ def _sampled_rows(
     return len(found.values), found.values.sum(axis=0), found.values[some], found.rounding[some]
 
 
-def _violated_rows(
+def _violated_rows_and_largest_rise(
     choices: Choices, differences: Callable[[Choices], Differences], direction: Vector
 ) -> tuple[Matrix, Vector, float, bool]:
     """Rows that a direction lowers most, their rounding; largest rise; whether all rows rise."""
@@ -348,13 +361,13 @@ def _violated_rows(
     )
 
 
-def _feasible_parts(
+def _are_step_fractions_feasible(
     choices: Choices,
     differences: Callable[[Choices], Differences],
     first: Vector,
     second: Vector,
 ) -> BoolVector:
-    return differences(choices).are_parts_feasible(first, second)
+    return differences(choices).are_step_fractions_feasible(first, second)
 
 
 def _without_vanishing_options(

@@ -234,7 +234,7 @@ def summarize_chunks(reducer: ChunkReducer, with_start: bool = True) -> ChunkSum
     return reduce(ChunkSummary.__add__, reducer.map_chunks(work, "first look"))
 
 
-def moments_at(choices: Choices, theta: Vector) -> Moments:
+def single_threaded_moments(choices: Choices, theta: Vector) -> Moments:
     """Moments of choices at theta, by one thread."""
     return likelihood_of(choices, 1).moments(theta)
 
@@ -260,7 +260,9 @@ class ChunkedLikelihood:
         """Log-likelihood, gradient and information."""
         if not theta.any():  # Newton's method starts there: saves a pass
             return self.summary.at_zero
-        parts = self.reducer.map_chunks(partial(moments_at, theta=theta.copy()), "likelihood")
+        parts = self.reducer.map_chunks(
+            partial(single_threaded_moments, theta=theta.copy()), "likelihood"
+        )
         return reduce(merge_moments, parts)
 
     def scatter(self) -> Matrix:

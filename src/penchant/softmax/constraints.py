@@ -34,7 +34,7 @@ from penchant.softmax.newton import UNDECIDED, Maximum, Quadratic, RestrictedLik
 from penchant.softmax.separation import (
     Recession,
     UnsolvedProgramError,
-    clean_direction,
+    direction_without_rounding_noise,
     recession,
 )
 
@@ -470,7 +470,7 @@ def _separated_solution(
 ) -> Solution:
     """Solution without a maximum inside the constraints; the last value is the supremum to 1e-8."""
     d = len(known.scale)
-    direction = clean_direction(found.direction, known)
+    direction = direction_without_rounding_noise(found.direction, known)
     return Solution(
         theta=np.where(direction != 0, np.copysign(np.inf, direction), point),
         covariance=np.full((d, d), np.nan),

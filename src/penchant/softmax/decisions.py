@@ -23,7 +23,7 @@ from penchant.softmax.likelihood import (
 from penchant.softmax.maximum_and_covariance import (
     choices_in_coordinates,
     rescale_case_weights,
-    without_underflow,
+    with_underflowing_variables_zeroed,
 )
 from penchant.softmax.separation import (
     ChoiceCone,
@@ -31,7 +31,7 @@ from penchant.softmax.separation import (
     choice_cone,
     large_difference_quantile,
     small_difference_bound,
-    zero_differences,
+    with_differences_zeroed,
 )
 from penchant.softmax.stable_newton import StableChoiceLikelihood, StableLikelihood
 
@@ -63,7 +63,7 @@ class Decisions(Protocol):
         """A theta near the maximum that saves passes over much data; None for 0."""
 
     @property
-    def in_unit_weights(self) -> tuple[Decisions, float]:
+    def with_unit_mean_weights_and_unit(self) -> tuple[Decisions, float]:
         """Decisions with weights of mean about 1, and the unit of these."""
 
     def in_coordinates(self, basis: Matrix, rank: int | None = None) -> Decisions:
@@ -136,7 +136,7 @@ class ChoiceDecisions:
         """None: a pass over memory costs little."""
 
     @property
-    def in_unit_weights(self) -> tuple[ChoiceDecisions, float]:
+    def with_unit_mean_weights_and_unit(self) -> tuple[ChoiceDecisions, float]:
         """Decisions with weights of mean about 1, and the unit of these."""
         # not cached: a reference to itself would keep the packed choices until garbage is collected
         choices, unit = rescale_case_weights(self.choices)
@@ -170,7 +170,7 @@ class ChoiceDecisions:
         if self.choices.available is not None:
             on_offer &= self.choices.available
         left = replace(self.choices, available=on_offer)
-        return replace(self, choices=without_underflow(left))
+        return replace(self, choices=with_underflowing_variables_zeroed(left))
 
     def count_vanishing_options(self, resolved: BoolVector) -> tuple[int, int, int]:
         """Count options resolved, options that might be, and decisions that lose some."""
@@ -189,5 +189,5 @@ class ChoiceDecisions:
 
     def with_small_differences_zeroed(self, limit: Vector) -> ChoiceDecisions | None:
         """Decisions with differences up to the limit set to 0; None if there are none."""
-        plain = zero_differences(self.choices, limit)
+        plain = with_differences_zeroed(self.choices, limit)
         return None if plain is None else replace(self, choices=plain)

@@ -469,7 +469,7 @@ class Estimate(EstimateFields, FrameExport):
             caption = f"Softmax choices{self._subject_words()}: {self._method_words()}"
             # Wald intervals follow from the standard errors in the same table
             intervals = () if kind == "wald" else (f"Intervals: {INTERVAL_WORDS[kind]}.",)
-            notes = (*doubt, *self._notes_on_theta(level), *self.notes, *intervals)
+            notes = (*doubt, *self._notes_on_combinations(level), *self.notes, *intervals)
         else:
             caption = f"Exact {self._method_words()}{self._subject_words()}"
             better = _better_interval_hint() if kind == "wald" else ""
@@ -526,7 +526,7 @@ class Estimate(EstimateFields, FrameExport):
         facts += [("Pseudo R2", f"{self.pseudo_r2:.4f}")] if of_theta else []
         return (*facts, ("AIC, BIC", f"{self.aic:.2f}, {self.bic:.2f}"))
 
-    def _notes_on_theta(self, level: float) -> list[str]:
+    def _notes_on_combinations(self, level: float) -> list[str]:
         """Notes on identified combinations of weights and on natural parameters."""
         notes = []
         if self.diagnostics.combinations:
@@ -610,4 +610,4 @@ class Estimate(EstimateFields, FrameExport):
         Choices are attached again with `attach`. The natural parameters of a model come back with
         the intervals that were written; for others, fit again.
         """
-        return cls(**serialization.estimate_fields(content))
+        return cls(**serialization.estimate_arguments_from_document(content))

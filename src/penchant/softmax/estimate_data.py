@@ -73,7 +73,7 @@ class EstimateSource:
     @property
     def profile(self) -> Any:
         """The objective on the grid of a model's shape parameters."""
-        self._lacks("profile")
+        self._raise_unsupported("profile")
 
     def natural(self, estimate: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
         """Natural parameters: names, values, covariance."""
@@ -108,45 +108,45 @@ class EstimateSource:
 
     def robust(self, estimate: EstimateFields) -> Matrix:
         """Sandwich covariance."""
-        self._lacks("robust()")
+        self._raise_unsupported("robust()")
 
     def clustered(self, estimate: EstimateFields, cluster: Any) -> Matrix:
         """Sandwich covariance by clusters."""
-        self._lacks("clustered()")
+        self._raise_unsupported("clustered()")
 
     def likelihood_ratio_test(self, estimate: EstimateFields, hypothesis: Any) -> TestResult:
         """Likelihood-ratio test against the best estimate under the hypothesis."""
-        self._lacks("likelihood_ratio_test()")
+        self._raise_unsupported("likelihood_ratio_test()")
 
     def score_test(self, estimate: EstimateFields, hypothesis: Any) -> TestResult:
         """Score test, by the gradient at the best estimate under the hypothesis."""
-        self._lacks("score_test()")
+        self._raise_unsupported("score_test()")
 
     def predict(self, estimate: EstimateFields, data: Any, available: Any, average: bool) -> Any:
         """Choice probabilities, of the data or of new ones."""
-        self._lacks("predict()")
+        self._raise_unsupported("predict()")
 
     def log_likelihoods(self, estimate: EstimateFields, data: Any) -> Any:
         """Log-probability of each decision, of the data or of new ones."""
-        self._lacks("log_likelihoods()")
+        self._raise_unsupported("log_likelihoods()")
 
     def bias(self, estimate: EstimateFields) -> Vector:
         """First-order bias of theta."""
-        self._lacks("bias")
+        self._raise_unsupported("bias")
 
     def belief_map(self, estimate: EstimateFields) -> Any:
         """Map of beliefs before the first choice."""
-        self._lacks("belief_map()")
+        self._raise_unsupported("belief_map()")
 
     def attached(self, estimate: EstimateFields, data: Any) -> EstimateSource:
         """Source with the data of the fit."""
-        self._lacks("attach()")
+        self._raise_unsupported("attach()")
 
     def stored(self) -> EstimateSource:
         """Source without the data, to be pickled."""
         return self
 
-    def _lacks(self, what: str) -> NoReturn:
+    def _raise_unsupported(self, what: str) -> NoReturn:
         rule, got, fix = self.lack
         raise DataError(what, rule, got=got, fix=fix)
 
@@ -262,6 +262,6 @@ class DetachedSource(EstimateSource):
     ) -> Matrix:
         """Intervals as stored."""
         if space == "theta":  # only natural parameters are stored with intervals
-            self._lacks("intervals of theta")
+            self._raise_unsupported("intervals of theta")
         known = [{p.name: p for p in mine} for mine in self.parameters(estimates, level, kind, rng)]
         return np.array([[(mine[n].low, mine[n].high) for n in names] for mine in known])

@@ -276,7 +276,7 @@ def _diagnostics(
     return Diagnostics(
         rank=known.rank,
         null_directions=tuple(named(v, names) for v in known.null_directions),
-        combinations=_combinations(solution, names) if missing and not has_prior else (),
+        combinations=_estimable_combinations(solution, names) if missing and not has_prior else (),
         # users ask how many decisions they need: a set of m options adds at most m - 1 directions
         decisions_needed=-(-missing // (largest_set - 1)),
         separation=separation,
@@ -295,7 +295,7 @@ def named(direction: Vector, names: tuple[str, ...]) -> Mapping[str, float]:
     return {name: float(v / size) for name, v in zip(names, direction, strict=True) if v != 0}
 
 
-def _combinations(solution: Solution, names: tuple[str, ...]) -> tuple[Combination, ...]:
+def _estimable_combinations(solution: Solution, names: tuple[str, ...]) -> tuple[Combination, ...]:
     """Estimable combinations that are not single parameters."""
     if solution.recession is not None or not solution.known.rank:
         return ()
@@ -303,11 +303,13 @@ def _combinations(solution: Solution, names: tuple[str, ...]) -> tuple[Combinati
     found = []
     for row in rows[(rows != 0).sum(axis=1) > 1]:
         error = float(np.sqrt(row @ solution.certainty @ row))
-        found.append(Combination(_named_exactly(row, names), float(row @ solution.point), error))
+        found.append(
+            Combination(_nonzero_entries_by_name(row, names), float(row @ solution.point), error)
+        )
     return tuple(found)
 
 
-def _named_exactly(row: Vector, names: tuple[str, ...]) -> Mapping[str, float]:
+def _nonzero_entries_by_name(row: Vector, names: tuple[str, ...]) -> Mapping[str, float]:
     return {name: float(v) for name, v in zip(names, row, strict=True) if v != 0}
 
 

@@ -78,7 +78,7 @@ def _build_estimate(
     decisions: ChunkedDecisions, solution: Solution, prior: ParameterPrior | None
 ) -> Estimate:
     """Build the user's estimate from the solution and the summaries."""
-    given, (work, unit) = decisions.summary, decisions.in_unit_weights
+    given, (work, unit) = decisions.summary, decisions.with_unit_mean_weights_and_unit
     reported = DataSummary(
         names=decisions.names,
         n_decisions=given.n_decisions,

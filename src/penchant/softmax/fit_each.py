@@ -33,20 +33,20 @@ from penchant.softmax.identification import Identification, surely_identified, v
 from penchant.softmax.likelihood import (
     aligned_vectors,
     allocate_packing_buffers,
+    allocate_sum_workspace,
     available_threads,
     block_rows,
-    kernel_arguments,
-    locked_table,
+    kernel_table_of_choices,
     map_threads,
     n_moments,
     positive_weight_decisions,
-    workspace_for,
+    read_only_kernel_table,
 )
 from penchant.softmax.maximum_and_covariance import (
     Solution,
     check_units,
     inverses_and_conditions,
-    weight_unit,
+    power_of_two_near_mean_weight,
 )
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 from penchant.softmax.separation import (
@@ -147,7 +147,7 @@ def fit_batch(
 ) -> Batch:
     """Fit every subject by Newton's method in compiled code, in parallel."""
     return _fit_in_tasks(
-        kernel_arguments(choices),
+        kernel_table_of_choices(choices),
         choices.n_options - 1,
         choices.n_parameters,
         groups,
@@ -159,7 +159,7 @@ def fit_batch(
     )
 
 
-def fit_table(
+def fit_decision_array(
     x: Matrix,
     chosen: IntVector,
     groups: Grouping,
@@ -172,16 +172,18 @@ def fit_table(
     `offset` (n_rows, n_options) is added to the objective.
     """
     n, m, d = x.shape
-    table = uniform_table(x, chosen, offset)
+    table = kernel_table_of_array(x, chosen, offset)
     return _fit_in_tasks(
         table, np.full(n, m - 1), d, groups, prior, 100, 1, lambda done: None, start
     )
 
 
-def uniform_table(x: Matrix, chosen: IntVector, offset: Matrix | None = None) -> tuple[Any, ...]:
+def kernel_table_of_array(
+    x: Matrix, chosen: IntVector, offset: Matrix | None = None
+) -> tuple[Any, ...]:
     """Table of compiled loops for decisions x (n_rows, n_options, n_parameters)."""
     n, m, d = x.shape
-    return locked_table(
+    return read_only_kernel_table(
         np.ascontiguousarray(x).reshape(n * m, d),
         None if offset is None else np.ascontiguousarray(offset).reshape(n * m),
         None,
@@ -191,7 +193,7 @@ def uniform_table(x: Matrix, chosen: IntVector, offset: Matrix | None = None) ->
     )
 
 
-def group_moments(
+def group_log_likelihood_derivatives(
     table: tuple[Any, ...], groups: Grouping, theta: Matrix
 ) -> tuple[Matrix, Matrix, Matrix]:
     """Log-likelihoods, gradients and informations of groups at theta (n, n_theta, d) of each.
@@ -203,7 +205,7 @@ def group_moments(
     blocks = _block_bounds(groups, np.diff(table[3]) - 1)
     kernel = moment_kernel(d, len(table[1]) > 0)
     given = table, kernel, groups.order, groups.bounds, blocks, np.ascontiguousarray(theta)
-    kernels.sum_subjects(*given, found, *_ScratchSizes.of(*blocks).workspace(kernel))
+    kernels.sum_subject_moments(*given, found, *_ScratchSizes.of(*blocks).workspace(kernel))
     # Comparisons of vector code pass over NaN, which large numbers would end in, too.
     found[0][~(np.abs(theta) < MAX_THETA).all(axis=2)] = np.nan
     return found
@@ -289,7 +291,7 @@ class _ScratchSizes:
         _, _, d, n_columns = kernel
         side = aligned_vectors(2 * self.n_blocks).reshape(self.n_blocks, 2 * LANES)
         starts = np.empty(self.n_blocks + 1, dtype=np.int64)
-        of_sums = workspace_for(self.most_rows, self.n_blocks, d)
+        of_sums = allocate_sum_workspace(self.most_rows, self.n_blocks, d)
         of_steps = of_sums, np.ones(n_columns), np.empty((d + 2, d))
         state = np.empty(n_moments(d)), np.empty(d), np.empty(d), np.empty((d, d))
         packed = aligned_vectors(self.n_rows * n_columns), starts, side
@@ -424,7 +426,7 @@ def _rescale_case_weights(choices: Choices, n_subjects: int) -> tuple[Choices, V
     order = np.argsort(choices.subject, kind="stable")
     bounds = np.searchsorted(choices.subject[order], np.arange(n_subjects + 1))
     for i in range(n_subjects):
-        units[i] = weight_unit(choices.weights[order[bounds[i] : bounds[i + 1]]])
+        units[i] = power_of_two_near_mean_weight(choices.weights[order[bounds[i] : bounds[i + 1]]])
     if (units == 1.0).all():
         return choices, units
     return replace(choices, weights=choices.weights / units[choices.subject]), units

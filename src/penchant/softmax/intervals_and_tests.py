@@ -186,7 +186,11 @@ def _find_crossing(
     """Root of a concave height on one side of its centre; infinite if there is none."""
     if centre == side * np.inf:
         return side * np.inf
-    inside = centre if np.isfinite(centre) else _find_point_inside(height, -side, unit, limit)
+    inside = (
+        centre
+        if np.isfinite(centre)
+        else _find_value_of_positive_height(height, -side, unit, limit)
+    )
     if inside is None:
         return side * np.inf
     step = 2.0 * unit  # standard errors: just beyond the usual end at 1.96, so one step brackets it
@@ -230,7 +234,7 @@ def illinois_root(
     return float(middle)
 
 
-def _find_point_inside(
+def _find_value_of_positive_height(
     height: Callable[[float], float], towards: float, unit: float, limit: float
 ) -> float | None:
     """A finite value where the height is positive, on the way to its maximum at infinity."""
@@ -532,7 +536,7 @@ def wald_test(theta: Vector, covariance: Matrix, hypothesis: Hypothesis) -> Test
     return _chi_square_result("wald", statistic, len(hypothesis.values))
 
 
-def identified_plane(rows: Matrix, unidentified: Matrix, scale: Vector) -> Matrix:
+def identified_null_space_basis(rows: Matrix, unidentified: Matrix, scale: Vector) -> Matrix:
     """Basis of the plane rows @ v = 0, less directions in it that change nothing."""
     plane = null_basis(rows, len(scale), scale)
     if not len(unidentified) or not plane.shape[1]:
@@ -546,13 +550,13 @@ def identified_plane(rows: Matrix, unidentified: Matrix, scale: Vector) -> Matri
     return np.ascontiguousarray(plane @ right[:rank].T)
 
 
-def restricted_maximum(
+def theta_maximum_and_df(
     likelihood: Likelihood, hypothesis: Hypothesis, unidentified: Matrix, scale: Vector
 ) -> tuple[Vector, Maximum, int]:
     """Maximum under the hypothesis, and how many identified directions that takes away."""
     origin = hypothesis.point()
     d = likelihood.n_parameters
-    basis = identified_plane(hypothesis.matrix, unidentified, scale)
+    basis = identified_null_space_basis(hypothesis.matrix, unidentified, scale)
     df = d - len(unidentified) - basis.shape[1]
     if not basis.shape[1]:
         moments = likelihood.moments(origin)
@@ -573,7 +577,7 @@ def likelihood_ratio_test(
 ) -> TestResult:
     """Twice the log-likelihood that the hypothesis costs."""
     work, unit = rescale_case_weights(choices)
-    _, inner, df = restricted_maximum(likelihood_of(work), hypothesis, unidentified, scale)
+    _, inner, df = theta_maximum_and_df(likelihood_of(work), hypothesis, unidentified, scale)
     return _chi_square_result(
         "likelihood ratio", 2 * (log_likelihood / unit - inner.value) * unit, df
     )
@@ -585,9 +589,9 @@ def score_test(
     """Length of the gradient at the restricted estimate: needs no unrestricted one."""
     work, unit = rescale_case_weights(choices)
     likelihood = likelihood_of(work)
-    theta, _, df = restricted_maximum(likelihood, hypothesis, unidentified, scale)
+    theta, _, df = theta_maximum_and_df(likelihood, hypothesis, unidentified, scale)
     moments = likelihood.moments(theta)
-    plane = identified_plane(np.empty((0, len(theta))), unidentified, scale)
+    plane = identified_null_space_basis(np.empty((0, len(theta))), unidentified, scale)
     slope = plane.T @ moments.gradient
     statistic = float(slope @ np.linalg.solve(plane.T @ moments.information @ plane, slope))
     return _chi_square_result("score", statistic * unit, df)

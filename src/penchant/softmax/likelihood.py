@@ -77,9 +77,9 @@ def likelihood_of(choices: Choices, threads: int | None = None) -> PackedLikelih
     return PackedLikelihood.of(choices, available_threads() if threads is None else threads)
 
 
-def kernel_arguments(choices: Choices) -> tuple[Any, ...]:
+def kernel_table_of_choices(choices: Choices) -> tuple[Any, ...]:
     """The arrays of the choices as the compiled loops take them."""
-    return locked_table(
+    return read_only_kernel_table(
         choices.explanatory,
         choices.offset,
         choices.available,
@@ -89,7 +89,7 @@ def kernel_arguments(choices: Choices) -> tuple[Any, ...]:
     )
 
 
-def locked_table(
+def read_only_kernel_table(
     rows: Matrix,
     offset: Vector | None,
     available: BoolVector | None,
@@ -159,8 +159,8 @@ def allocate_packing_buffers(n_rows: int, d: int) -> tuple[IntVector, IntVector,
     )
 
 
-def workspace_for(n_rows: int, n_blocks: int, d: int) -> tuple[Vector, Vector, Matrix]:
-    """Workspace of `sum_blocks` for n_blocks blocks of at most n_rows rows."""
+def allocate_sum_workspace(n_rows: int, n_blocks: int, d: int) -> tuple[Vector, Vector, Matrix]:
+    """Workspace of `sum_block_moments` for n_blocks blocks of at most n_rows rows."""
     n = n_moments(d)
     # per block: an exponential per row, a mean per variable, and the shift and mass of each set
     of_block = n_rows + d + 2
@@ -200,7 +200,7 @@ class PackedLikelihood:
         np.cumsum(rows, out=starts[1:])
         values = aligned_vectors(int(starts[-1]) * (d + has_offset))
         side = aligned_vectors(2 * n_blocks).reshape(n_blocks, 2 * LANES)
-        table, kernel = kernel_arguments(choices), moment_kernel(d, has_offset)
+        table, kernel = kernel_table_of_choices(choices), moment_kernel(d, has_offset)
         most_rows = max(int(rows[-1]), 1) if n_blocks else 1  # decisions are in order of size
         given = table, kernel, order, (0, len(order)), starts
 
@@ -228,7 +228,7 @@ class PackedLikelihood:
     def workspace(self) -> tuple[Any, Vector, Matrix]:
         """Workspace of `_kernels.maximise`: of the sums, theta and 1 for an offset, Cholesky."""
         d = self.n_parameters
-        of_sums = workspace_for(self.most_rows, self.n_blocks, d)
+        of_sums = allocate_sum_workspace(self.most_rows, self.n_blocks, d)
         return of_sums, np.ones(d + self.has_offset), np.empty((d + 2, d))
 
     def _sums(self, theta: Vector) -> Vector:
@@ -239,13 +239,13 @@ class PackedLikelihood:
         # starting threads would take longer than the sums
         if self.threads == 1 or self.n_blocks <= BLOCKS_PER_TASK:
             total = np.empty(n)
-            workspace = workspace_for(self.most_rows, self.n_blocks, d)
-            kernels.sum_blocks(self.packed, kernel, full, 0, self.n_blocks, workspace, total)
+            workspace = allocate_sum_workspace(self.most_rows, self.n_blocks, d)
+            kernels.sum_block_moments(self.packed, kernel, full, 0, self.n_blocks, workspace, total)
             return total
 
         def add_up(begin: int, end: int) -> Matrix:
-            workspace = workspace_for(self.most_rows, end - begin, d)
-            kernels.sum_blocks(self.packed, kernel, full, begin, end, workspace, np.empty(n))
+            workspace = allocate_sum_workspace(self.most_rows, end - begin, d)
+            kernels.sum_block_moments(self.packed, kernel, full, begin, end, workspace, np.empty(n))
             return workspace[2]
 
         total = np.zeros(n)

@@ -40,7 +40,7 @@ MAX_VARIABLE_SIZE = 1e100  # larger squares, and those of less than its inverse,
 SMALL_VARIABLE = 1e-80  # above it, two numbers differ by over 1e-100 or are equal: no underflow
 
 
-def without_underflow(choices: Choices) -> Choices:
+def with_underflowing_variables_zeroed(choices: Choices) -> Choices:
     """Choices with variables set to 0 that are too small for float64 among available options.
 
     A decaying trace may be of a usual size where options were taken off, and negligible elsewhere.
@@ -193,7 +193,7 @@ def penalised_solution(
 MAX_ORDINARY_POWER = 10
 
 
-def weight_unit(weights: Vector | None) -> float:
+def power_of_two_near_mean_weight(weights: Vector | None) -> float:
     """A power of two near the mean weight; 1 where that is no unusual number.
 
     Estimators stop at lengths in standard errors, which for weights of 1e-20 are all short. A power
@@ -204,10 +204,10 @@ def weight_unit(weights: Vector | None) -> float:
     largest = float(weights.max())
     if not largest > 0:
         return 1.0
-    return unit_of_weights(largest, float((weights / largest).mean()))
+    return weight_unit_from_largest_and_mean(largest, float((weights / largest).mean()))
 
 
-def unit_of_weights(largest: float, relative: float) -> float:
+def weight_unit_from_largest_and_mean(largest: float, relative: float) -> float:
     """Unit of weights from the largest weight, and the mean in units of it."""
     if not largest > 0:
         return 1.0
@@ -220,7 +220,7 @@ def unit_of_weights(largest: float, relative: float) -> float:
 
 def rescale_case_weights(choices: Choices) -> tuple[Choices, float]:
     """Choices with weights of mean about 1, and the unit of these."""
-    unit = weight_unit(choices.weights)
+    unit = power_of_two_near_mean_weight(choices.weights)
     if unit == 1.0 or choices.weights is None:
         return choices, 1.0
     return replace(choices, weights=choices.weights / unit), unit

@@ -100,7 +100,7 @@ def maximise(
     code = kernels.MOVED
     prior, workspace = (added.precision, added.linear), np.empty((d + 2, d))
     while _should_continue(code, progress, max_steps, patient):
-        sums = _flat_moments(likelihood.moments(theta))
+        sums = _moments_as_kernel_vector(likelihood.moments(theta))
         code = kernels.advance(sums, *prior, theta, *state, progress, workspace)
     # the caller knows that there is a maximum: slowness is no sign of separation
     if patient and code == kernels.SLOW:
@@ -130,7 +130,7 @@ def _should_continue(code: int, progress: Vector, max_steps: int, patient: bool)
     return bool(code == kernels.MOVED and progress[kernels.N_STEPS] < max_steps)
 
 
-def _flat_moments(moments: Moments) -> Vector:
+def _moments_as_kernel_vector(moments: Moments) -> Vector:
     lower = lower_triangle(len(moments.gradient))
     return np.concatenate(([moments.log_likelihood], -moments.gradient, moments.information[lower]))
 

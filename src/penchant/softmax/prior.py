@@ -16,7 +16,7 @@ from penchant.choices import Choices
 from penchant.errors import DataError, argument
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import Maximum, Quadratic
-from penchant.softmax.probabilities import expected_rows, log_probabilities
+from penchant.softmax.probabilities import log_probabilities, rows_less_expectation
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +219,7 @@ FIRTH = FirthOptions()
 def jeffreys_gradient(theta: Vector, choices: Choices, covariance: Matrix) -> Vector:
     """Half the derivative of log det I: (1/2) tr(I^-1 dI/dtheta_a), one per parameter."""
     p = np.exp(log_probabilities(theta, choices))
-    centred = expected_rows(p, choices)
+    centred = rows_less_expectation(p, choices)
     leverage = np.einsum("ra,ra->r", centred @ covariance, centred)
     weights = (
         1.0 if choices.weights is None else np.repeat(choices.weights, np.diff(choices.first_row))

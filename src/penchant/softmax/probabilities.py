@@ -46,7 +46,7 @@ def decision_log_likelihoods(theta: Vector, choices: Choices) -> Vector:
     return log_probabilities(theta, choices)[choices.chosen_row]
 
 
-def expected_rows(probabilities: Vector, choices: Choices) -> Matrix:
+def rows_less_expectation(probabilities: Vector, choices: Choices) -> Matrix:
     """Variables of every row less their expectation in its set; 0 for options not on offer."""
     sizes = np.diff(choices.first_row)
     relative = choices.explanatory - np.repeat(choices.explanatory[choices.chosen_row], sizes, 0)
@@ -62,10 +62,10 @@ def expected_rows(probabilities: Vector, choices: Choices) -> Matrix:
 def scores(theta: Vector, choices: Choices) -> Matrix:
     """Gradient of each decision's log-likelihood, without weights: (n_decisions, n_parameters)."""
     p = np.exp(log_probabilities(theta, choices))
-    return expected_rows(p, choices)[choices.chosen_row]
+    return rows_less_expectation(p, choices)[choices.chosen_row]
 
 
-def drawn_choices(choices: Choices, theta: Any, rng: np.random.Generator) -> Choices:
+def choices_with_redrawn_options(choices: Choices, theta: Any, rng: np.random.Generator) -> Choices:
     """Choices with the same sets, and options drawn with the probabilities of Eq. (3)."""
     weights = np.asarray(theta, dtype=np.float64)
     if weights.shape != (choices.n_parameters,) or not np.isfinite(weights).all():

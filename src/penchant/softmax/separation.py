@@ -22,7 +22,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
 from penchant.softmax.identification import EPSILON, Identification, integer_variables
-from penchant.softmax.likelihood import Likelihood, kernel_arguments
+from penchant.softmax.likelihood import Likelihood, kernel_table_of_choices
 from penchant.softmax.maximum_and_covariance import Solution, nan_unless_kept
 from penchant.softmax.newton import Maximum
 
@@ -120,7 +120,7 @@ class Cone(Protocol):
         linear program. Raises `UnsolvedProgramError` where that is given up.
         """
 
-    def are_parts_feasible(self, first: Vector, second: Vector) -> BoolVector:
+    def are_step_fractions_feasible(self, first: Vector, second: Vector) -> BoolVector:
         """Whether first + part * second lowers no difference, for each part of `PARTS`."""
 
     def resolved(self, direction: Vector) -> Any:
@@ -177,7 +177,7 @@ def combine_directions(cone: Cone, first: Vector, second: Vector) -> Vector:
     The second lowers no difference that the first leaves undecided, so a small part of it is safe.
     """
     one, two = (v * cone.unit / np.abs(v * cone.unit).max() for v in (first, second))
-    feasible = cone.are_parts_feasible(one, two)
+    feasible = cone.are_step_fractions_feasible(one, two)
     both = one + (PARTS[np.argmax(feasible)] if feasible.any() else PARTS[-1] / 2) * two
     return np.where(np.abs(both) > SEPARATION.rounding * np.abs(both).max(), both, 0.0) / cone.unit
 
@@ -198,12 +198,12 @@ def large_difference_quantile(choices: Choices, scale: Vector) -> Vector:
 
 def sizes_of_differences(choices: Choices) -> Matrix:
     """|x_chosen - x_j| of rows that differ from the option chosen: (n_parameters, n)."""
-    _, taken, others = _rejected_rows(choices)
+    _, taken, others = _rejected_rows_and_variables(choices)
     sizes = np.abs(taken - others)
     return np.ascontiguousarray(sizes[sizes.any(axis=1)].T)
 
 
-def zero_differences(choices: Choices, limit: Vector) -> Choices | None:
+def with_differences_zeroed(choices: Choices, limit: Vector) -> Choices | None:
     """Choices with differences from the chosen option up to `limit` set to 0; None if none is."""
     x = choices.explanatory
     chosen = np.repeat(x[choices.chosen_row], np.diff(choices.first_row), axis=0)
@@ -230,7 +230,7 @@ class Differences:
     values: Matrix
     rounding: Vector
 
-    def are_parts_feasible(self, first: Vector, second: Vector) -> BoolVector:
+    def are_step_fractions_feasible(self, first: Vector, second: Vector) -> BoolVector:
         """Whether first + part * second lowers none of them, for each part of `PARTS`."""
         one, two = self.values @ first, self.values @ second
         least = -self.rounding - SEPARATION.lp_tol
@@ -267,9 +267,9 @@ class ChoiceCone:
         along = found.values @ direction
         return direction, float(along.max()), bool((along >= -found.rounding).all())
 
-    def are_parts_feasible(self, first: Vector, second: Vector) -> BoolVector:
+    def are_step_fractions_feasible(self, first: Vector, second: Vector) -> BoolVector:
         """Whether first + part * second lowers no difference, for each part of `PARTS`."""
-        return self.found.are_parts_feasible(first, second)
+        return self.found.are_step_fractions_feasible(first, second)
 
     def resolved(self, direction: Vector) -> BoolVector:
         """Rows whose probability falls to 0 along a direction."""
@@ -313,7 +313,7 @@ def differences_from_chosen(
     differences elsewhere: small numbers may themselves be rounded differences of larger ones.
     Those of variables of `whole` numbers are exact. With a basis, of the variables x @ basis.
     """
-    rows, taken, others = _rejected_rows(choices)
+    rows, taken, others = _rejected_rows_and_variables(choices)
     values = (taken - others) / unit
     size = np.maximum(np.maximum(np.abs(taken), np.abs(others)) / unit, 1.0)
     noise = np.where(whole, 0.0, SEPARATION.rounding) * size
@@ -330,7 +330,7 @@ def differences_from_chosen(
     return Differences(rows[differs], kept, rounding)
 
 
-def _rejected_rows(choices: Choices) -> tuple[IntVector, Matrix, Matrix]:
+def _rejected_rows_and_variables(choices: Choices) -> tuple[IntVector, Matrix, Matrix]:
     """Rows available but not chosen, of decisions of positive weight.
 
     Also the variables of the options chosen instead, and their own.
@@ -521,7 +521,7 @@ def _solve_linear_program(total: Vector, rows: Matrix) -> Vector:
     raise UnsolvedProgramError(f"the linear program for separation failed: {solution.message}")
 
 
-def parameter_limits(cone: Cone, direction: Vector) -> Vector:
+def limits_along_recession(cone: Cone, direction: Vector) -> Vector:
     """Limit of each parameter along the recession directions: +inf, -inf, or 0 if it stays finite.
 
     NaN where some directions let it rise and others fall, or where that could not be decided.
@@ -540,7 +540,7 @@ def parameter_limits(cone: Cone, direction: Vector) -> Vector:
     return result
 
 
-def limit_along(
+def theta_and_covariance_in_limit(
     cone: Callable[[], Cone], known: Identification, direction: Vector, rest: Solution
 ) -> tuple[Vector, Matrix]:
     """Parameters in the limit: infinite along the direction, finite where the rest identifies.
@@ -552,7 +552,7 @@ def limit_along(
     if known.complete and _is_unique_recession(direction * known.scale, rest, known.scale):
         where[direction != 0] = np.copysign(np.inf, direction[direction != 0])
     elif known.complete:
-        where = parameter_limits(cone(), direction)
+        where = limits_along_recession(cone(), direction)
     finite = rest.known.identified & (where == 0) & known.identified & np.isfinite(rest.theta)
     theta, covariance = nan_unless_kept(rest.theta, rest.covariance, finite)
     return np.where(np.isinf(where), where, theta), covariance
@@ -572,7 +572,7 @@ def _is_unique_recession(direction: Vector, rest: Solution, unit: Vector) -> boo
     return bool(along > 1.0 - SEPARATION.lp_tol)
 
 
-def clean_direction(direction: Vector, known: Identification) -> Vector:
+def direction_without_rounding_noise(direction: Vector, known: Identification) -> Vector:
     """Entries that are rounding noise in standard units set to 0; the largest made 1."""
     size = np.abs(direction * known.scale)
     # the linear program's tolerance leaves entries of some 1e-10 where there should be none
@@ -629,14 +629,14 @@ def bounds_on_small_differences(
     """
     found, work = np.empty_like(theta), np.empty((2, theta.shape[1]))
     given = (
-        kernel_arguments(choices),
+        kernel_table_of_choices(choices),
         groups,
         np.array(theta),
         NEGLIGIBLE_DIFFERENCE * largest,
         work,
         found,
     )
-    kernels.bound_small_differences(*given)
+    kernels.bound_gradients_of_small_differences(*given)
     return np.asarray((found / np.where(largest > 0, largest, 1.0)).max(axis=1))
 
 

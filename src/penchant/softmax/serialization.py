@@ -15,7 +15,7 @@ from penchant.json_records import (
     Document,
     MinimumValue,
     Shape,
-    damaged_field,
+    damaged_field_error,
     from_json,
     require_distinct,
     to_json,
@@ -170,7 +170,7 @@ def _validity_document(validity: Validity, words: str) -> ApproximationValidityD
     )
 
 
-def estimate_fields(content: Any) -> dict[str, Any]:
+def estimate_arguments_from_document(content: Any) -> dict[str, Any]:
     """Arguments of `Estimate` from what `to_dict` wrote; says which field is wrong."""
     if not isinstance(content, Mapping):
         raise DataError(
@@ -214,10 +214,12 @@ def estimate_fields(content: Any) -> dict[str, Any]:
         if hasattr(document, field.name)
     }
     model = found.model if found is not None else getattr(document, "model", "")
-    return made | _source_fields(document, model) | {"validity": _validity(found)}
+    return made | _source_arguments_from_document(document, model) | {"validity": _validity(found)}
 
 
-def _source_fields(document: ChoicesDocument | ModelDocument, model: str) -> dict[str, Any]:
+def _source_arguments_from_document(
+    document: ChoicesDocument | ModelDocument, model: str
+) -> dict[str, Any]:
     """The source of an estimate that was read, and what follows from the kind of source."""
     kind = document.intervals if isinstance(document, ModelDocument) else "wald"
     source = DetachedSource(
@@ -273,24 +275,26 @@ def _check(document: ChoicesDocument | ModelDocument) -> None:
     if isinstance(document, ChoicesDocument):
         matrices["inverse_information"] = document.inverse_information
         if not document.total_weight > 0:
-            raise damaged_field("total_weight", "be positive", document.total_weight)
+            raise damaged_field_error("total_weight", "be positive", document.total_weight)
         if not 1 <= document.n_options[0] <= document.n_options[1]:
-            raise damaged_field("n_options", "be two sizes in order", list(document.n_options))
+            raise damaged_field_error(
+                "n_options", "be two sizes in order", list(document.n_options)
+            )
         for place, array, shape in _penalty_arrays(document):
             if array.shape != shape:
                 rule = f"hold numbers of shape {shape}"
-                raise damaged_field(place, rule, f"shape {array.shape}")
+                raise damaged_field_error(place, rule, f"shape {array.shape}")
     for place, matrix in matrices.items():
         variances = np.diag(matrix)  # NaN is allowed: no standard error
         if (variances < 0).any():
-            raise damaged_field(place, "have no negative variance", variances.min())
+            raise damaged_field_error(place, "have no negative variance", variances.min())
     if found.rank > d:
-        raise damaged_field("diagnostics.rank", f"lie in 0..{d}", found.rank)
-    for place, direction in _directions(found):
+        raise damaged_field_error("diagnostics.rank", f"lie in 0..{d}", found.rank)
+    for place, direction in _directions_with_field_names(found):
         odd = sorted(name for name in direction if name not in names)
         if odd:
             rule = f"name parameters ({', '.join(names)})"
-            raise damaged_field(f"diagnostics.{place}", rule, format_list(odd))
+            raise damaged_field_error(f"diagnostics.{place}", rule, format_list(odd))
 
 
 def _penalty_arrays(
@@ -306,7 +310,7 @@ def _penalty_arrays(
         yield "constraints.matrix", rows.matrix, (len(rows.labels), d)
 
 
-def _directions(found: Diagnostics) -> Iterator[tuple[str, Direction]]:
+def _directions_with_field_names(found: Diagnostics) -> Iterator[tuple[str, Direction]]:
     for direction in found.null_directions:
         yield "null_directions", direction
     for combination in found.combinations:

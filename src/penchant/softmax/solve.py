@@ -43,12 +43,12 @@ from penchant.softmax.separation import (
     Recession,
     UnsolvedProgramError,
     certified,
-    clean_direction,
     combine_directions,
+    direction_without_rounding_noise,
     is_separated,
-    limit_along,
     may_depend_on_small_differences,
     recession,
+    theta_and_covariance_in_limit,
 )
 from penchant.softmax.stable_newton import stable_newton
 
@@ -81,7 +81,7 @@ def solve(
         assert isinstance(decisions, ChoiceDecisions) and constraints is None
         # not in units of weights: these would change the balance of likelihood and penalty
         return _solve_firth(decisions, max_steps or MAX_FIRTH_STEPS)
-    work, unit = decisions.in_unit_weights
+    work, unit = decisions.with_unit_mean_weights_and_unit
     steps = max_steps or MAX_NEWTON_STEPS
     if penalty is None:
         found = _maximum_likelihood(work, constraints, start, steps)
@@ -307,14 +307,14 @@ def _separated_solution(decisions: Decisions, known: Identification, found: Rece
         return in_theta
 
     direction = found.direction if known.basis is None else known.basis @ found.direction
-    direction = clean_direction(direction, known)
+    direction = direction_without_rounding_noise(direction, known)
     # what is left may be separated again
     rest = _maximum_likelihood(decisions.without(found.resolved))
     resolved = found.resolved
     if rest.recession is not None and rest.resolved is not None:
         resolved = resolved | rest.resolved
         direction = combine_directions(cone(), direction, rest.recession)
-    theta, covariance = limit_along(cone, known, direction, rest)
+    theta, covariance = theta_and_covariance_in_limit(cone, known, direction, rest)
     return replace(
         rest,
         theta=theta,

@@ -436,7 +436,7 @@ class AdaptiveOffers:
     about: tuple[str, ...]
     n_decisions: int
 
-    def next_offer(self, history: OfferHistory) -> int:
+    def next_offer_index(self, history: OfferHistory) -> int:
         """Index of the next offer after these answers, a function of them alone."""
         number = _asker_after_answers(self, history).next().number
         assert number is not None
@@ -535,7 +535,7 @@ class OffersTask:
     def offer_index(self, decision: int, key: Key, history: OfferHistory = ()) -> int:
         """Index of the offer at a decision."""
         if self.adaptive is not None:
-            return self.adaptive.next_offer(history)
+            return self.adaptive.next_offer_index(history)
         return (
             random_permutation(len(self.offers), *key, "offers")[decision]
             if self.shuffled
@@ -544,9 +544,9 @@ class OffersTask:
 
     def offer(self, decision: int, key: Key, history: OfferHistory = ()) -> dict[str, Any]:
         """The numbers of every option."""
-        return self._offer_numbers(self.offer_index(decision, key, history))
+        return self._option_values_by_attribute(self.offer_index(decision, key, history))
 
-    def _offer_numbers(self, index: int) -> dict[str, Any]:
+    def _option_values_by_attribute(self, index: int) -> dict[str, Any]:
         rows = self.offers[index]
         return {name: list(row) for name, row in zip(self.attributes, rows, strict=True)}
 
@@ -557,7 +557,7 @@ class OffersTask:
         """Numbers of the offer: amount_1, amount_2, delay_1 ..."""
         return {
             f"{name}_{i + 1}": value
-            for name, row in self._offer_numbers(
+            for name, row in self._option_values_by_attribute(
                 self.offer_index(decision, walk) if index is None else index
             ).items()
             for i, value in enumerate(row)

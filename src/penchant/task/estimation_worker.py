@@ -99,7 +99,7 @@ def fit_plays(model: Any, plays: Sequence[Play]) -> Estimate:
     return fit_so_far([_episode_from_play(play) for play in plays if play], model)
 
 
-def predict_next(model: Any, play: Play) -> list[float] | None:
+def next_choice_probabilities(model: Any, play: Play) -> list[float] | None:
     """Choice probabilities of the next decision; None where the model gives none."""
     estimate = fit_plays(model, [play])
     try:
@@ -203,7 +203,7 @@ class SessionEstimator:
         if question["want"] == "start":
             return {"decisions": len(play)}
         if question["want"] == "prediction":
-            return {"decisions": len(play), "probabilities": predict_next(model, play)}
+            return {"decisions": len(play), "probabilities": next_choice_probabilities(model, play)}
         return estimate_document(fit_plays(model, [play]))
 
     def _compiled_model(self, settings: Mapping[str, Any]) -> Any:

@@ -73,7 +73,7 @@ def parse_json_object(data: bytes) -> dict[str, Any]:
     return value
 
 
-def _pairs_checked_for_json(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _dict_of_unique_finite_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:  # the client may have meant either of two equal keys
@@ -87,7 +87,7 @@ def _pairs_checked_for_json(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 # Python reads NaN and Infinity, which are no JSON: turned into NaN, they are refused by their
 # name, where the hook for pairs knows it
 _decoder = json.JSONDecoder(
-    object_pairs_hook=_pairs_checked_for_json, parse_constant=lambda _: math.nan
+    object_pairs_hook=_dict_of_unique_finite_pairs, parse_constant=lambda _: math.nan
 )
 
 

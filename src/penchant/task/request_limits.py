@@ -109,7 +109,7 @@ class LimitsMiddleware:
                 message = {**message, "headers": [*message["headers"], *added]}
             await send(message)
 
-        refused = self._refusal(scope)
+        refused = self._limit_error_response(scope)
         if refused is not None:
             await refused(scope, receive, sending)
             return
@@ -123,7 +123,7 @@ class LimitsMiddleware:
         finally:
             self.n_active -= not streams
 
-    def _refusal(self, scope: Scope) -> JSONResponse | None:
+    def _limit_error_response(self, scope: Scope) -> JSONResponse | None:
         if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > MAX_URL_BYTES:
             return error_response(
                 414, "address", f"the address must have at most {MAX_URL_BYTES} bytes"

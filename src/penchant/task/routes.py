@@ -115,7 +115,11 @@ class ParticipantRoutes:
     async def consent(self, request: Request) -> JSONResponse:
         """Record the answer to the question of consent."""
         token, body = await self._read_token_and_body(request)
-        agrees, version, tab = body.boolean("agrees"), body.text("version", 64), _read_tab(body)
+        agrees, version, tab = (
+            body.boolean("agrees"),
+            body.text("version", 64),
+            _read_window_number(body),
+        )
         body.refuse_unread_fields()
         done = self.service.record_consent(token, agrees=agrees, version=version, tab=tab)
         return await self._respond_after_commit(done)
@@ -123,7 +127,7 @@ class ParticipantRoutes:
     async def instructions(self, request: Request) -> JSONResponse:
         """Record that the instructions were read."""
         token, body = await self._read_token_and_body(request)
-        tab = _read_tab(body)
+        tab = _read_window_number(body)
         body.refuse_unread_fields()
         return await self._respond_after_commit(
             self.service.record_instructions_read(token, tab=tab)
@@ -136,7 +140,7 @@ class ParticipantRoutes:
         for i, answer in enumerate(answers):
             if isinstance(answer, bool) or not isinstance(answer, int) or not 0 <= answer < 1000:
                 refuse_field("answers", f"be whole numbers from 0 on (at {i})")
-        tab = _read_tab(body)
+        tab = _read_window_number(body)
         body.refuse_unread_fields()
         return await self._respond_after_commit(
             self.service.grade_comprehension_check(token, answers, tab=tab)
@@ -146,7 +150,7 @@ class ParticipantRoutes:
         """Start a block, or go on."""
         token, body = await self._read_token_and_body(request)
         block, decision = body.integer("block", 0, 1000), body.integer("decision", 0, 10_000)
-        tab = _read_tab(body)
+        tab = _read_window_number(body)
         body.refuse_unread_fields()
         done = self.service.begin_block(token, block=block, decision=decision, tab=tab)
         return await self._respond_after_commit(done)
@@ -155,7 +159,7 @@ class ParticipantRoutes:
         """Take a choice."""
         token, body = await self._read_token_and_body(request)
         choice = _read_choice(body)
-        tab = _read_tab(body)
+        tab = _read_window_number(body)
         body.refuse_unread_fields()
         return await self._respond_after_commit(self.service.record_choice(token, choice, tab=tab))
 
@@ -163,7 +167,7 @@ class ParticipantRoutes:
         """Advise on a choice before it is taken."""
         token, body = await self._read_token_and_body(request)
         block, decision = body.integer("block", 0, 1000), body.integer("decision", 0, 10_000)
-        option, tab = body.integer("option", 0, MAX_SAFE_INTEGER), _read_tab(body)
+        option, tab = body.integer("option", 0, MAX_SAFE_INTEGER), _read_window_number(body)
         body.refuse_unread_fields()
         # advice is computed and waits for the store: on the event loop all others would wait, too
         advice = await asyncio.to_thread(
@@ -181,14 +185,14 @@ class ParticipantRoutes:
         """Log events of the page."""
         token, body = await self._read_token_and_body(request)
         given = [_read_event(event, i) for i, event in enumerate(body.list_items("events", 50))]
-        tab = _read_tab(body)
+        tab = _read_window_number(body)
         body.refuse_unread_fields()
         return await self._respond_after_commit(self.service.log_events(token, given, tab=tab))
 
     async def withdraw(self, request: Request) -> JSONResponse:
         """Stop, and delete what was given."""
         token, body = await self._read_token_and_body(request)
-        _read_tab(body)  # ignored: people may withdraw in an older window, too
+        _read_window_number(body)  # ignored: people may withdraw in an older window, too
         body.refuse_unread_fields()
         return await self._respond_after_commit(self.service.withdraw(token))
 
@@ -236,7 +240,7 @@ def check_origin(request: Request) -> None:
         raise RefusedError(403, "origin", "requests of other sites are refused")
 
 
-def _read_tab(body: RequestBody) -> int | None:
+def _read_window_number(body: RequestBody) -> int | None:
     return body.optional_integer("tab", 0, MAX_SAFE_INTEGER)
 
 

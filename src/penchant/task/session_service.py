@@ -32,7 +32,6 @@ from penchant.task.session_states import (
     Session,
     check_decision,
     check_stage,
-    check_tab,
     decision_view,
     draw_least_filled,
     end_view,
@@ -40,13 +39,14 @@ from penchant.task.session_states import (
     first_stage,
     is_assisted,
     is_overdue,
+    refuse_older_window,
     session_view,
     state_after_begin,
-    state_after_check,
     state_after_consent_answer,
     state_after_decision,
     state_after_end,
     state_after_reading,
+    state_and_wrong_questions,
 )
 from penchant.task.session_store import Store, decisions, events, meta, people, sessions, studies
 from penchant.task.study_plan import Block, Plan, StudyCondition, parse_plan, serialize_document
@@ -242,7 +242,7 @@ class SessionService:
         """Record the answer to the question of consent."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            check_tab(session, tab)
+            refuse_older_window(session, tab)
             after = state_after_consent_answer(
                 session, self._plan_of_session(session), agrees=agrees, version=version
             )
@@ -262,7 +262,7 @@ class SessionService:
         """Record that the instructions were read."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            check_tab(session, tab)
+            refuse_older_window(session, tab)
             after = state_after_reading(session, self._plan_of_session(session))
             if after.stage == "ready":
                 after = self._assign_condition(connection, after)
@@ -278,8 +278,10 @@ class SessionService:
         """Mark the comprehension check."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            check_tab(session, tab)
-            after, wrong = state_after_check(session, self._plan_of_session(session), answers)
+            refuse_older_window(session, tab)
+            after, wrong = state_and_wrong_questions(
+                session, self._plan_of_session(session), answers
+            )
             if after.stage == "ready":
                 after = self._assign_condition(connection, after)
             kept = self._save_session(connection, session, after, now)
@@ -296,7 +298,7 @@ class SessionService:
         """Start a block, or continue after a pause."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            check_tab(session, tab)
+            refuse_older_window(session, tab)
             check_stage(session, "ready", "play")
             if (block, decision) != (session.block, session.decision):
                 raise RefusedError(409, "decision", "another decision is next")
@@ -315,7 +317,7 @@ class SessionService:
         """Store a choice with its reward; the same choice again returns the stored reply."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            check_tab(session, tab)
+            refuse_older_window(session, tab)
             # saves a query: a row is written together with the position, so the next has none yet
             position = choice.block, choice.decision
             is_next = session.stage == "play" and position == (session.block, session.decision)
@@ -324,7 +326,7 @@ class SessionService:
                 self._check_same_choice(connection, session, choice, stored, now)
                 return self._decision_reply(connection, session, stored, now)
             check_decision(session, choice.block, choice.decision)
-            block = self._condition_cell(session).blocks[session.block]
+            block = self._condition_of_session(session).blocks[session.block]
             option = self._validated_option(connection, session, block, choice)
             after, row = self._store_decision(
                 connection,
@@ -351,14 +353,14 @@ class SessionService:
         def load_proposal(
             connection: Connection, session: Session, now: Moment
         ) -> Reply | AdviceRequest:
-            check_tab(session, tab)
+            refuse_older_window(session, tab)
             check_decision(session, block, decision)
             known = self._load_advice(connection, session, block, decision)
             if known is not None:
                 if known[PROPOSED] != option:
                     raise RefusedError(409, "already proposed", f"{known[PROPOSED]} was proposed")
                 return known
-            cell = self._condition_cell(session)
+            cell = self._condition_of_session(session)
             played = cell.blocks[block]
             if played.advice != "suggest":
                 raise RefusedError(409, "advice", "this block goes without advice")
@@ -502,7 +504,7 @@ class SessionService:
         """Take the decision of a session whose deadline has passed; return the session."""
         if session.stage != "play":
             return session
-        block = self._condition_cell(session).blocks[session.block]
+        block = self._condition_of_session(session).blocks[session.block]
         if not is_overdue(session, block, now):
             return session
         option = self._fallback_option(connection, session, block)
@@ -523,7 +525,7 @@ class SessionService:
         ready: bool,
         client: Mapping[str, Any],
     ) -> tuple[Session, dict[str, Any]]:
-        cell = self._condition_cell(session)
+        cell = self._condition_of_session(session)
         task = cell.blocks[session.block].task
         if task.is_adaptive:  # stored, as an export could derive it only by replaying all answers
             history = self._offer_history(connection, session)
@@ -623,7 +625,7 @@ class SessionService:
         self, connection: Connection, session: Session, row: Mapping[str, Any], now: Moment
     ) -> Reply:
         """Reply to a decision: its reward and the next one, or the whole state after a block."""
-        block = self._condition_cell(session).blocks[row["block"]]
+        block = self._condition_of_session(session).blocks[row["block"]]
         reply: Reply = {"decision": decision_view(row), "total": round(session.total, 6)}
         if session.stage in (
             "ready",
@@ -641,7 +643,7 @@ class SessionService:
         if session.stage == "end":
             assert session.outcome is not None
             return end_view(plan, session, self._platform_id(connection, session))
-        cell = None if session.cell is None else self._condition_cell(session)
+        cell = None if session.cell is None else self._condition_of_session(session)
         rows: list[Any] = []
         if session.stage in ("ready", "play"):
             found = connection.execute(
@@ -664,7 +666,7 @@ class SessionService:
         """Answered offers of the block, in a task where the next offer depends on them."""
         if session.stage not in ("ready", "play"):
             return ()
-        if not self._condition_cell(session).blocks[session.block].task.is_adaptive:
+        if not self._condition_of_session(session).blocks[session.block].task.is_adaptive:
             return ()
         found = connection.execute(
             select(decisions.c.client, decisions.c.option)
@@ -721,13 +723,13 @@ class SessionService:
         return (self._seed_of_session(session), "walk", session.session, session.block)
 
     def _seed_of_session(self, session: Session) -> int:
-        return self.seed_of(self._plan_of_session(session))
+        return self.study_seed(self._plan_of_session(session))
 
-    def seed_of(self, plan: Plan) -> int:
+    def study_seed(self, plan: Plan) -> int:
         """Seed of a study; the store's, if the file has none."""
         return self._store_seed if plan.seed is None else plan.seed
 
-    def _condition_cell(self, session: Session) -> StudyCondition:
+    def _condition_of_session(self, session: Session) -> StudyCondition:
         assert session.cell is not None
         return self._plan_of_session(session).cells[session.cell]
 

@@ -153,7 +153,7 @@ def check_stage(session: Session, *stages: Stage) -> None:
         raise RefusedError(409, "stage", f"this is the stage {session.stage!r}")
 
 
-def check_tab(session: Session, tab: int | None) -> None:
+def refuse_older_window(session: Session, tab: int | None) -> None:
     """Refuse an older window of the browser."""
     if tab is not None and tab != session.tab:  # front ends without windows send no tab
         raise RefusedError(409, "superseded", "the study goes on in another window")
@@ -177,7 +177,7 @@ def state_after_reading(session: Session, plan: Plan) -> Session:
     return replace(session, stage=stage_after_instructions(plan))
 
 
-def state_after_check(
+def state_and_wrong_questions(
     session: Session, plan: Plan, answers: Sequence[int]
 ) -> tuple[Session, list[int]]:
     """State after the comprehension check, and the questions answered wrongly."""

@@ -437,7 +437,7 @@ class Store:
                 connection = self.engine.execution_options(writes=True).connect()
             with connection.begin():
                 for job in jobs:
-                    results.append((job, *_run_in_savepoint(connection, job)))
+                    results.append((job, *_result_or_error_in_savepoint(connection, job)))
                 self._check_file_exists()
             self._check_file_exists()
         except (SQLAlchemyError, sqlite3.Error, OSError, NotSavedError) as error:
@@ -491,7 +491,9 @@ class _Savepoint:
         self._execute("RELEASE one")
 
 
-def _run_in_savepoint(connection: Connection, job: _Write) -> tuple[Any, BaseException | None]:
+def _result_or_error_in_savepoint(
+    connection: Connection, job: _Write
+) -> tuple[Any, BaseException | None]:
     is_sqlite = connection.dialect.name == "sqlite"
     for attempt in (1, 2):
         inner = _Savepoint(connection) if is_sqlite else connection.begin_nested()

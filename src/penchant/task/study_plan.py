@@ -385,7 +385,7 @@ def read_study_text(text: str, *, folder: Path = Path(".")) -> Plan:
             fix="Correct this line.",
         ) from None
     lines = key_line_numbers(text)
-    return parse_plan(_inline_tables(document, lines, folder), lines)
+    return parse_plan(_insert_csv_tables(document, lines, folder), lines)
 
 
 def _message_without_position(error: Exception) -> str:
@@ -420,7 +420,7 @@ def _read_utf8_file(file: Path, what: str) -> str:
         ) from None
 
 
-def _inline_tables(
+def _insert_csv_tables(
     document: dict[str, Any], lines: Mapping[Any, int], folder: Path
 ) -> dict[str, Any]:
     """Insert the tables that blocks name by means_file and offers_file into the document."""

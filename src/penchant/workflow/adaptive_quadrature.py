@@ -120,7 +120,7 @@ class Nodes:
         Nodes (k * j, p) in scaled coordinates, (k, q) shape parameters and (k, j, d) weights.
     log_prior
         Log of prior density over density of nodes, (k, j).
-    shape_axes, weight_axes, about_axes
+    shape_axes, weight_axes, axes_of_interest
         Sizes whose product is k, sizes whose product is j, and which axes of both the parameters
         of interest vary along.
     axes
@@ -137,23 +137,23 @@ class Nodes:
     log_prior: Matrix
     shape_axes: tuple[int, ...]
     weight_axes: tuple[int, ...]
-    about_axes: tuple[int, ...]
+    axes_of_interest: tuple[int, ...]
     axes: tuple[Vector, ...] = ()
     boxes: Matrix | None = None
 
     def values_by_group(self, values: Matrix) -> Matrix:
         """Reshape values at nodes (k, j) to (groups, nodes in each)."""
         sizes = (*self.shape_axes, *self.weight_axes)
-        others = [a for a in range(len(sizes)) if a not in self.about_axes]
-        moved = values.reshape(sizes).transpose(*self.about_axes, *others)
-        n_groups = int(np.prod([sizes[a] for a in self.about_axes], dtype=np.int64))
+        others = [a for a in range(len(sizes)) if a not in self.axes_of_interest]
+        moved = values.reshape(sizes).transpose(*self.axes_of_interest, *others)
+        n_groups = int(np.prod([sizes[a] for a in self.axes_of_interest], dtype=np.int64))
         return moved.reshape(n_groups, -1)
 
     def offer_values_by_group(self, values: Matrix) -> Matrix:
         """Values at nodes and offers (k, n, j) as (groups, n, nodes in each), contiguous."""
         n, q = values.shape[1], len(self.shape_axes)
         sizes = (*self.shape_axes, n, *self.weight_axes)
-        at = [a if a < q else a + 1 for a in self.about_axes]
+        at = [a if a < q else a + 1 for a in self.axes_of_interest]
         others = [a for a in range(len(sizes)) if a not in at and a != q]
         moved = values.reshape(sizes).transpose(*at, q, *others)
         n_groups = int(np.prod([sizes[a] for a in at], dtype=np.int64))
@@ -265,7 +265,7 @@ class AdaptiveGridLayout:
         many, few = POINTS_PER_AXIS[len(self.about), n_nuisance]
         points = [many if a in self.about else few for a in range(len(boxes))]
         axes = tuple(_axis_points(box, n) for box, n in zip(boxes, points, strict=True))
-        z, psi, sizes = _mesh_z_and_psi(self.scaling, axes)
+        z, psi, sizes = _grid_z_psi_and_axis_sizes(self.scaling, axes)
         q = self.scaling.n_shape
         # A node stands for the cell around it: its density is one over the cell's volume.
         widths = np.meshgrid(*(np.log(np.gradient(axis)) for axis in axes), indexing="ij")
@@ -348,7 +348,7 @@ class FixedGridLayout:
         """Grid of the given values, with prior masses instead of densities."""
         each = self.scaling.coordinates.each
         axes = tuple(c.link.inverse(v) for c, v in zip(each, self.values, strict=True))
-        h, psi, sizes = _mesh_z_and_psi(self.scaling, axes)
+        h, psi, sizes = _grid_z_psi_and_axis_sizes(self.scaling, axes)
         q, k = self.scaling.n_shape, len(psi)
         theta = self.scaling.coordinates.theta(h[:, q:])
         parameters = NodeParameters(
@@ -405,7 +405,7 @@ class SobolLayout:
         order = [*self.about, *rest]
         factor = np.linalg.cholesky(covariance[np.ix_(order, order)])
         factor *= 1.0 + SOBOL.widening / np.sqrt(p)
-        unit, sizes = _standard_normal_points(len(self.about), len(rest))
+        unit, sizes = _normal_points_and_group_sizes(len(self.about), len(rest))
         drawn = unit @ factor.T
         z = np.empty_like(drawn)
         z[:, order] = drawn + mean[order]
@@ -418,7 +418,7 @@ class SobolLayout:
         return _build_nodes(self.scaling, z, psi, shape_axes, weight_axes, (0,), (), log_density)
 
 
-def _mesh_z_and_psi(
+def _grid_z_psi_and_axis_sizes(
     scaling: ParameterScaling, axes: Sequence[Vector]
 ) -> tuple[Matrix, Matrix, tuple[int, ...]]:
     """Product grid (k * j, p) of the axes, its psi (k, q), and the sizes of axes."""
@@ -429,7 +429,9 @@ def _mesh_z_and_psi(
 
 
 @lru_cache(maxsize=16)
-def _standard_normal_points(n_of_interest: int, n_nuisance: int) -> tuple[Matrix, tuple[int, int]]:
+def _normal_points_and_group_sizes(
+    n_of_interest: int, n_nuisance: int
+) -> tuple[Matrix, tuple[int, int]]:
     """Standard normal nodes: groups, with the same nuisance nodes in each."""
     groups, inside = (SOBOL.n_groups, SOBOL.n_per_group) if n_nuisance else (SOBOL.n_alone, 1)
     outer = _sobol_points(n_of_interest, groups)
@@ -452,7 +454,7 @@ def _build_nodes(
     psi: Matrix,
     shape_axes: Sequence[int],
     weight_axes: Sequence[int],
-    about_axes: Sequence[int],
+    axes_of_interest: Sequence[int],
     axes: tuple[Vector, ...],
     log_density: Vector | None = None,
 ) -> Nodes:
@@ -475,6 +477,6 @@ def _build_nodes(
         log_prior.reshape(k, j),
         tuple(shape_axes),
         tuple(weight_axes),
-        tuple(about_axes),
+        tuple(axes_of_interest),
         axes,
     )

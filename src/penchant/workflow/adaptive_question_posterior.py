@@ -219,7 +219,7 @@ def posterior_summary(belief: Belief, about: tuple[int, ...], level: float) -> P
     each = belief.scaling.coordinates.each
     weights = belief.node_probabilities.ravel()
     h = belief.nodes.parameters.h
-    rows = [_parameter_summary(c, h[:, a], weights, level) for a, c in enumerate(each)]
+    rows = [_mean_sd_median_and_interval(c, h[:, a], weights, level) for a, c in enumerate(each)]
     columns: Matrix = np.array(rows, dtype=np.float64).T
     mean, sd, median, low, high = columns
     return Posterior(
@@ -241,7 +241,7 @@ def has_log_link(c: Coordinate) -> bool:
     return c.link.name in ("log", "negative log")
 
 
-def _parameter_summary(
+def _mean_sd_median_and_interval(
     c: Coordinate, h: Vector, weights: Vector, level: float
 ) -> tuple[float, ...]:
     scaled = h if has_log_link(c) else np.asarray(c.link.value(h))

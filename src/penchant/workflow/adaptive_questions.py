@@ -46,7 +46,7 @@ from penchant.workflow.candidate_offers import (
     Offer,
     OfferTable,
     check_attributes_ignore_order,
-    read_model_and_offers,
+    read_model_attributes_and_table,
     read_offer,
     unanswered_record,
 )
@@ -68,7 +68,7 @@ class AskOptions:
 ASK = AskOptions()
 
 
-def check_document(document: Any) -> None:
+def check_asker_document(document: Any) -> None:
     """Refuse a document that `to_dict` did not write."""
     known = isinstance(document, Mapping) and document.get("format") == FORMAT
     missing = [key for key in DOCUMENT_KEYS if key not in document] if known else ["format"]
@@ -159,7 +159,7 @@ def ask(
     >>> known["low"] < 0.02 < known["high"], asker.enough(sd=0.2)
     (True, False)
     """
-    known, described, source_table = read_model_and_offers(model, offers, columns)
+    known, described, source_table = read_model_attributes_and_table(model, offers, columns)
     scaling = ParameterScaling.of(known, described, prior)
     names = scaling.coordinates.names
     wanted = _parameters_of_interest(about, names)
@@ -446,7 +446,7 @@ class Asker(Result):
         model, prior
             Where they are not of the library, and so not in the document.
         """
-        check_document(document)
+        check_asker_document(document)
         table = document["table"]
         asker = ask(
             model_of(document["model"], model),

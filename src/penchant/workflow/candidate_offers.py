@@ -1,6 +1,6 @@
 """Candidate offers of an adaptive experiment: arguments of `ask` read into arrays.
 
-`read_model_and_offers` reads all candidates, `read_offer` the one that was asked, and
+`read_model_attributes_and_table` reads all candidates, `read_offer` the one that was asked, and
 `attributes_at` evaluates a model's attributes of offers at many shape parameters.
 """
 
@@ -134,7 +134,7 @@ def describe_offer(offer: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def read_model_and_offers(
+def read_model_attributes_and_table(
     model: Model, offers: Any, columns: Mapping[str, Sequence[Any]] | None
 ) -> tuple[Any, dict[str, Matrix], OfferTable | None]:
     """Read the model, the offers' attributes that it uses, and the table that they came from.
@@ -148,9 +148,9 @@ def read_model_and_offers(
     columns
         Of a table: for every attribute the column, or number, of each option.
     """
-    named = _named_attributes(model)
-    needed = tuple(named or (() if model is None else _attributes_of(model)))
-    described, source_table = _attribute_arrays(offers, needed, columns)
+    named = _listed_attribute_names(model)
+    needed = tuple(named or (() if model is None else _declared_attribute_names(model)))
+    described, source_table = _attribute_arrays_and_table(offers, needed, columns)
     if model is None or named is not None:
         model = Attributes(tuple(described) if named is None else named)
     missing = [name for name in Declared(model).attributes if name not in described]
@@ -175,7 +175,7 @@ def read_model_and_offers(
     return model, used, source_table
 
 
-def _named_attributes(model: Model) -> tuple[str, ...] | None:
+def _listed_attribute_names(model: Model) -> tuple[str, ...] | None:
     if isinstance(model, str):
         raise DataError(
             "model",
@@ -188,7 +188,7 @@ def _named_attributes(model: Model) -> tuple[str, ...] | None:
     return None
 
 
-def _attributes_of(model: Model) -> tuple[str, ...]:
+def _declared_attribute_names(model: Model) -> tuple[str, ...]:
     declared = Declared(model)
     if declared.explanatory is None or isinstance(model, type):
         given = f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
@@ -208,7 +208,7 @@ def _attributes_of(model: Model) -> tuple[str, ...]:
     return tuple(declared.attributes)
 
 
-def _attribute_arrays(
+def _attribute_arrays_and_table(
     offers: Any, needed: tuple[str, ...], columns: Mapping[str, Sequence[Any]] | None
 ) -> tuple[dict[str, Matrix], OfferTable | None]:
     """Attributes as arrays, whatever the offers come as; and the table, if they come as one."""
@@ -308,11 +308,11 @@ def read_offer(
             )
     found = Offer({name: read[name][0] for name in candidates}, number)
     if found.number is None:
-        found.number = _offer_number(found, candidates)
+        found.number = _index_of_equal_candidate(found, candidates)
     return found
 
 
-def _offer_number(offer: Offer, candidates: Mapping[str, Matrix]) -> int | None:
+def _index_of_equal_candidate(offer: Offer, candidates: Mapping[str, Matrix]) -> int | None:
     """Number of the first candidate that equals an offer, or None."""
     same = np.ones(len(next(iter(candidates.values()))), dtype=bool)
     for name, values in candidates.items():

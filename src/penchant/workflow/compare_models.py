@@ -227,7 +227,7 @@ def _decision_folds(choices: Choices, folds: Any, pool: bool) -> Labels:
         # Every k-th decision of each subject, not of the whole table: all subjects then have about
         # as many decisions in each fold.
         codes = np.zeros(n, dtype=np.int64) if pool or choices.subject is None else choices.subject
-        return object_array([t % k for t in _positions_within_codes(codes)])
+        return object_array([t % k for t in _ordinals_within_subjects(codes)])
     given = object_array(list(folds))
     if len(given) != n or any(is_missing(label) for label in given.tolist()):
         raise DataError(
@@ -239,7 +239,7 @@ def _decision_folds(choices: Choices, folds: Any, pool: bool) -> Labels:
     return given
 
 
-def _positions_within_codes(codes: IntVector) -> list[int]:
+def _ordinals_within_subjects(codes: IntVector) -> list[int]:
     """Ordinal of each decision among those of its subject, from 0."""
     counts: dict[int, int] = {}
     found = []
@@ -318,7 +318,7 @@ def _cross_validate_by_decision(
         log_likelihoods=found,
         subjects=object_array([owner[code] for code in codes.tolist()]),
         blocks=object_array([None] * n),
-        events=np.array(_positions_within_codes(codes), dtype=np.int64),
+        events=np.array(_ordinals_within_subjects(codes), dtype=np.int64),
         folds=labels,
         without=without,
         words=words,
@@ -451,7 +451,7 @@ def compare_models(
             got="'loo', which is of populations",
             fix="Give population=True.",
         )
-    sets = _checked_sets(models, episodes)
+    sets = _choices_and_attribute_sets(models, episodes)
     if sets is not None:
         choices, attributes = rival_sets(*sets)
         return compare_attribute_sets(
@@ -554,7 +554,7 @@ def _compare_populations(
     return compare_populations(named, as_episodes(episodes), criterion, nested, threads)
 
 
-def _checked_sets(
+def _choices_and_attribute_sets(
     models: Any, data: Any
 ) -> tuple[Reading | Choices, Mapping[str, Attributed]] | None:
     """A choice experiment and sets of its attributes; None for other data or models."""

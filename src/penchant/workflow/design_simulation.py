@@ -326,9 +326,9 @@ def design(
     fitting = {"parameter_prior": parameter_prior, "threads": threads}
     if isinstance(goal, Narrow):
         n = n_subjects or DESIGN.n_people
-        return _design_decisions(model, task, parameters, goal, n, rng, fitting)
+        return _find_decisions_for_width(model, task, parameters, goal, n, rng, fitting)
     n = n_subjects or DESIGN.n_pool
-    return _design_subjects(model, task, parameters, goal, n, rng, fitting)
+    return _find_subjects_for_power(model, task, parameters, goal, n, rng, fitting)
 
 
 def check_parameter_and_size(model: Model, parameter: str, size: float, name: str) -> None:
@@ -343,7 +343,7 @@ def check_share(value: float, name: str) -> None:
     check_number(value, name, above=0, below=1)
 
 
-def _design_decisions(
+def _find_decisions_for_width(
     model: Model,
     task: Task,
     parameters: Mapping[str, Any],
@@ -391,7 +391,7 @@ def _design_decisions(
     )
 
 
-def _design_subjects(
+def _find_subjects_for_power(
     model: Model,
     task: Task,
     parameters: Mapping[str, Any],

@@ -43,7 +43,9 @@ from penchant.softmax.probabilities import log_probabilities
 from penchant.tables.events import NOTHING
 
 
-def option_beliefs(model: Model, episode: History, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+def declared_latent_variables(
+    model: Model, episode: History, theta: Vector, psi: Vector
+) -> dict[str, Matrix]:
     """Latent variables before each event, by name, of a model that declares them."""
     own = Declared(model).latent
     found = {} if own is None else own(episode, theta, psi)
@@ -196,12 +198,12 @@ def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
         ]
     # All episodes have a column of executed options, or none has: they are concatenated.
     with_executed = any(executed_history(episode) is not episode for _, episode in pairs)
-    parts = [_episode_latents(fit, episode, with_executed) for fit, episode in pairs]
+    parts = [_latent_columns_and_matrices(fit, episode, with_executed) for fit, episode in pairs]
     without = dict.fromkeys(fit.subject for fit, _ in pairs if not _has_finite_parameters(fit))
     return _concatenate_episodes(parts, tuple(e.n_events for _, e in pairs), tuple(without))
 
 
-def _episode_latents(
+def _latent_columns_and_matrices(
     estimate: Estimate, episode: History, with_executed: bool
 ) -> tuple[dict[str, Any], dict[str, Matrix]]:
     """Columns and matrices of one episode; with a column of executed options, if asked for."""
@@ -217,11 +219,11 @@ def _episode_latents(
         if available is not None:  # a utility of -inf has probability 0
             q = np.where(available, q, -np.inf)
         log_p = q - special.logsumexp(q, axis=1, keepdims=True)
-        found = option_beliefs(estimate.model, history, theta, psi)
+        found = declared_latent_variables(estimate.model, history, theta, psi)
     else:
         log_p = np.full(x.shape[:2], np.nan)
         ones = np.ones(len(theta))
-        template = option_beliefs(estimate.model, history, ones, at)
+        template = declared_latent_variables(estimate.model, history, ones, at)
         found = {name: np.full(values.shape, np.nan) for name, values in template.items()}
     p = np.exp(log_p)
     is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
@@ -272,7 +274,7 @@ def _choice_latents(estimates: Estimate | Estimates, choices: Choices | None) ->
             rows = np.repeat(is_own, np.diff(choices.first_row))
             values[rows], log_p[rows] = _utilities_and_log_p(one, choices.subset(is_own))
         without = tuple(e.subject for e in estimates if not np.isfinite(e.theta).all())
-        return _row_latents(choices, values, log_p, without)
+        return _choice_set_latents(choices, values, log_p, without)
     own = estimates.choices if choices is None else choices
     if own is None:
         raise DataError(
@@ -282,7 +284,7 @@ def _choice_latents(estimates: Estimate | Estimates, choices: Choices | None) ->
             fix="Pass them.",
         )
     without = () if np.isfinite(estimates.theta).all() else (estimates.subject,)
-    return _row_latents(own, *_utilities_and_log_p(estimates, own), without)
+    return _choice_set_latents(own, *_utilities_and_log_p(estimates, own), without)
 
 
 def _utilities_and_log_p(estimate: Estimate, choices: Choices) -> tuple[Vector, Vector]:
@@ -314,7 +316,7 @@ def _padded_options(values: Matrix, width: int) -> Matrix:
     return np.pad(values, ((0, 0), (0, more)), constant_values=np.nan)
 
 
-def _row_latents(
+def _choice_set_latents(
     choices: Choices, values: Vector, log_p: Vector, without: tuple[Any, ...]
 ) -> Latent:
     """Columns of decisions, and matrices of their options, NaN where a set has fewer."""

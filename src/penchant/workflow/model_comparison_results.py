@@ -119,7 +119,7 @@ SELECTION_COLUMNS = (
 )
 
 
-def _rows_document(columns: Columns) -> list[dict[str, Any]]:
+def _json_rows(columns: Columns) -> list[dict[str, Any]]:
     """Rows of a data frame, ready for JSON."""
     return [
         to_json(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)
@@ -134,7 +134,7 @@ def comparison_document(found: ModelComparison) -> dict[str, Any]:
         "version": 1,
         "criterion": found.criterion,
         "best": found.best,
-        "models": _rows_document(found.model_columns()),
+        "models": _json_rows(found.model_columns()),
         "subjects": [_subject_document(found, i) for i in range(len(found.subjects))],
         "equal_probability": None if chosen is None else chosen.equal_probability,
         "likelihood_ratios": [
@@ -590,7 +590,7 @@ class PopulationComparison(Result):
             "version": 1,
             "criterion": self.criterion,
             "best": self.best,
-            "models": _rows_document(self.model_columns()),
+            "models": _json_rows(self.model_columns()),
             "subjects": [
                 {
                     "subject": to_json(subject),

@@ -59,12 +59,12 @@ class ModelRecovery(Result):
     @property
     def confusion(self) -> Matrix:
         """p(found | simulated): rows sum to 1, of those for whom a model was found."""
-        return _normalized(self.counts.astype(float), axis=1)
+        return _shares_along_axis(self.counts.astype(float), axis=1)
 
     @property
     def inversion(self) -> Matrix:
         """p(simulated | found), models as likely beforehand: columns sum to 1."""
-        return _normalized(self.confusion, axis=0)
+        return _shares_along_axis(self.confusion, axis=0)
 
     @property
     def standard_errors(self) -> Matrix:
@@ -254,7 +254,7 @@ def _format_share(share: float) -> str:
     return "-" if np.isnan(share) else f"{share:.2f}"
 
 
-def _normalized(values: Matrix, axis: int) -> Matrix:
+def _shares_along_axis(values: Matrix, axis: int) -> Matrix:
     """Shares along an axis; NaN where all are 0."""
     total = values.sum(axis=axis, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -88,7 +88,7 @@ def cross_validation_splits(episodes: Sequence[History], folds: Folds) -> list[S
     undivided: list[DataError] = []
     for subject, mine in by_subject.items():
         own, parts = [episodes[k] for k in mine], [labels[k] for k in mine]
-        names = _fold_names(own, parts)
+        names = _folds_with_scored_decisions(own, parts)
         if len(names) > 1:
             found += _subject_splits(subject, own, parts, names)
         elif names:
@@ -98,7 +98,9 @@ def cross_validation_splits(episodes: Sequence[History], folds: Folds) -> list[S
     return found
 
 
-def _fold_names(episodes: Sequence[History], labels: Sequence[Labels]) -> list[Any]:
+def _folds_with_scored_decisions(
+    episodes: Sequence[History], labels: Sequence[Labels]
+) -> list[Any]:
     """Folds that a subject has decisions in."""
     scored = [own[episode.scored] for episode, own in zip(episodes, labels, strict=True)]
     return list(dict.fromkeys(np.concatenate(scored).tolist()))

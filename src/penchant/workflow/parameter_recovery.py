@@ -297,9 +297,9 @@ class RecoveredParameter:
             parts = np.array_split(np.argsort(self.true, kind="stable"), max(n_parts, 1))
         # Statuses of all parts, not of one: rows must have the same columns.
         occurring = sorted(set(self.statuses))
-        return [self._part_row(part, occurring) for part in parts if len(part)]
+        return [self._recovery_summary_of_part(part, occurring) for part in parts if len(part)]
 
-    def _part_row(self, part: Any, statuses: Sequence[str]) -> dict[str, Any]:
+    def _recovery_summary_of_part(self, part: Any, statuses: Sequence[str]) -> dict[str, Any]:
         own_statuses = [self.statuses[i] for i in part]
         own = RecoveredParameter(
             self.name,

@@ -72,7 +72,7 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
     # normal.
     unit = np.concatenate([np.ones(d), stretch])
     centre = np.concatenate([estimate.weights, _unconstrained_psi(estimate.model, estimate.psi)])
-    free = _free_parameters(estimate)
+    free = _has_standard_error(estimate)
     covariance = (estimate.covariance / np.outer(unit, unit))[np.ix_(free, free)]
     root = _covariance_root(covariance)
     kept: list[Matrix] = []
@@ -158,7 +158,7 @@ def log_choice_probabilities(model: Model, episode: History, theta: Vector, psi:
     return np.asarray(q - np.log(np.exp(q).sum(axis=1, keepdims=True)))
 
 
-def _free_parameters(estimate: Estimate) -> BoolVector:
+def _has_standard_error(estimate: Estimate) -> BoolVector:
     """Whether each parameter has a standard error; one at a bound has none, and stays there."""
     free = np.isfinite(np.diag(estimate.covariance))
     at_bound = estimate.status == "at a bound"
@@ -220,7 +220,7 @@ class DecisionSequence:
     part: IntVector
 
 
-def scored_decisions(
+def scored_decision_sequence(
     episode: History, best: BoolVector, n_parts: int, simulated_choices: Any = None
 ) -> DecisionSequence:
     """Collect the scored decisions of an episode.
@@ -362,7 +362,7 @@ class BestOptions:
     world: Any = None
 
     @property
-    def is_by_rewards(self) -> bool:
+    def depends_on_received_rewards(self) -> bool:
         """Whether the rewards received decide which option is best, in some episodes at least."""
         worlds = self.world.values() if isinstance(self.world, Mapping) else (self.world,)
         return self.given is None and any(own is None or _is_random_world(own) for own in worlds)
@@ -374,7 +374,7 @@ class BestOptions:
         number = np.maximum(np.cumsum(is_choice) - 1, 0)
         options = np.arange(self.n_options)
         if self.given is not None:
-            given = self._given_best()
+            given = self._checked_best_options()
             return np.asarray(given[number % len(given)][:, None] == options)
         own = None if self.world is None else world_of_episode(self.world, like)
         if own is None or _is_random_world(own):
@@ -384,7 +384,7 @@ class BestOptions:
         rows = np.asarray(own, dtype=np.float64)[number % len(own)]
         return np.asarray(rows == rows.max(axis=1, keepdims=True))
 
-    def _given_best(self) -> IntVector:
+    def _checked_best_options(self) -> IntVector:
         options = np.atleast_1d(np.asarray(self.given))
         whole = options.ndim == 1 and options.dtype.kind in "iu"
         if not whole or options.min() < 0 or options.max() >= self.n_options:
@@ -572,11 +572,13 @@ def predictive_check(
             got="none, as they are not stored with an estimate",
             fix="Fit again.",
         )
-    drawn, left_out = _draw_subject_parameters(fits, n_draws, rng, playable=world is not None)
+    drawn, left_out = _parameter_draws_and_left_out(fits, n_draws, rng, playable=world is not None)
     episodes = [e for fit, _ in drawn for e in _scored_episodes(fit)]
     n_options = _n_options(drawn[0][0], episodes[0])
     ranked = BestOptions(n_options, best, world)
-    observed = [scored_decisions(e, ranked.mask_best_options(e, e), n_parts) for e in episodes]
+    observed = [
+        scored_decision_sequence(e, ranked.mask_best_options(e, e), n_parts) for e in episodes
+    ]
     replicas: list[list[DecisionSequence]] = [[] for _ in range(n_draws)]
     with progress("Simulating people", len(drawn)) as advance:
         for fit, draws in drawn:
@@ -596,7 +598,7 @@ def predictive_check(
         sum(len(one.chosen) for one in observed),
         "given what happened" if world is None else "played anew",
         left_out,
-        (RECEIVED_BEST_NOTE,) if pays and ranked.is_by_rewards else (),
+        (RECEIVED_BEST_NOTE,) if pays and ranked.depends_on_received_rewards else (),
     )
 
 
@@ -612,10 +614,11 @@ def _simulated_decisions(
     if ranked.world is None:
         best = ranked.mask_best_options(episode, episode)
         choices = draw_choices_given_history(fit, episode, draws, rng)
-        return [scored_decisions(episode, best, n_parts, chosen) for chosen in choices]
+        return [scored_decision_sequence(episode, best, n_parts, chosen) for chosen in choices]
     plays = simulate_replicated_episodes(fit, episode, draws, ranked.world, rng)
     return [
-        scored_decisions(play, ranked.mask_best_options(play, episode), n_parts) for play in plays
+        scored_decision_sequence(play, ranked.mask_best_options(play, episode), n_parts)
+        for play in plays
     ]
 
 
@@ -623,7 +626,7 @@ def _scored_episodes(estimate: Estimate) -> list[Any]:
     return [episode for episode in estimate.episodes or () if episode.n_decisions]
 
 
-def _draw_subject_parameters(
+def _parameter_draws_and_left_out(
     fits: Sequence[Estimate], n_draws: int, rng: np.random.Generator, playable: bool
 ) -> tuple[list[tuple[Estimate, Matrix]], tuple[Any, ...]]:
     """Draw the parameters of everybody who has standard errors; also who has none.

@@ -21,10 +21,10 @@ from penchant.softmax._kernels import (
     compiled_inner,
     compiled_no_alloc,
     newton_step,
-    sum_blocks,
+    sum_block_moments,
 )
 from penchant.softmax._moment_codegen import LANES, exp_prefix_in_place, moment_kernel
-from penchant.softmax.likelihood import aligned_vectors, n_moments, workspace_for
+from penchant.softmax.likelihood import aligned_vectors, allocate_sum_workspace, n_moments
 
 _FAST: dict[str, Any] = {
     "nogil": True,
@@ -155,7 +155,7 @@ class _Workspace(threading.local):
                 side,
             )
             workspace = (
-                workspace_for(m - 1, n_blocks, d),
+                allocate_sum_workspace(m - 1, n_blocks, d),
                 np.empty(n_moments(d)),
                 np.empty((d + 2, d)),
             )
@@ -169,7 +169,7 @@ _WORKSPACE = _Workspace()
 
 
 @fast
-def copy_decisions(places, first_event, scored, subject, chosen, order):
+def fill_chosen_and_scored_rows(places, first_event, scored, subject, chosen, order):
     """Fill `chosen` with the options of all events of pairs, `order` with those that are scored."""
     row, n = INDEX_ZERO, INDEX_ZERO
     for k in range(len(subject)):
@@ -431,13 +431,13 @@ def pack_decisions(x, row, size, taken, events, to):
 
 @compiled_inner
 def sum_value_gradient_information(problem, theta, workspace):
-    """Fill the second of the workspace with the moments of all decisions, see `sum_blocks`.
+    """Fill the second of the workspace with the moments of all decisions, see `sum_block_moments`.
 
     problem : packed choices, number of blocks, and their kernel
     """
     packed, n_blocks, kernel = problem
     of_sums, moments, _ = workspace
-    sum_blocks(packed, kernel, theta, INDEX_ZERO, n_blocks, of_sums, moments)
+    sum_block_moments(packed, kernel, theta, INDEX_ZERO, n_blocks, of_sums, moments)
 
 
 @compiled_inner
@@ -944,7 +944,7 @@ def _is_near_optimum(places, k, j, u, i, c, reach, steps):
 
 
 @fast
-def choose_cells(subjects, at_once, alone, waiting, cells, reach, optima, steps, chosen):
+def mark_cells_to_start(subjects, at_once, alone, waiting, cells, reach, optima, steps, chosen):
     """Mark cells to start from now, and remove them from `waiting`: see `_Starts.next`.
 
     at_once, alone : of each of the subjects; cells : (all, most, n_shape); chosen : filled

@@ -26,7 +26,12 @@ from penchant.models.model import Model, positive_weights
 from penchant.models.parameters import Parameter
 from penchant.models.priors import Density
 from penchant.softmax.constraints import Constraints, maximise_constrained, maximise_on_plane
-from penchant.softmax.fit_each import Grouping, fit_table, group_moments, uniform_table
+from penchant.softmax.fit_each import (
+    Grouping,
+    fit_decision_array,
+    group_log_likelihood_derivatives,
+    kernel_table_of_array,
+)
 from penchant.softmax.intervals_and_tests import Hypothesis
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Quadratic, RestrictedLikelihood
@@ -53,7 +58,9 @@ class DecisionIndex(NamedTuple):
 
     def moments(self, x: Matrix, theta: Matrix) -> tuple[Vector, Matrix, Matrix]:
         """Log-likelihoods, gradients and informations of pairs in theta (n, n_weights)."""
-        found = group_moments(uniform_table(x, self.chosen), self.grouping, theta[:, None])
+        found = group_log_likelihood_derivatives(
+            kernel_table_of_array(x, self.chosen), self.grouping, theta[:, None]
+        )
         return found[0][:, 0], found[1][:, 0], found[2][:, 0]
 
     @property
@@ -235,7 +242,7 @@ def solve_on_constraint(
         assert int(lengths.sum()) == len(x)
         start = None if near is None else constraint.coordinates(np.nan_to_num(near))
         known = offset if offset.any() else None
-        batch = fit_table(on_plane, rows.chosen, rows.grouping, None, start, known)
+        batch = fit_decision_array(on_plane, rows.chosen, rows.grouping, None, start, known)
         theta += np.einsum("kar,kr->ka", constraint.basis, batch.theta)
         converged = batch.converged & np.isfinite(batch.value)
     sums, _, information = rows.moments(x, theta)
@@ -390,7 +397,7 @@ def solve_under_density(
     near = np.full((n, d), np.nan) if near is None else near
     starts = [np.where(np.isnan(near), typical, near)]
     if np.isnan(near).any():
-        estimated = fit_table(x, rows.chosen, rows.grouping, ScaledPrior()).theta
+        estimated = fit_decision_array(x, rows.chosen, rows.grouping, ScaledPrior()).theta
         # No gradient leads away from 0 in a density of a logarithm: start from the typical weight.
         estimated = np.where(np.abs(estimated) > 1e-8, estimated, typical)
         starts.append(np.where(np.isnan(near), estimated, near))

@@ -36,7 +36,7 @@ from penchant.models.parameters import Parameter, Shape
 from penchant.models.priors import Density, DensityPrior, Prior
 from penchant.models.record import Record
 from penchant.softmax.constraints import Constraints, InfeasibleError
-from penchant.softmax.fit_each import Batch, fit_table
+from penchant.softmax.fit_each import Batch, fit_decision_array
 from penchant.softmax.intervals_and_tests import Hypothesis
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
@@ -125,11 +125,13 @@ def enforce_positive(
         return
     which = which[~solve_nonnegative_pairs(profiles, points, which, x, rows)]
     held = wrong[which]
-    left = _solve_faces(profiles, points, which, held, x, rows, batch, allow_unbounded)
+    left = _solve_with_negative_weights_at_zero(
+        profiles, points, which, held, x, rows, batch, allow_unbounded
+    )
     profiles.solve_to_supremum(points, left, x, rows)
 
 
-def _solve_faces(
+def _solve_with_negative_weights_at_zero(
     profiles: Profiles,
     points: Evaluations,
     which: IntVector,
@@ -199,8 +201,8 @@ def _solve_face(
     theta = np.zeros((len(which), d))
     converged = np.ones(len(which), dtype=bool)
     if len(free):
-        prior = _free_prior(profiles.weight_prior, free, d)
-        face = fit_table(x[:, :, free], rows.chosen, mine.grouping, prior)
+        prior = _prior_of_free_weights(profiles.weight_prior, free, d)
+        face = fit_decision_array(x[:, :, free], rows.chosen, mine.grouping, prior)
         theta[:, free], converged = face.theta, face.converged
     sums, gradient, information = mine.moments(x, theta)
     spread = batch.spread[which]
@@ -240,7 +242,7 @@ def _solve_with_fixed_weight(
         offset = x[:, :, fixed_weight] * np.repeat(constraint.value, np.diff(rows.events))[:, None]
         known = offset if offset.any() else None
         start = None if near is None else np.nan_to_num(near[:, free])
-        batch = fit_table(x[:, :, free], rows.chosen, rows.grouping, prior, start, known)
+        batch = fit_decision_array(x[:, :, free], rows.chosen, rows.grouping, prior, start, known)
         theta[:, free], converged = batch.theta, batch.converged & np.isfinite(batch.value)
         spread[:, free[:, None], free] = batch.spread
     sums, _, information = rows.moments(x, theta)
@@ -261,7 +263,9 @@ def _mean_within_set_variance(column: Matrix, rows: DecisionIndex) -> Vector:
     return np.asarray(np.diff(total[rows.bounds]) / np.maximum(counts, 1))
 
 
-def _free_prior(prior: ParameterPrior | None, free: IntVector, d: int) -> ParameterPrior | None:
+def _prior_of_free_weights(
+    prior: ParameterPrior | None, free: IntVector, d: int
+) -> ParameterPrior | None:
     if not isinstance(prior, GaussianPrior):
         return prior
     quadratic = prior.quadratic(d, None)
@@ -427,7 +431,7 @@ class Profiles:
         return np.concatenate([[0], np.cumsum([len(group) for group in self.groups])])
 
     @cached_property
-    def _one_each(self) -> bool:
+    def _has_one_episode_per_subject(self) -> bool:
         return all(len(group) == 1 for group in self.groups)
 
     @cached_property
@@ -490,17 +494,17 @@ class Profiles:
         return int(self.variables(np.zeros(1, dtype=np.int64), middle, False)[0].shape[1])
 
     @cached_property
-    def _last_rows(self) -> dict[bytes, DecisionIndex]:
+    def _decision_index_cache(self) -> dict[bytes, DecisionIndex]:
         return {}
 
     def rows(self, subject: IntVector) -> DecisionIndex:
         """Decisions of pairs; the last result is kept, as steps of a search ask for the same."""
         key = subject.tobytes()
-        found = self._last_rows.get(key)
+        found = self._decision_index_cache.get(key)
         if found is None:
             found = self._rows(subject)
-            self._last_rows.clear()
-            self._last_rows[key] = found
+            self._decision_index_cache.clear()
+            self._decision_index_cache[key] = found
         return found
 
     def _rows(self, subject: IntVector) -> DecisionIndex:
@@ -510,7 +514,7 @@ class Profiles:
         )
         chosen, order = np.empty(events[-1], np.int64), np.empty(bounds[-1], np.int64)
         places = self._option_ranks, self.first_event, self._scored
-        compiled.copy_decisions(*places, np.ascontiguousarray(subject), chosen, order)
+        compiled.fill_chosen_and_scored_rows(*places, np.ascontiguousarray(subject), chosen, order)
         return DecisionIndex(chosen, events, order, bounds)
 
     def variables(
@@ -535,7 +539,7 @@ class Profiles:
         many = Declared(self.model).explanatory_many
         if many is not None:
             which, at = subject, psi
-            if not self._one_each:
+            if not self._has_one_episode_per_subject:
                 which = ranges(self.first_episode, subject)
                 at = np.repeat(psi, np.diff(self.first_episode)[subject], axis=0)
             x, slopes = many(self.record, which, at, with_derivatives)
@@ -860,10 +864,12 @@ class Profiles:
             away = x - x[np.arange(len(x)), rows.chosen][:, None]
             limits = np.repeat(ignored * some.largest[:, 1], np.diff(rows.events), axis=0)
             away[np.abs(away) <= limits[:, None]] = 0.0
-            parts.append(fit_table(away, rows.chosen, rows.grouping, None, some.theta))
+            parts.append(fit_decision_array(away, rows.chosen, rows.grouping, None, some.theta))
         return Batch.concatenated(parts)
 
-    def partial_gradient(self, subject: IntVector, psi: Matrix, theta: Matrix) -> Matrix:
+    def psi_gradient_at_fixed_weights(
+        self, subject: IntVector, psi: Matrix, theta: Matrix
+    ) -> Matrix:
         """Derivative of the objective in psi at fixed weights, in unconstrained units."""
         found = []
         for begin, end in self.portions(subject, with_derivatives=True):
@@ -914,14 +920,16 @@ class Profiles:
         if near is not None:
             near_enough: BoolVector = np.all(np.abs(near) < INNER.max_start, axis=1)
             start = np.where(near_enough[:, None], near, 0.0)
-        batch = fit_table(x, rows.chosen, rows.grouping, self.weight_prior, start)
+        batch = fit_decision_array(x, rows.chosen, rows.grouping, self.weight_prior, start)
         if start is not None:
             # From a start so far out that every choice is certain no step leads back: begin at 0.
             unsolved = np.flatnonzero(~batch.converged & start.any(axis=1))
             if len(unsolved):
                 batch.put(
                     unsolved,
-                    fit_table(x, rows.chosen, rows.only(unsolved).grouping, self.weight_prior),
+                    fit_decision_array(
+                        x, rows.chosen, rows.only(unsolved).grouping, self.weight_prior
+                    ),
                 )
         return batch
 

@@ -388,7 +388,7 @@ def _solve_lines(
     for who, some in _cache_portions(profiles, len(psi)):
         n_who, n_some = who.stop - who.start, some.stop - some.start
         subject = np.repeat(everyone[who], n_some)
-        near = _start_pairs(n_some, n_per_line, n_who)
+        near = _start_pair_indices(n_some, n_per_line, n_who)
         best = np.zeros((len(subject), d))
         pairs = subject, np.tile(psi[some], (n_who, 1))
         found, doubts = _solve_pairs(
@@ -456,7 +456,7 @@ def _cache_portions(profiles: Profiles, n_psi: int) -> Iterator[tuple[slice, sli
         first = last
 
 
-def _start_pairs(n_psi: int, n_per_line: int, n_subjects: int) -> IntVector:
+def _start_pair_indices(n_psi: int, n_per_line: int, n_subjects: int) -> IntVector:
     """Index of the pair each starts from: the one before in its line, or the last line's first."""
     point = np.arange(n_psi)
     before = point - np.where(point % n_per_line, 1, n_per_line)

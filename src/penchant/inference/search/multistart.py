@@ -485,7 +485,7 @@ class _Starts:
         """
         chosen = np.zeros((len(subjects), self.n_cells), dtype=bool)
         known = self.waiting, self.u, self.reach, self.optima, self.steps
-        compiled.choose_cells(subjects, at_once, alone, *known, chosen)
+        compiled.mark_cells_to_start(subjects, at_once, alone, *known, chosen)
         subject, cell = np.nonzero(chosen)
         return np.asarray(subjects[subject] * self.n_cells + cell)
 

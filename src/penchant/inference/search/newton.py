@@ -519,7 +519,7 @@ class BatchNewton:
             exact = profiles.solve(*pairs, theta, accuracy=accuracy, constraint=constraint)
             gradient = exact.gradient
         else:
-            gradient = profiles.partial_gradient(*pairs, theta)
+            gradient = profiles.psi_gradient_at_fixed_weights(*pairs, theta)
         coefficients = np.stack([coefficient.T for _, coefficient in stencils], axis=1)
         hessian = (coefficients[..., None] * gradient.reshape(n, q, m, q)).sum(axis=2)
         return np.asarray((hessian + hessian.transpose(0, 2, 1)) / 2)

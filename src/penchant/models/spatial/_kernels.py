@@ -9,7 +9,7 @@ are those from starts[e] to starts[e + 1], and row after row is filled.
 import numpy as np
 
 from penchant._compiled import njit
-from penchant.bandit._kernels import posterior_of_observed, posterior_of_options
+from penchant.bandit._kernels import fill_observed_posteriors, fill_option_posteriors
 
 KERNELS = ("exponential", "gaussian", "matern-3/2", "matern-5/2")
 TERMS = ("distance", "log_distance", "same", "visited")
@@ -44,9 +44,9 @@ def process(
         news = np.empty((len(active), 1 + n_derivatives, 2))
         visits = _visits(events, len(active))
         square, d_square = _rows(columns, options), _rows(d_columns, options)
-        posterior_of_observed(square, d_square, ratio, visits, active, paid, path, news)
+        fill_observed_posteriors(square, d_square, ratio, visits, active, paid, path, news)
         out = np.empty((3, 1 + n_derivatives, end - begin, n_options))
-        posterior_of_options(
+        fill_option_posteriors(
             columns, d_columns, ratio, place, events, active, path, news, 0, n_options, out
         )
         b, f, s = out[0], out[1], out[2]
@@ -247,8 +247,8 @@ def upper_limits(
     square, d_square = _rows(columns, options), _rows(slopes, options)
     row = first
     for delta in deltas:
-        posterior_of_observed(square, d_square, delta, visits, active, rewards, path, news)
-        posterior_of_options(
+        fill_observed_posteriors(square, d_square, delta, visits, active, rewards, path, news)
+        fill_option_posteriors(
             columns, slopes, delta, place, events, active, path, news, 0, n_options, out
         )
         for t in range(n_events):

@@ -25,7 +25,7 @@ def dot(one, other, size):
 
 
 @compiled
-def node_moments(
+def evidence_and_node_moments(
     log_mass, nodes, centre, precisions, constants, group, extra, coordinate_pairs, out
 ):
     """Evidence of each subject under a normal population; moments of its nodes afterwards.

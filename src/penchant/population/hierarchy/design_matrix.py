@@ -51,7 +51,7 @@ class CovariateColumns:
             return (self.name,)
         return tuple(f"{self.name}[{level}]" for level in self.levels[1:])
 
-    def code_values(self, values: Vector) -> Matrix:
+    def design_columns_of_values(self, values: Vector) -> Matrix:
         """Columns (n, n_columns) of values."""
         if not self.levels:
             return np.asarray(values, dtype=np.float64)[:, None]
@@ -59,12 +59,14 @@ class CovariateColumns:
         return np.asarray(codes[np.asarray(values, dtype=np.int64)])
 
     @property
-    def average_row(self) -> Vector:
+    def columns_of_average_person(self) -> Vector:
         """Columns of an average person: at the mean of a number, the mean over levels."""
-        return np.asarray(self.code_values(np.arange(len(self.levels) or 1.0)).mean(axis=0))
+        return np.asarray(
+            self.design_columns_of_values(np.arange(len(self.levels) or 1.0)).mean(axis=0)
+        )
 
     def code_value(self, given: Any) -> float:
-        """A number or level as people give it, as `code_values` takes it."""
+        """A number or level as people give it, as `design_columns_of_values` takes it."""
         if not self.levels:
             return float(given) - self.centre
         if given not in self.levels:
@@ -134,7 +136,7 @@ class Design:
     def subject_design_matrices(self, n: int) -> Matrix:
         """Rows (n, n_parameters, n_coefficients) of the subjects that were fitted."""
         return self._design_matrices(
-            {name: v.code_values(v.values) for name, v in self.variables.items()}, n
+            {name: v.design_columns_of_values(v.values) for name, v in self.variables.items()}, n
         )
 
     def person_design_matrix(self, given: Mapping[str, Any]) -> Matrix:
@@ -149,9 +151,9 @@ class Design:
                     fix=closest_match_hint(name, self.variables) or "Correct it.",
                 )
         coded = {
-            name: v.code_values(np.array([v.code_value(given[name])]))
+            name: v.design_columns_of_values(np.array([v.code_value(given[name])]))
             if name in given
-            else v.average_row[None]
+            else v.columns_of_average_person[None]
             for name, v in self.variables.items()
         }
         return np.asarray(self._design_matrices(coded, 1)[0])

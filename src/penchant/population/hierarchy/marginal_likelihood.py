@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.population.hierarchy._kernels import node_moments
+from penchant.population.hierarchy._kernels import evidence_and_node_moments
 
 
 @dataclass(frozen=True)
@@ -374,7 +374,7 @@ class MarginalLikelihood:
         log_mass, extra = self._expand_in_fixed_coordinates(means)
         size = self._n_moments if with_moments else 0
         found = np.empty(n), np.empty((n, n_nodes)), np.empty((n, size)), np.empty((n, size, size))
-        node_moments(
+        evidence_and_node_moments(
             log_mass,
             nodes.points,
             np.ascontiguousarray(means[:, structure.random]),

@@ -23,7 +23,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.inference.predict import (
     PROPOSAL_DF,
     log_t,
-    quasi_random,
+    quasi_random_t_points,
     random_rotations,
     squared_distances_and_log_determinants,
 )
@@ -120,7 +120,7 @@ class QuadratureRule:
         uses_draws = n_shape + n_weights > QUADRATURE.max_product_dimensions
         on_shape, first = gauss_hermite(n_shape, k + extra_shape_nodes)
         if uses_draws:
-            on_weights, second = quasi_random(n_weights, n_draws), np.zeros(n_draws)
+            on_weights, second = quasi_random_t_points(n_weights, n_draws), np.zeros(n_draws)
         else:
             on_weights, second = gauss_hermite(n_weights, k)
         shape = len(on_shape), len(on_weights)

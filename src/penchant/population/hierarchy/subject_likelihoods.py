@@ -23,8 +23,12 @@ from penchant.inference.profile import _kernels as profile_kernels
 from penchant.inference.profile.evaluations import DecisionIndex, ranges
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates
-from penchant.softmax.fit_each import Grouping, group_moments, uniform_table
-from penchant.softmax.likelihood import locked_table, map_threads
+from penchant.softmax.fit_each import (
+    Grouping,
+    group_log_likelihood_derivatives,
+    kernel_table_of_array,
+)
+from penchant.softmax.likelihood import map_threads, read_only_kernel_table
 
 MAX_CHUNK_NUMBERS = 1_000_000  # 8 MB of attributes: larger chunks fall out of the cache
 MAX_CACHED_CHUNKS = 8  # bounds memory; searches in the weights alone reuse the same few chunks
@@ -133,7 +137,7 @@ class LogitLikelihoods:
         def fill(part: slice, pairs: IntVector, psi: Matrix) -> None:
             own = self.decisions(pairs, psi, False)
             theta = self.coordinates.theta(flat[part, :, q:])
-            found[part] = group_moments(own.table, own.scored, theta)[0]
+            found[part] = group_log_likelihood_derivatives(own.table, own.scored, theta)[0]
             found[part][own.undefined] = -np.inf
 
         self._evaluate_in_chunks(np.repeat(subject_indices, h.shape[1]), flat[:, 0, :q], fill)
@@ -164,7 +168,9 @@ class LogitLikelihoods:
         q = self.coordinates.n_shape
         value, gradient, information = found
         theta, theta_slopes = self.coordinates.theta_and_slopes(h[..., q:])
-        value[:], on_theta, theta_information = group_moments(own.table, own.scored, theta)
+        value[:], on_theta, theta_information = group_log_likelihood_derivatives(
+            own.table, own.scored, theta
+        )
         turned_slopes = np.swapaxes(theta_slopes, -1, -2)
         gradient[..., q:] = np.einsum("kta,ktab->ktb", on_theta, theta_slopes)
         information[..., q:, q:] = turned_slopes @ theta_information @ theta_slopes
@@ -276,7 +282,7 @@ class EpisodeLikelihoods(LogitLikelihoods):
         rows = self.profiles.rows(pairs)
         undefined = self.profiles.zero_outside_domain(x, slopes, pairs)
         self.profiles.check_finite(x, rows)
-        table = uniform_table(x, rows.chosen)
+        table = kernel_table_of_array(x, rows.chosen)
         if self.profiles.record.choice_sets is not None:
             table = self._without_duplicate_options(x, pairs, rows.chosen)
         with_slopes = None if slopes is None else (x, slopes, rows)
@@ -291,7 +297,7 @@ class EpisodeLikelihoods(LogitLikelihoods):
         first: BoolVector = np.arange(m) % copies[:, None] == 0
         first_row = np.concatenate([[0], np.cumsum(m // copies)])
         own = np.where(chosen < 0, chosen, chosen // copies)
-        return locked_table(x[first].reshape(-1, d), None, None, first_row, own, None)
+        return read_only_kernel_table(x[first].reshape(-1, d), None, None, first_row, own, None)
 
     def n_attribute_values(self, pairs: IntVector) -> IntVector:
         """Numbers that the attributes of each pair take."""
@@ -340,7 +346,7 @@ class ChoiceLikelihoods(LogitLikelihoods):
             chosen = before[c.chosen_row] - before[first_row[:-1]]
             x, first_row = x[c.available], before[first_row]
             offset = None if offset is None else offset[c.available]
-        return locked_table(x, offset, None, first_row, chosen, c.weights)
+        return read_only_kernel_table(x, offset, None, first_row, chosen, c.weights)
 
     @cached_property
     def _decisions_by_subject(self) -> tuple[IntVector, IntVector]:
