@@ -6,10 +6,10 @@ the next observations need only its columns at options still to be observed. So 
 are kept: S[:, V] with V the options ever observed, ordered by their last observation, the latest
 first, so that columns not needed any more stand at the end. No N x N matrix, no inverse.
 
-Rows are independent of each other once the rows at V are known (`fill_observed_posteriors`); they are
-done in blocks of options, side by side in vector registers (`fill_option_posteriors`). The mean is
-b + mu0 f, so b and f stand for it. Index 0 is the quantity itself, 1 its derivative in delta, 2 in
-the length scale; `rows` has as many as are asked for. This is the Kalman filter of a Gaussian
+Rows are independent of each other once the rows at V are known (`fill_observed_posteriors`); they
+are done in blocks of options, side by side in vector registers (`fill_option_posteriors`). The mean
+is b + mu0 f, so b and f stand for it. Index 0 is the quantity itself, 1 its derivative in delta, 2
+in the length scale; `rows` has as many as are asked for. This is the Kalman filter of a Gaussian
 process with noise of variance 1 (Rasmussen and Williams 2006, ch. 2): g is the variance of a
 reward, k the gain, and `innovations` are the rewards less their expectation.
 """
