@@ -481,19 +481,3 @@ def sizes_of_differences(table, sizes):
                 differs |= sizes[a, n] != 0.0
             n += differs
     return n
-
-
-@compiled_no_alloc
-def zero_small_differences(table, limits, levelled):
-    """Write variables with differences from the chosen option within `limits` set to 0; count."""
-    rows, _, _, first_row, chosen, _ = table
-    d, n = len(limits), 0
-    for k in range(len(chosen)):
-        c = first_row[k] + chosen[k]
-        for r in range(first_row[k], first_row[k + 1]):
-            for a in range(d):
-                away = math.fabs(rows[r, a] - rows[c, a])
-                small = (away > 0.0) & (away <= limits[a])
-                levelled[r, a] = rows[c, a] if small else rows[r, a]
-                n += small
-    return n

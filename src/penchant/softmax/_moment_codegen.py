@@ -38,7 +38,6 @@ INT = ir.IntType(64)
 _INT32 = ir.IntType(32)
 _FUSED = ("contract",)  # products and sums may be fused: faster, and one rounding fewer
 _LOG2_E = 1.4426950408889634
-_LN2 = 0.6931471805599453
 # log 2 in two parts (Cody and Waite, 1980): k * high is exact for every exponent k of a double, so
 # that reducing the argument of an exponential loses no digit.
 _LN2_HIGH = 6.93147180369123816490e-01
