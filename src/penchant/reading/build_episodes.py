@@ -222,9 +222,17 @@ def _two_step(source: SourceTable, schema: Schema) -> Built:
     paid = rewards(source, columns.reward)
     first = _codes(source, schema, choice[0], 2)
     state = None if not columns.state else _codes(source, schema, columns.state, 2, "columns.state")
-    second = _codes(source, schema, choice[1], 4 if state is None else 2)
+    four = state is None or len(source.labels(choice[1], "columns.choice")) > 3
+    second = _codes(source, schema, choice[1], 4 if four else 2)
     led = second // 2 if state is None else state
     there = (first >= 0) & (second >= 0) & (led >= 0) & np.isfinite(paid)
+    if four and len({*zip(led[there].tolist(), (second // 2)[there].tolist(), strict=True)}) > 2:
+        raise DataError(
+            f"column {choice[1]}",
+            "must have two codes in each state, the lower two in one of them",
+            got=f"codes that do not go with {columns.state}",
+            fix="Recode it to 1 and 2 in both states.",
+        )
     if state is not None and led[there & (first == 0)].mean() > led[there & (first == 1)].mean():
         led = 1 - led  # the first option mostly leads to the first state
     source = source.kept(there, "nobody decided")
