@@ -26,6 +26,8 @@ _FALSE = ("false", "False", "FALSE")
 _LEADING_ZERO = r"^\s*[+-]?0[0-9xX]"
 _PADDED_NUMBER = r"^\s*[+-]?0[0-9]+([eE][0-9]+)?\s*$"
 _WHOLE_NUMBER = r"^\s*[+-]?[0-9]+\s*$"
+_COMMA_NUMBER = r"^[+-]?[0-9]+(,[0-9]+)?$"
+_NO_THOUSANDS = r"^[+-]?(0|[0-9]{4,}),|,([0-9]{1,2}|[0-9]{4,})$"
 _INT64_LIMIT_AS_FLOAT = 2.0**63
 
 
@@ -34,7 +36,12 @@ class _TooLongError(DataError):
 
 
 def read_delimited(
-    source: TextSource, *, delimiter: str | None, decimal: str, encoding: str, header: bool = True
+    source: TextSource,
+    *,
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str,
+    header: bool = True,
 ) -> pa.Table:
     """Read a CSV file into typed columns.
 
@@ -46,11 +53,34 @@ def read_delimited(
     """
     check_encoding(encoding)
     top = read_header(source, delimiter=delimiter, encoding=encoding, named=header)
+    if decimal is None:
+        told = {"delimiter": delimiter, "encoding": encoding, "header": header}
+        table = read_delimited(source, decimal=".", **told)  # type: ignore[arg-type]
+        if top.delimiter == "," or not _has_decimal_commas(table):
+            return table
+        decimal = ","
     one_of(decimal, "decimal", (".", ","))
     try:
         return _read_whole(source, top, decimal, encoding)
     except _TooLongError:
         return _read_whole(source, replace(top, block_size=MAX_LINE_BYTES), decimal, encoding)
+
+
+def _has_decimal_commas(table: pa.Table) -> bool:
+    """Whether columns are numbers with a comma that divides no thousands, and none has a point."""
+    if any(pa.types.is_floating(kind) for kind in table.schema.types):
+        return False
+    for name, kind in zip(table.column_names, table.schema.types, strict=True):
+        if pa.types.is_string(kind):
+            cells = pc.utf8_trim_whitespace(table[name].drop_null())
+            words = pc.is_in(cells, pa.array(MISSING))
+            numbers = pc.or_(words, pc.match_substring_regex(cells, _COMMA_NUMBER))
+            if (
+                pc.all(numbers).as_py()
+                and pc.any(pc.match_substring_regex(cells, _NO_THOUSANDS)).as_py()
+            ):
+                return True
+    return False
 
 
 def _read_whole(source: TextSource, top: Header, decimal: str, encoding: str) -> pa.Table:
