@@ -212,7 +212,8 @@ def _files(path: Any) -> list[str] | None:
         if _is_table(file)
     ]
     files = files or sorted(file for file in inside.rglob("*") if _is_table(file))
-    files = files or sorted(file for file in inside.iterdir() if _is_table(file, TEXTS))
+    texts = sorted(file for file in inside.iterdir() if _is_table(file, TEXTS))
+    files = files or (texts if len(texts) > 1 else [])
     tables = {file.with_suffix("") for file in files if file.suffix.lower() != ".json"}
     files = [file for file in files if not _describes(file, tables, described)]
     data = [file for file in files if file.stem == "data" or file.stem.endswith("_data")]

@@ -334,7 +334,7 @@ def read_table(
     path: FilePath | TextSource,
     *,
     delimiter: str | None = None,
-    decimal: str | None = None,
+    decimal: str | None = ".",
     encoding: str = "utf-8",
     header: bool = True,
 ) -> pa.Table:
@@ -347,7 +347,7 @@ def read_table(
     delimiter
         What divides the cells of a CSV file; found among ``, ; | \t`` where none is given.
     decimal
-        Decimal point of a CSV file, "." or ","; found by its cells where none is given.
+        Decimal point of a CSV file: "." or ","; None to find it by cells such as 1,5.
     encoding
         Encoding of a CSV file, by its Python name.
     header
@@ -372,7 +372,7 @@ def read_table(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "trips.csv")
     ...     _ = file.write_text("id;cost\n007;1,5\n008;NA\n")
-    ...     read_table(file).to_pylist()
+    ...     read_table(file, decimal=",").to_pylist()
     [{'id': '007', 'cost': 1.5}, {'id': '008', 'cost': None}]
     """
     origin = unbooked(source(path))

@@ -19,7 +19,7 @@ def read(source: Any, schema: SchemaLike = None, **said: Unpack[Said]) -> Readin
     Parameters
     ----------
     source
-        A file (CSV, JSON, Parquet, Arrow or xlsx), a folder of files, a pattern such as
+        A file (CSV, JSON, Parquet, Arrow, xlsx or .mat), a folder of files, a pattern such as
         "data/*.csv", or a pandas, polars or pyarrow table.
     schema
         What the table is: a `Schema`, a dictionary of its form, or the path of a TOML file.
