@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from penchant.models.offers.attributes import OfferModel
 from penchant.models.offers.discounting import N_RATES, RATES, discount_rate
 from penchant.models.offers.gambles import CURVATURE
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
+from penchant.models.scalars import Fields, Numbers
 
 ODDS = (1e-4, 1e4)
 
@@ -71,7 +72,7 @@ class ProbabilityDiscounting(OfferModel):
         return (TEMPERATURE, *delayed, Shape("odds_rate", *self.odds, scale="log", n_grid=n_grid))
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """A p / (p + h (1 - p)), which is A / (1 + h odds), over 1 + k D."""
         value = o.amount * o.probability / (o.probability + psi.odds_rate * (1.0 - o.probability))
         if c.delays == 1:
@@ -134,7 +135,7 @@ class Ambiguity(OfferModel):
         return {"is_linear": int(self.kind == "linear")}
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """p v^alpha and -(a / 2) v^alpha; or p^(1 + beta a) v^alpha."""
         utility = o.amount**psi.curvature
         if c.is_linear == 1:
@@ -179,7 +180,7 @@ class PeerInfluence(OfferModel):
         return {**super().fields(offers), "taken": taken}
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Expected utility, of losses not known, and what peers took."""
         p = o.probability
         x[0] = p * o.high**psi.curvature + (1.0 - p) * o.low**psi.curvature

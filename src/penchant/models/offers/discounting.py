@@ -23,6 +23,7 @@ import numpy as np
 from penchant._typing import BoolVector, Vector
 from penchant.models.offers.attributes import OfferModel, check_attributes
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, Shape
+from penchant.models.scalars import Fields, Numbers
 
 Option = tuple[Vector, Vector]  # amount and delay
 
@@ -157,7 +158,7 @@ class HyperbolicDiscounting(_OneRate):
             return np.asarray((b - a) / (a * e - b * d))
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """A / (1 + k D)."""
         x[0] = o.amount / (1.0 + psi.discount_rate * o.delay)
 
@@ -188,7 +189,7 @@ class ExponentialDiscounting(_OneRate):
             return np.asarray(np.log(a / b) / (d - e))
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """A exp(-k D); nothing where that is less than the rounding error of A."""
         z = psi.discount_rate * o.delay
         value = o.amount * exp(-z)
@@ -228,7 +229,7 @@ class QuasiHyperbolicDiscounting(OfferModel):
         )
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """A where D = 0, and A exp(-k D) where D > 0."""
         z = psi.discount_rate * o.delay
         value = o.amount * exp(-z)
@@ -268,7 +269,7 @@ class ConstantSensitivityDiscounting(OfferModel):
         return (TEMPERATURE, discount_rate(self.rates, 45), sensitivity)
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """A exp(-(a D)^s); nothing where that is less than the rounding error of A."""
         power = psi.time_sensitivity * (log(psi.discount_rate) + log(o.delay))
         z = exp(min(power, 700.0)) if o.delay > 0 else 0.0  # exp(710) is infinite
