@@ -18,11 +18,11 @@ import numpy as np
 from penchant._compiled import announce_compilation
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
+from penchant.choices.offers import Offers
 from penchant.inference.fit import History, fit_model
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.optima import expected_curvature_at
 from penchant.models.model import Declared, Model
-from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.decisions import ChoiceDecisions

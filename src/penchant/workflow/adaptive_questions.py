@@ -17,6 +17,7 @@ import numpy as np
 
 from penchant._typing import FilePath, Vector
 from penchant.argument_checks import check_level, check_whole_number
+from penchant.choices.offers import Offers
 from penchant.errors import DataError, closest_match_hint
 from penchant.files.output import read_document, write_json
 from penchant.inference.fit import fit
@@ -24,7 +25,6 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.inference.subject_estimates import estimate_without_data
 from penchant.json_records import to_json
 from penchant.models.model import Model
-from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior, model_document, model_of, prior_document, prior_of
 from penchant.result_tables import Columns, Result, Table
 from penchant.softmax.estimate import Estimate

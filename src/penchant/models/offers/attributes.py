@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
+from penchant.choices.offers import Offers
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import Described, natural_parameters, weights_and_shape
-from penchant.models.offers.offers import Offers
 from penchant.models.offers.program import OfferDeclarations, offer_program
 from penchant.models.parameters import Parameter, Row
 from penchant.models.record import CompiledModel, Record
