@@ -158,9 +158,13 @@ class Recursion(CompiledModel):
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     optional: ClassVar[tuple[str, ...]] = ()  # fields of an event without which update runs, too
-    features: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None] | None] = None
     start: ClassVar[Callable[..., None] | None] = None
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Fill the attributes of all options before a decision."""
+        raise NotImplementedError
 
     def state(self) -> Mapping[str, ArrayLike]:
         """State before the first event: arrays or numbers, by name."""

@@ -66,7 +66,6 @@ class HGF(ValueModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """1 / tau; omega2, omega3, and kappa if it is estimated."""
         n = 17 if self.kappa is not None else 13
         return (
             Parameter.weight("inverse_temperature", positive=True),
@@ -76,7 +75,6 @@ class HGF(ValueModel):
         )
 
     def bindings(self) -> Mapping[str, float]:
-        """kappa, where it is known."""
         return {} if self.kappa is None else {"kappa": self.kappa}
 
     def state(self) -> Mapping[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -41,7 +41,11 @@ class OfferModel(CompiledModel):
     """
 
     attributes: ClassVar[tuple[str, ...]]
-    features: ClassVar[Callable[..., None]]
+
+    @staticmethod
+    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+        """Fill the attributes of one option."""
+        raise NotImplementedError
 
     def fields(self, offers: Described) -> Described:
         """What `features` reads of all options as o, whatever psi is: (n, n_options) each.

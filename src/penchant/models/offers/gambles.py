@@ -38,17 +38,14 @@ class GambleModel(OfferModel):
     weighting: str
 
     def fields(self, offers: Described) -> Described:
-        """Outcomes and probabilities, with an axis for the outcomes of an option."""
         outcome, p = _both(offers)
         return {"outcome": outcome, "probability": p}
 
     def settings(self) -> Mapping[str, int]:
-        """Place of the weighting among all, and number of columns."""
         return {"weighting": WEIGHTINGS.index(self.weighting), "columns": len(self.weights)}
 
     @staticmethod
     def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """Weighted utility of the gains, and minus that of the losses; or both in one."""
         gain = 0.0
         loss = 0.0
         for j in range(len(o.outcome)):
@@ -154,7 +151,6 @@ class ProspectValue(GambleModel):
         return (TEMPERATURE, *aversion, *curved, *weighted)
 
     def fields(self, offers: Described) -> Described:
-        """Outcomes and probabilities, if losses are expected where there are some."""
         outcome = offers["outcome"]
         if not self.losses and (outcome < 0).any():
             raise DataError(
@@ -166,7 +162,6 @@ class ProspectValue(GambleModel):
         return super().fields(offers)
 
     def bindings(self) -> Mapping[str, float]:
-        """Curvature, where it is known."""
         return {} if self.curvature is None else {"curvature": self.curvature}
 
     def __str__(self) -> str:
