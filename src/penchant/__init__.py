@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from penchant import models as models
     from penchant import paper as paper
     from penchant import results as results
-    from penchant.assistance.adviser import assist as assist
     from penchant.assistance.assistant_beliefs import Field as Field
     from penchant.assistance.assistant_beliefs import Trust as Trust
     from penchant.assistance.poor_performance_warning import train_warning as train_warning
+    from penchant.assistance.shared_autonomy import assist as assist
     from penchant.assistance.simulated_team import simulate_team as simulate_team
     from penchant.bandit.beliefs import RewardPrior as RewardPrior
     from penchant.bandit.episode import Episode as Episode

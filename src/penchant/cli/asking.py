@@ -23,7 +23,7 @@ from penchant.models.priors import PopulationPrior
 from penchant.result_tables import format_count
 from penchant.tables.offer_columns import numbered_columns, part_column
 from penchant.workflow.adaptive_questions import Asker, ask
-from penchant.workflow.candidate_offers import Offer, describe_offer
+from penchant.workflow.candidate_question_arrays import Offer, describe_offer
 
 CHOSEN = "choice"
 

@@ -13,7 +13,7 @@ from penchant.errors import DataError
 from penchant.inference.empirical_bayes_map import check_map
 from penchant.inference.fit import History, fit_model
 from penchant.inference.precompilation import compile_fits
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profile_likelihood import Profiles
 from penchant.inference.subject_estimates import estimate_without_data
 from penchant.json_records import read_value, write_value
 from penchant.models.arguments import refuse_no_model, refuse_word

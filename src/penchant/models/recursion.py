@@ -61,7 +61,7 @@ from math import exp, log, nan, sqrt
 
 import numpy as np
 
-from penchant._compiled import njit
+from penchant._numba_cache import njit
 from penchant.models._elementary import expit
 
 '''
