@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import Vector
+from penchant.choices.offers import offers_from_frame
 from penchant.errors import DataError
-from penchant.models.offers.offers import offers_from_frame
 from penchant.reading.built import (
     Built,
     cell_numbers,

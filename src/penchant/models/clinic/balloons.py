@@ -72,14 +72,12 @@ class Balloons(Recursion):
 
     @property
     def weights(self) -> tuple[str, ...]:
-        """tau gamma and tau, or tau and tau rho."""
         if self.rule == TARGET:
             return ("risk_taking*inverse_temperature", "inverse_temperature")
         return ("inverse_temperature", "risk_preference*inverse_temperature")
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, gamma or rho, phi, eta, lambda."""
         temperature = Parameter.weight("inverse_temperature", positive=True)
         n = 17 if self.rule == TARGET else 13
         burst = Shape("burst_belief", 1e-3, 0.95, scale="log", n_grid=n)
@@ -109,11 +107,9 @@ class Balloons(Recursion):
         )
 
     def settings(self) -> Mapping[str, int]:
-        """Whether players aim at a number of pumps."""
         return {"aims": int(self.rule == TARGET)}
 
     def bindings(self) -> Mapping[str, float]:
-        """No aversion to losses, where the model has none."""
         return {"loss_aversion": 0.0}
 
     def state(self) -> Mapping[str, ArrayLike]:

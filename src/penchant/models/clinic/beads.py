@@ -90,12 +90,10 @@ class Beads(ValueModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau; c, from what makes draws pay to what makes them costly."""
         scale = self.win + self.loss
         return (TEMPERATURE, Shape("cost", -0.5 * scale, 0.5 * scale, n_grid=81))
 
     def codes(self) -> Mapping[str, int]:
-        """Beads so far, and those of the first colour: fewer than can be drawn."""
         return {"drawn": self.most, "firsts": self.most}
 
     def events(self, record: Record) -> Mapping[str, Field]:

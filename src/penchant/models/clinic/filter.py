@@ -67,7 +67,6 @@ class HGF(ValueModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """1 / tau; omega2, omega3, and kappa if it is estimated."""
         n = 17 if self.kappa is not None else 13
         return (
             Parameter.weight("inverse_temperature", positive=True),
@@ -77,7 +76,6 @@ class HGF(ValueModel):
         )
 
     def bindings(self) -> Mapping[str, float]:
-        """kappa, where it is known."""
         return {} if self.kappa is None else {"kappa": self.kappa}
 
     def state(self) -> Mapping[str, float]:

@@ -65,7 +65,6 @@ class GainLoss(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """R and P, or one for both; the rates."""
         apart = ("gain_sensitivity", "loss_sensitivity")
         weights = ("sensitivity",) if self.single_sensitivity else apart
         names = ["learning_rate"] if self.single_rate else ["gain_rate", "loss_rate"]

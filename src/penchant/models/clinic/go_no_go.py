@@ -93,7 +93,6 @@ class GoNoGo(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """rho; b; pi, as a weight in units of rho or as a shape parameter; e."""
         names = TWO if self.two_sensitivities else ONE
         found = [Parameter.weight(name, positive=True) for name in names]
         found += [Parameter.weight("bias")] if self.bias else []
@@ -113,7 +112,6 @@ class GoNoGo(Recursion):
         return self.two_sensitivities and self.pavlovian is True
 
     def codes(self) -> Mapping[str, int]:
-        """Cues."""
         return {"cue": self.n_cues}
 
     def state(self) -> Mapping[str, Matrix]:
@@ -121,7 +119,6 @@ class GoNoGo(Recursion):
         return {"q": np.zeros((self.n_cues, 2, 2)), "v": np.zeros((self.n_cues, 2))}
 
     def bindings(self) -> Mapping[str, float | str]:
-        """No Pavlovian weight, where it is a weight or left out."""
         return {"pavlovian": 0.0}
 
     def settings(self) -> Mapping[str, int]:

@@ -79,7 +79,6 @@ class ProspectDecks(Decks):
 
     @staticmethod
     def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """Traces of all decks."""
         for i in range(c.n):
             for v in range(2):
                 x[i, v] = s.felt[i, v]
@@ -155,7 +154,6 @@ class PVL(ProspectDecks):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """c, l, A, s."""
         name = "retention" if self.rule == "decay" else "learning_rate"
         low, high = (0.0, MOST_KEPT) if self.rule == "decay" else (MIN_RATE, 1.0)
         power = Shape("sensitivity", LEAST_POWER, MOST_POWER, n_grid=17)
@@ -270,7 +268,6 @@ class ORL(Decks):
 
     @staticmethod
     def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """Values, frequencies of wins, perseverance."""
         for i in range(c.n):
             x[i, 0] = s.value[i]
             x[i, 1] = s.often[i]

@@ -62,7 +62,6 @@ class EWA(ValueModel):
 
     @staticmethod
     def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """Values of all options."""
         for i in range(c.n):
             x[i, 0] = s.value[i]
 
@@ -119,7 +118,6 @@ class HiddenState(ValueModel):
 
     @staticmethod
     def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """Belief in each option, or the log-odds of the first."""
         if c.log_odds == 1:
             x[0, 0] = log(s.belief) - log(1.0 - s.belief)
         else:

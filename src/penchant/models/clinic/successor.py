@@ -67,7 +67,6 @@ class Successor(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """beta1, pi, beta2; a_M and a_R."""
         return (
             Parameter.weight("inverse_temperature", positive=True),
             *map(Parameter.weight, control_names(2, self.stickiness, False)),
@@ -76,7 +75,6 @@ class Successor(Recursion):
         )
 
     def codes(self) -> Mapping[str, int]:
-        """The first stage, and two states of the second."""
         return {"state": 3}
 
     def state(self) -> Mapping[str, Any]:

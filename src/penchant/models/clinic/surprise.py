@@ -72,7 +72,6 @@ class PearceHall(ValueModel):
 
     @staticmethod
     def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """Values of all options."""
         for i in range(c.n):
             x[i, 0] = s.value[i]
 
@@ -122,7 +121,6 @@ class ConfirmationBias(ValueModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, phi, a_c and a_d."""
         sticky = map(Parameter.weight, control_names(2, self.stickiness, False))
         return (TEMPERATURE, *sticky, *rates("confirmatory_rate", "disconfirmatory_rate"))
 
@@ -132,7 +130,6 @@ class ConfirmationBias(ValueModel):
 
     @staticmethod
     def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """Values of both options, and 1 for the last choice."""
         for i in range(2):
             x[i, 0] = s.value[i]
             if c.stickiness == 1 and s.last == i:

@@ -112,7 +112,6 @@ class TwoStep(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """beta1, w, lambda, pi, beta2 and the rates."""
         free = (FREE, TRACED) if self.trace_decay is None else (FREE,)
         both = (BASED, *free)
         found: list[Row] = [
@@ -133,12 +132,10 @@ class TwoStep(Recursion):
         return (*found, *rates(*stages))
 
     def bindings(self) -> Mapping[str, str]:
-        """One learning rate for both stages, where there is one."""
         both = ("learning_rate_1", "learning_rate_2") if self.same_rates else ()
         return dict.fromkeys(both, "learning_rate")
 
     def codes(self) -> Mapping[str, int]:
-        """The first stage, and two states of the second."""
         return {"state": 3}
 
     def state(self) -> Mapping[str, Any]:
@@ -275,7 +272,6 @@ class StayRegression(Recursion):
     parameters = tuple(map(Parameter.weight, STAY))
 
     def codes(self) -> Mapping[str, int]:
-        """The first stage, and two states of the second."""
         return {"state": 3}
 
     def state(self) -> Mapping[str, float]:

@@ -73,7 +73,6 @@ class VolatileKalman(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, gamma; l, v0 and sigma^2."""
         return (
             TEMPERATURE,
             *((per_temperature("uncertainty_bonus"),) if self.bonus else ()),

@@ -69,11 +69,9 @@ class RandomChoice(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """Biases of all options but the last, in log-odds against it."""
         return tuple(map(Parameter.weight, bias_names(self.n_options)))
 
     def controls(self) -> tuple[str, ...]:
-        """The biases."""
         return self.weights
 
     def state(self) -> Mapping[str, Vector]:
@@ -129,14 +127,12 @@ class WinStayLoseShift(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """epsilon, or the weights in log-odds of the last choice against any other option."""
         if self.equal and self.n_options == 2:
             return (Parameter.share("epsilon", "win_stay_lose_shift", 2.0),)
         names = ("win_stay_lose_shift",) if self.equal else ("win_stay", "lose_shift")
         return tuple(map(Parameter.weight, names))
 
     def settings(self) -> Mapping[str, float]:
-        """Number of options, the threshold, and the column of losses."""
         losses = len(self.weights) - 1
         return {"n": self.n_options, "win_above": float(self.win_above), "losses": losses}
 

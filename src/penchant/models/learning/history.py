@@ -79,17 +79,14 @@ class HistoryRegression(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """a, k and b."""
         rewards = (f"reward_{j}" for j in range(1, self.reward_lags + 1))
         choices = (f"choice_{j}" for j in range(1, self.choice_lags + 1))
         return tuple(map(Parameter.weight, (*rewards, *choices, *self.controls())))
 
     def controls(self) -> tuple[str, ...]:
-        """Biases."""
         return control_names(self.n_options, False, self.bias)
 
     def settings(self) -> Mapping[str, int]:
-        """Number of options; lags of rewards, of choices, and the longest."""
         lags = self.reward_lags, self.choice_lags
         return {"n": self.n_options, "rewards": lags[0], "choices": lags[1], "longest": max(lags)}
 
@@ -100,7 +97,6 @@ class HistoryRegression(Recursion):
 
     @staticmethod
     def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """Rewards and indicators of the options chosen at every lag."""
         for i in range(c.n):
             for j in range(c.rewards):
                 x[i, j] = s.received[j, i]

@@ -160,7 +160,6 @@ class KalmanFilter(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, m0, c in units of rewards, gamma, the filter's numbers, then phi and b."""
         names = ["initial_mean"] if self.initial_mean is None else []
         names += ["centre"] if self.centre is None else []
         names += ["uncertainty_bonus"] if self.bonus else []
@@ -230,11 +229,9 @@ class KalmanFilter(Recursion):
         )
 
     def controls(self) -> tuple[str, ...]:
-        """Stickiness and bias."""
         return control_names(self.n_options, self.stickiness, self.bias)
 
     def bindings(self) -> Mapping[str, float]:
-        """The filter's numbers that are known."""
         return {name: known for name, known in self._filter.items() if known is not None}
 
     def state(self) -> Mapping[str, Vector]:

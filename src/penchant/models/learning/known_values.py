@@ -78,17 +78,14 @@ class KnownValues(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, nu or tau_1, in units of values; kappa, with power cooling."""
         noise = NOISE_NAMES[self.cooling]
         power = (Shape("cooling_exponent", -1.0, 2.0),) if self.cooling == "power" else ()
         return (Parameter.reciprocal(noise, f"1/{noise}"), *power)
 
     def bindings(self) -> Mapping[str, float]:
-        """kappa = 0 at constant temperature."""
         return {"cooling_exponent": 0.0}
 
     def settings(self) -> Mapping[str, int]:
-        """Number of options, and whether cooling is logarithmic."""
         return {"n": self.n_options, "logarithmic": int(self.cooling == "logarithmic")}
 
     def state(self) -> Mapping[str, Any]:

@@ -334,7 +334,6 @@ class QLearning(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, Q0, the rates, then kappa, phi and b as they are."""
         start = (per_temperature("initial_value"),) if self.initial_value is None else ()
         trace = (Parameter.weight("choice_kernel"),) if self.choice_kernel else ()
         rates = self._rates.shape(self.stickiness, 1 + len(start) if trace else -1)
@@ -346,11 +345,9 @@ class QLearning(Recursion):
         return not (self._by_error and self._rates.estimated)
 
     def controls(self) -> tuple[str, ...]:
-        """Stickiness and bias."""
         return control_names(self.n_options, self.stickiness, self.bias)
 
     def bindings(self) -> Mapping[str, float | str]:
-        """The rate of everything that is learnt: a number, or the name of a shape parameter."""
         return asdict(self._rates)
 
     def state(self) -> Mapping[str, Vector]:

@@ -74,13 +74,11 @@ class UCB1(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, v0 and gamma in units of rewards; phi and b in log-odds."""
         start = (per_temperature("initial_value"),) if self.initial_value is None else ()
         bonus = per_temperature("exploration")
         return (TEMPERATURE, *start, bonus, *map(Parameter.weight, self.controls()))
 
     def controls(self) -> tuple[str, ...]:
-        """Stickiness and biases."""
         return control_names(self.n_options, self.stickiness, self.bias)
 
     def state(self) -> Mapping[str, Any]:

@@ -74,7 +74,6 @@ class CambridgeGamble(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, beta and rho; or alpha and c, of which the log-odds of the first colour tell."""
         if self.part == "stakes":
             impatience = per_temperature("impatience", "impatience_weight")
             left = Shape("loss_sensitivity", 1e-3, 1e3, scale="log", n_grid=45)
@@ -103,12 +102,10 @@ class CambridgeGamble(OfferModel):
         return {"probability": p, "delay": offers["delay"], "won": won, "lost": lost}
 
     def settings(self) -> Mapping[str, int]:
-        """Whether stakes are chosen."""
         return {"stakes": int(self.part == "stakes")}
 
     @staticmethod
     def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """Expected utility and minus the delay; or log p, and 1 for the first colour."""
         if c.stakes == 1:
             x[0] = o.won + (1.0 - o.probability) * log(1.0 + psi.loss_sensitivity * o.lost)
             x[1] = -o.delay

@@ -61,19 +61,17 @@ class ProbabilityDiscounting(OfferModel):
 
     @property
     def attributes(self) -> tuple[str, ...]:  # type: ignore[override]  # by delays
-        """Amount and probability, and the delay."""
+        """What must be known of every option."""
         return ("amount", "probability", "delay") if self.delays else ("amount", "probability")
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, k with delays, and h."""
         delayed = (discount_rate(self.rates, 45),) if self.delays else ()
         n_grid = 31 if self.delays else N_RATES
         return (TEMPERATURE, *delayed, Shape("odds_rate", *self.odds, scale="log", n_grid=n_grid))
 
     @staticmethod
     def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """A p / (p + h (1 - p)), which is A / (1 + h odds), over 1 + k D."""
         value = o.amount * o.probability / (o.probability + psi.odds_rate * (1.0 - o.probability))
         if c.delays == 1:
             value /= 1.0 + psi.discount_rate * o.delay
@@ -113,14 +111,12 @@ class Ambiguity(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, beta and alpha; or tau, alpha, and beta where it is in an exponent."""
         if self.kind == "linear":
             aversion = per_temperature("ambiguity_aversion", "ambiguity_weight")
             return (TEMPERATURE, aversion, CURVATURE)
         return (TEMPERATURE, CURVATURE, Shape("ambiguity_aversion", -0.95, 6.0, n_grid=21))
 
     def fields(self, offers: Described) -> Described:
-        """The attributes, if amounts are gains."""
         if (offers["amount"] < 0).any():
             raise DataError(
                 "offers['amount']",
@@ -131,12 +127,10 @@ class Ambiguity(OfferModel):
         return super().fields(offers)
 
     def settings(self) -> Mapping[str, int]:
-        """Whether ambiguity aversion is a weight."""
         return {"is_linear": int(self.kind == "linear")}
 
     @staticmethod
     def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """p v^alpha and -(a / 2) v^alpha; or p^(1 + beta a) v^alpha."""
         utility = o.amount**psi.curvature
         if c.is_linear == 1:
             x[0] = o.probability * utility
@@ -172,7 +166,6 @@ class PeerInfluence(OfferModel):
     parameters = (TEMPERATURE, per_temperature("peer_influence", "influence_weight"), CURVATURE)
 
     def fields(self, offers: Described) -> Described:
-        """The attributes, and 1 for what peers took."""
         condition = offers["condition"]
         taken = np.zeros(condition.shape)
         taken[:, 0] = condition[:, 0] == 1
@@ -181,7 +174,6 @@ class PeerInfluence(OfferModel):
 
     @staticmethod
     def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """Expected utility, of losses not known, and what peers took."""
         p = o.probability
         x[0] = p * o.high**psi.curvature + (1.0 - p) * o.low**psi.curvature
         x[1] = o.taken

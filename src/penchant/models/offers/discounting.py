@@ -99,7 +99,6 @@ class _OneRate(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau and k."""
         return (TEMPERATURE, discount_rate(self.rates))
 
     def indifferent_at(self, one: Option, other: Option) -> Vector:
@@ -159,7 +158,6 @@ class HyperbolicDiscounting(_OneRate):
 
     @staticmethod
     def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """A / (1 + k D)."""
         x[0] = o.amount / (1.0 + psi.discount_rate * o.delay)
 
     def __str__(self) -> str:
@@ -190,7 +188,6 @@ class ExponentialDiscounting(_OneRate):
 
     @staticmethod
     def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """A exp(-k D); nothing where that is less than the rounding error of A."""
         z = psi.discount_rate * o.delay
         value = o.amount * exp(-z)
         x[0] = value if z <= 37.0 else 0.0
@@ -220,7 +217,6 @@ class QuasiHyperbolicDiscounting(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, b and k."""
         later = ("inverse_temperature_later", "inverse_temperature")
         return (
             TEMPERATURE,
@@ -230,7 +226,6 @@ class QuasiHyperbolicDiscounting(OfferModel):
 
     @staticmethod
     def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """A where D = 0, and A exp(-k D) where D > 0."""
         z = psi.discount_rate * o.delay
         value = o.amount * exp(-z)
         x[0] = 0.0 if o.delay > 0 else value
@@ -264,13 +259,11 @@ class ConstantSensitivityDiscounting(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, a and s."""
         sensitivity = Shape("time_sensitivity", *self.sensitivities, scale="log", n_grid=11)
         return (TEMPERATURE, discount_rate(self.rates, 45), sensitivity)
 
     @staticmethod
     def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """A exp(-(a D)^s); nothing where that is less than the rounding error of A."""
         power = psi.time_sensitivity * (log(psi.discount_rate) + log(o.delay))
         z = exp(min(power, 700.0)) if o.delay > 0 else 0.0  # exp(710) is infinite
         value = o.amount * exp(-z)

@@ -62,7 +62,6 @@ class Effort(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau; the cost of effort and its power, or how fast effort discounts, and where."""
         cost = per_temperature("effort_cost", "effort_weight")
         if self.kind in ("linear", "quadratic"):
             return (TEMPERATURE, cost)
@@ -80,12 +79,10 @@ class Effort(OfferModel):
         return {"effort_turn": np.unique(decisions.offers["effort"])}
 
     def settings(self) -> Mapping[str, int]:
-        """Place of the kind among all kinds."""
         return {"kind": KINDS.index(self.kind)}
 
     @staticmethod
     def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """What a reward is worth; and minus what the effort costs where it is subtracted."""
         if c.kind <= 2:
             x[0] = o.reward
         if c.kind == 0:

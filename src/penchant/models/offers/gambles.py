@@ -39,17 +39,14 @@ class GambleModel(OfferModel):
     weighting: str
 
     def fields(self, offers: Described) -> Described:
-        """Outcomes and probabilities, with an axis for the outcomes of an option."""
         outcome, p = _both(offers)
         return {"outcome": outcome, "probability": p}
 
     def settings(self) -> Mapping[str, int]:
-        """Place of the weighting among all, and number of columns."""
         return {"weighting": WEIGHTINGS.index(self.weighting), "columns": len(self.weights)}
 
     @staticmethod
     def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """Weighted utility of the gains, and minus that of the losses; or both in one."""
         gain = 0.0
         loss = 0.0
         for j in range(len(o.outcome)):
@@ -155,7 +152,6 @@ class ProspectValue(GambleModel):
         return (TEMPERATURE, *aversion, *curved, *weighted)
 
     def fields(self, offers: Described) -> Described:
-        """Outcomes and probabilities, if losses are expected where there are some."""
         outcome = offers["outcome"]
         if not self.losses and (outcome < 0).any():
             raise DataError(
@@ -167,7 +163,6 @@ class ProspectValue(GambleModel):
         return super().fields(offers)
 
     def bindings(self) -> Mapping[str, float]:
-        """Curvature, where it is known."""
         return {} if self.curvature is None else {"curvature": self.curvature}
 
     def __str__(self) -> str:
