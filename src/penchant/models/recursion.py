@@ -446,7 +446,7 @@ def compiled_program(
     return Program(generated_module(name.lower(), text), **program)
 
 
-Fields = Mapping[str, Mapping[str, None]]
+FieldNames = Mapping[str, Mapping[str, None]]
 _RECORDS = {"s": "s_", "e": "e_", "psi": "p_", "c": "c_"}
 
 
@@ -455,7 +455,7 @@ def plain_body(
     prefixes: Mapping[str, str],
     indexed: Mapping[str, tuple[str, ...]],
     constants: Mapping[str, int],
-) -> tuple[list[ast.stmt], Fields]:
+) -> tuple[list[ast.stmt], FieldNames]:
     """Statements of a function with plain variables, and the fields of records that they use.
 
     Prefixes and indices are those of `Names`; constants are settings written into the source.
