@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -336,9 +337,9 @@ def _pattern(files: Sequence[str]) -> str:
         return str(inside / f"{deep}*{task[0]}*")
     if len(names) == 1:
         return files[0]
-    start = os.path.commonprefix(names)
-    end = os.path.commonprefix([name[::-1] for name in names])[::-1]
-    return str(inside / f"{deep}{start}*{end}")
+    shared = takewhile(lambda letters: len({*letters}) == 1, zip(*names, strict=False))
+    start = "".join(letters[0] for letters in shared)
+    return str(inside / f"{deep}{start}*{Path(names[0]).suffix}")
 
 
 def _told(files: Sequence[Path], tables: Sequence[pa.Table]) -> list[dict[str, str]]:
