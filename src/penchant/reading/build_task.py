@@ -50,7 +50,7 @@ def build_task(source: SourceTable, schema: Schema, task: NamedTask) -> Built:
         built = _episodes(source, schema, task, cells)
         n_options = 1 + max((int(e.chosen.max()) for e in built.data if e.n_events), default=0)
         model = task.call.format(n=max(2, n_options))
-    notes = (f"taken for the task {task.name}: {task.what}",)
+    notes: tuple[str, ...] = (f"taken for the task {task.name}: {task.what}",)
     if columns:  # by their documented names and codes
         notes = (*notes, task.codes)
     return replace(
