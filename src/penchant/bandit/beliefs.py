@@ -21,7 +21,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.argument_checks import check_number
-from penchant.bandit import _kernels as compiled
+from penchant.bandit import _belief_kernels as compiled
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 

@@ -22,10 +22,10 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.bandit.episode import Episode, EventContext, executed_history
+from penchant.choices.offers import Offers
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.arguments import refuse_no_model
 from penchant.models.model import Declared, natural_parameters, softmax
-from penchant.models.offers.offers import Offers
 from penchant.models.parameters import Parameter, Shape
 from penchant.models.record import Record
 from penchant.result_tables import (

@@ -134,9 +134,8 @@ class Declared:
     latent
         Of an episode, theta and psi: what the player believes before each event, by name; see
         `beliefs`.
-    doubts, notes_on
-        Of episodes: sentences on settings that the data speak against, and on what a reader should
-        know.
+    doubts
+        Of episodes: sentences on settings that the data speak against.
     unidentified
         For a weight that data may not tell: what to do, in a sentence.
     consistent_rates
@@ -172,7 +171,6 @@ class Declared:
     usual_parameters: Member[Mapping[str, float]] = Member({})
     latent: Member[Callable[[Any, Vector, Vector], Described] | None] = Member(None)
     doubts: Member[Callable[[Sequence[Any]], tuple[str, ...]] | None] = Member(None)
-    notes_on: Member[Callable[[Sequence[Any]], tuple[str, ...]] | None] = Member(None)
     unidentified: Member[Mapping[str, str]] = Member({})
     consistent_rates: Member[Callable[[Any], tuple[float, float] | None] | None] = Member(None)
     nominal_point: Member[Callable[[RewardPrior], tuple[Vector, Vector]] | None] = Member(None)

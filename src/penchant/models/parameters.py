@@ -546,7 +546,10 @@ class ParameterTable:
     are in the order in which rows first name them.
     """
 
-    parameters: Any = None  # a tuple of rows, or a property that is one; None: see `weights`
+    @property
+    def parameters(self) -> Any:
+        """The rows; None for a model that declares weights and shape parameters themselves."""
+        return None
 
     @cached_property
     def rows(self) -> tuple[Parameter, ...]:

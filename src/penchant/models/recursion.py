@@ -43,6 +43,7 @@ from penchant.models.model import (
 )
 from penchant.models.parameters import Shape
 from penchant.models.record import CompiledModel, Record
+from penchant.models.scalars import Fields, Numbers
 from penchant.models.tangents import Constants, Names, Tangents, tangent_name
 
 Field = Vector | IntVector  # of all events, or of all agents
@@ -61,7 +62,7 @@ from math import exp, log, nan, sqrt
 
 import numpy as np
 
-from penchant._compiled import njit
+from penchant._numba_cache import njit
 from penchant.models._elementary import expit
 
 '''
@@ -158,9 +159,13 @@ class Recursion(CompiledModel):
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     optional: ClassVar[tuple[str, ...]] = ()  # fields of an event without which update runs, too
-    features: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None] | None] = None
     start: ClassVar[Callable[..., None] | None] = None
+
+    @staticmethod
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
+        """Fill the attributes of all options before a decision."""
+        raise NotImplementedError
 
     def state(self) -> Mapping[str, ArrayLike]:
         """State before the first event: arrays or numbers, by name."""
@@ -441,7 +446,7 @@ def compiled_program(
     return Program(generated_module(name.lower(), text), **program)
 
 
-Fields = Mapping[str, Mapping[str, None]]
+FieldNames = Mapping[str, Mapping[str, None]]
 _RECORDS = {"s": "s_", "e": "e_", "psi": "p_", "c": "c_"}
 
 
@@ -450,7 +455,7 @@ def plain_body(
     prefixes: Mapping[str, str],
     indexed: Mapping[str, tuple[str, ...]],
     constants: Mapping[str, int],
-) -> tuple[list[ast.stmt], Fields]:
+) -> tuple[list[ast.stmt], FieldNames]:
     """Statements of a function with plain variables, and the fields of records that they use.
 
     Prefixes and indices are those of `Names`; constants are settings written into the source.

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from penchant._typing import Vector
 from penchant.bandit.episode_table import episode_rows
+from penchant.choices.offers import offers_from_frame
 from penchant.errors import DataError
-from penchant.models.offers.offers import offers_from_frame
 from penchant.reading.built import (
     Built,
     cell_numbers,

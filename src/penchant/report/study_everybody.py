@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import format_list
 from penchant.figures import coefficients, forest, population_density, shrinkage
-from penchant.figures.labels import display_name, labelled_row_inches, name_in_sentence
+from penchant.figures.label_text import display_name, labelled_row_inches, name_in_sentence
 from penchant.figures.style import COLUMN_INCHES
 from penchant.figures.subject_estimates import (
     MAX_NAMED_SUBJECTS,

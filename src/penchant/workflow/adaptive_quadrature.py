@@ -19,7 +19,7 @@ from scipy import special, stats
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.workflow.adaptive_question_prior import NodeParameters, ParameterScaling
-from penchant.workflow.candidate_offers import attributes_at, unanswered_record
+from penchant.workflow.candidate_question_arrays import attributes_at, unanswered_record
 
 # Points along a parameter of interest and along a nuisance parameter, by the numbers of both. More
 # than 9,000 nodes would slow every question. Parameters of interest have more points, as the

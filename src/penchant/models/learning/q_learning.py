@@ -39,6 +39,7 @@ from penchant.models.controls import control_names, control_words, with_starts
 from penchant.models.doubts import doubts_of_start, start_words
 from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 
 Rate = float | None
 Tied = Literal["learning_rate"]
@@ -333,7 +334,6 @@ class QLearning(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, Q0, the rates, then kappa, phi and b as they are."""
         start = (per_temperature("initial_value"),) if self.initial_value is None else ()
         trace = (Parameter.weight("choice_kernel"),) if self.choice_kernel else ()
         rates = self._rates.shape(self.stickiness, 1 + len(start) if trace else -1)
@@ -345,11 +345,9 @@ class QLearning(Recursion):
         return not (self._by_error and self._rates.estimated)
 
     def controls(self) -> tuple[str, ...]:
-        """Stickiness and bias."""
         return control_names(self.n_options, self.stickiness, self.bias)
 
     def bindings(self) -> Mapping[str, float | str]:
-        """The rate of everything that is learnt: a number, or the name of a shape parameter."""
         return asdict(self._rates)
 
     def state(self) -> Mapping[str, Vector]:
@@ -373,7 +371,7 @@ class QLearning(Recursion):
         }
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Values of all options, their part in the initial value, and traces of choices."""
         for i in range(c.n):
             x[i, 0] = s.value[i]
@@ -383,7 +381,7 @@ class QLearning(Recursion):
                 x[i, c.trace_column] = s.trace[i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Delta rule for the option taken; forgetting or fictitious learning for the others."""
         is_gain = e.reward > 0 if c.by_outcome == 1 else e.reward >= s.value[e.choice]
         rate = psi.gains if is_gain else psi.losses

@@ -23,6 +23,7 @@ import numpy as np
 from penchant._typing import BoolVector, Vector
 from penchant.models.offers.attributes import OfferModel, check_attributes
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, Shape
+from penchant.models.scalars import Fields, Numbers
 
 Option = tuple[Vector, Vector]  # amount and delay
 
@@ -98,7 +99,6 @@ class _OneRate(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau and k."""
         return (TEMPERATURE, discount_rate(self.rates))
 
     def indifferent_at(self, one: Option, other: Option) -> Vector:
@@ -157,8 +157,7 @@ class HyperbolicDiscounting(_OneRate):
             return np.asarray((b - a) / (a * e - b * d))
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """A / (1 + k D)."""
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         x[0] = o.amount / (1.0 + psi.discount_rate * o.delay)
 
     def __str__(self) -> str:
@@ -188,8 +187,7 @@ class ExponentialDiscounting(_OneRate):
             return np.asarray(np.log(a / b) / (d - e))
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """A exp(-k D); nothing where that is less than the rounding error of A."""
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         z = psi.discount_rate * o.delay
         value = o.amount * exp(-z)
         x[0] = value if z <= 37.0 else 0.0
@@ -219,7 +217,6 @@ class QuasiHyperbolicDiscounting(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, b and k."""
         later = ("inverse_temperature_later", "inverse_temperature")
         return (
             TEMPERATURE,
@@ -228,8 +225,7 @@ class QuasiHyperbolicDiscounting(OfferModel):
         )
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """A where D = 0, and A exp(-k D) where D > 0."""
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         z = psi.discount_rate * o.delay
         value = o.amount * exp(-z)
         x[0] = 0.0 if o.delay > 0 else value
@@ -263,13 +259,11 @@ class ConstantSensitivityDiscounting(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, a and s."""
         sensitivity = Shape("time_sensitivity", *self.sensitivities, scale="log", n_grid=11)
         return (TEMPERATURE, discount_rate(self.rates, 45), sensitivity)
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """A exp(-(a D)^s); nothing where that is less than the rounding error of A."""
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         power = psi.time_sensitivity * (log(psi.discount_rate) + log(o.delay))
         z = exp(min(power, 700.0)) if o.delay > 0 else 0.0  # exp(710) is infinite
         value = o.amount * exp(-z)

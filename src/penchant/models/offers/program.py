@@ -31,7 +31,7 @@ from math import nan, sqrt
 
 import numpy as np
 
-from penchant._compiled import inner_njit, njit
+from penchant._numba_cache import inner_njit, njit
 from penchant.models._elementary import exp, expit, log
 
 '''

@@ -8,8 +8,8 @@ are those from starts[e] to starts[e + 1], and row after row is filled.
 
 import numpy as np
 
-from penchant._compiled import njit
-from penchant.bandit._kernels import fill_observed_posteriors, fill_option_posteriors
+from penchant._numba_cache import njit
+from penchant.bandit._belief_kernels import fill_observed_posteriors, fill_option_posteriors
 
 KERNELS = ("exponential", "gaussian", "matern-3/2", "matern-5/2")
 TERMS = ("distance", "log_distance", "same", "visited")

@@ -42,7 +42,6 @@ class GPUCBAgents(GaussianAgents):
     """Agents who choose by the bound, with the noise of a new reward in the bonus."""
 
     def prior(self) -> tuple[Vector, float, float]:
-        """Means and variance before play, and the variance of noise."""
         given = self.parameters
         for name, value in given.items():
             check_number(value, name)
@@ -53,7 +52,6 @@ class GPUCBAgents(GaussianAgents):
         return expected, variance, variance * given["noise_ratio"]
 
     def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
         variance = np.diagonal(self.covariance, axis1=1, axis2=2) + self.noise_variance
         heuristic = self.mean + self.parameters["bonus"] * np.sqrt(variance)
         return softmax(heuristic / self.parameters["temperature"] + self.locality.objective())
@@ -126,7 +124,6 @@ class GPUCB(SpatialModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, beta, mu0, the weights of locality, lambda, delta."""
         unit = "1/temperature"
         found: list[Row] = [
             Parameter.reciprocal("temperature", unit),
@@ -143,7 +140,6 @@ class GPUCB(SpatialModel):
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
-        """Mean, standard deviation and locality before every event, and their derivatives."""
         record.check_options(self.n_options)
         names = [s.name for s in self.shape]
         x = np.empty((int(record.lengths(which).sum()), self.n_options, len(self.weights)))
@@ -176,7 +172,6 @@ class GPUCB(SpatialModel):
 
     @property
     def fixed(self) -> dict[str, float | None]:
-        """Parameters that may be fixed, None where they are not."""
         return {
             **super().fixed,
             "noise_ratio": self.noise_ratio,

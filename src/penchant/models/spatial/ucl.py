@@ -142,7 +142,6 @@ class UCL(SpatialModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """nu, mu0, sigma0^2, lambda; sigma_s, if the bonus is free; a map; locality."""
         unit = "1/decision_noise"
         variance = Transform("power", self.noise_variance, -1.0)
         delta = Shape("relative_precision", *self.precision_range, scale="log", n_grid=33)
@@ -228,7 +227,6 @@ class UCL(SpatialModel):
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
-        """Variables of every event (rows, n_options, n_weights); derivatives in delta, lambda."""
         lengths = record.lengths(which)
         n_shape = 1 if self.length_scale is not None else 2
         x = np.empty((int(lengths.sum()), self.n_options, len(self.weights)))
@@ -325,7 +323,7 @@ class UCL(SpatialModel):
         return {"value": mean, "uncertainty": known.standard_deviation(self.noise_variance)}
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> UCLAgents:
-        """Agents who play so."""
+        """Agents that play by this model, before play; see `simulate`."""
         return UCLAgents(self, parameters, n_agents)
 
     def nominal_point(self, prior: RewardPrior) -> tuple[Vector, Vector]:
@@ -349,13 +347,6 @@ class UCL(SpatialModel):
         known = self.beliefs(episode, psi.tolist(), 1)
         variance, slope = known.variance[0], known.variance[1]
         return float((2.0 * variance / -slope).min(initial=np.inf))
-
-    def notes_on(self, episodes: Sequence[Episode]) -> tuple[str, ...]:
-        """That nothing is learnt of a choice without a temperature."""
-        first = any((self.times(e)[e.scored] == 1).any() for e in episodes)
-        if self.cooling != "logarithmic" or not first:
-            return ()
-        return ("with logarithmic cooling a choice at t = 1 is random: it tells nothing.",)
 
     def __str__(self) -> str:
         cooled = "nu / log t" if self.cooling == "logarithmic" else "nu constant"
@@ -382,7 +373,6 @@ class UCLAgents(GaussianAgents):
     """Agents who choose by the cooled heuristic; with decision_noise 0 always the largest."""
 
     def prior(self) -> tuple[Vector, float, float]:
-        """Means and variance before play, and the variance of noise."""
         given, model = self.parameters, self.model
         check_number(
             given["decision_noise"], "decision_noise", least=0, fix="0: deterministic UCL."
