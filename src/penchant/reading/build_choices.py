@@ -57,7 +57,7 @@ def _from_wide(source: SourceTable, schema: Schema) -> Built:
     """One row per decision: a column or constant of each attribute for each option."""
     choice = _single(schema.columns.choice, "columns.choice")
     codes = option_codes(source, schema, choice)
-    options = codes.options_of(source, choice)
+    options = codes.options_of(source.codes(choice, "columns.choice"), f"column {choice}")
     n_missed = int((options < 0).sum())
     source, options = _kept(source, options, options >= 0, "nobody decided")
     mask = on_offer(source, schema, codes)

@@ -127,7 +127,7 @@ def on_offer(source: SourceTable, schema: Schema, codes: OptionCodes) -> BoolVec
     if offered:
         mask = np.zeros((len(source), codes.n_options), dtype=bool)
         for name in offered:
-            options = codes.options_of(source, name, "available.offered")
+            options = codes.options_of(source.codes(name, "available.offered"), f"column {name}")
             rows = np.flatnonzero(options >= 0)
             mask[rows, options[rows]] = True
         return None if mask.all() else mask
