@@ -32,7 +32,6 @@ from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.record import Record
 from penchant.models.spatial._kernels import KERNELS, process
-from penchant.models.spatial.locality import fill_locality
 from penchant.models.spatial.spatial_model import GaussianAgents, SpatialModel, check_range
 
 ESTIMATED = "Give None to estimate it."
@@ -159,9 +158,7 @@ class GPUCB(SpatialModel):
             x,
             dx,
         )
-        if self.locality:
-            near = x[:, :, len(self.weights) - len(self.locality) :]
-            fill_locality(self.locations, tuple(self.locality), record, which, near)
+        self.fill_locality(record, which, x)
         return x, dx if with_slopes else None
 
     def _each(self, psi: Matrix, names: list[str], name: str) -> Vector:

@@ -14,8 +14,8 @@ from penchant.bandit.beliefs import Kernel
 from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError
 from penchant.models.parameters import Row, Shape
-from penchant.models.record import CompiledModel
-from penchant.models.spatial.locality import LocalityAgents, check_terms, spacing
+from penchant.models.record import CompiledModel, Record
+from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality, spacing
 
 
 class SpatialModel(CompiledModel):
@@ -56,6 +56,16 @@ class SpatialModel(CompiledModel):
     def n_options(self) -> int:
         """Number of options."""
         return len(self.locations)
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the terms of locality."""
+        return tuple(self.locality)
+
+    def fill_locality(self, record: Record, which: IntVector, x: Matrix) -> None:
+        """Fill the last columns with the terms of locality."""
+        if self.terms:
+            fill_locality(self.locations, self.terms, record, which, x[:, :, -len(self.terms) :])
 
     @property
     def fixed(self) -> dict[str, float | None]:

@@ -21,9 +21,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import special
@@ -36,7 +35,7 @@ from penchant.bandit.beliefs import (
     Kernel,
     ObservedSequence,
     RewardPrior,
-    beliefs_from_correlations,
+    posterior_beliefs,
 )
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import distances_to
@@ -45,20 +44,9 @@ from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.record import Record
 from penchant.models.spatial._kernels import map_shares, upper_limits
-from penchant.models.spatial.locality import fill_locality
 from penchant.models.spatial.map_basis import MapBasis
 from penchant.models.spatial.spatial_model import GaussianAgents, SpatialModel, check_range
 from penchant.models.transforms import Transform
-
-
-class _Prepared(NamedTuple):
-    """What is known of an episode whatever psi: correlations too, if the length scale is fixed."""
-
-    track: ObservedSequence
-    distance: Matrix
-    columns: Matrix | None
-    z: Vector
-    cooled: Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +100,6 @@ class UCL(SpatialModel):
     length_scale_range: tuple[float, float] | None = None
     prior_map: MapBasis | None = None
     locality: bool | str | Sequence[str] = ()
-    _tracks: WeakKeyDictionary[Episode, _Prepared] = field(
-        default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -157,11 +142,6 @@ class UCL(SpatialModel):
         return (*found, *map(Parameter.weight, self.terms))
 
     @property
-    def terms(self) -> tuple[str, ...]:
-        """Names of the terms of locality."""
-        return () if isinstance(self.locality, bool) else tuple(self.locality)
-
-    @property
     def map_names(self) -> tuple[str, ...]:
         """Coefficients of the map: map_1, map_2 ..."""
         return tuple(f"map_{k + 1}" for k in range(self.n_functions))
@@ -176,12 +156,6 @@ class UCL(SpatialModel):
         """Where the weights of the map stand."""
         first = 2 if self.bonus == "known" else 3
         return slice(first, first + self.n_functions)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tracks": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _tracks=WeakKeyDictionary())
 
     @property
     def usual_parameters(self) -> dict[str, float]:
@@ -205,121 +179,74 @@ class UCL(SpatialModel):
 
     def beliefs(self, episode: Episode, psi: Sequence[float], derivatives: int = 0) -> Beliefs:
         """The agent's beliefs before each event, for delta (and lambda where it is not fixed)."""
+        episode.check_options(self.n_options)
         delta, scale = psi if self.length_scale is None else (psi[0], self.length_scale)
-        known = self._prepared(episode)
-        columns = self.kernel(known.distance, scale) if known.columns is None else known.columns
-        slopes = self.kernel.derivative(known.distance, scale) if derivatives == 2 else columns
-        return beliefs_from_correlations(known.track, columns, slopes, delta, derivatives)
-
-    def _prepared(self, episode: Episode) -> _Prepared:
-        if episode not in self._tracks:
-            episode.check_options(self.n_options)
-            track, t = ObservedSequence.of(episode), self.times(episode)
-            distance = distances_to(self.locations, track.options)
-            columns = None
-            if self.length_scale is not None:
-                columns = np.ascontiguousarray(self.kernel(distance, self.length_scale))
-            self._tracks[episode] = _Prepared(
-                track, distance, columns, self.credible_z(t), self.inverse_temperature(t)
-            )
-        return self._tracks[episode]
+        apart = distances_to(self.locations, ObservedSequence.of(episode).options)
+        return posterior_beliefs(episode, apart, delta, scale, self.kernel, derivatives)
 
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
+        record.check_options(self.n_options)
         lengths = record.lengths(which)
-        n_shape = 1 if self.length_scale is not None else 2
         x = np.empty((int(lengths.sum()), self.n_options, len(self.weights)))
-        dx = np.empty((n_shape if with_slopes else 0, *x.shape))
-        scales = psi[:, 1] if n_shape == 2 else np.full(len(psi), self.length_scale)
-        ends = np.cumsum(lengths)
+        dx = np.zeros((len(self.shape) if with_slopes else 0, *x.shape))
+        is_known = self.length_scale is not None
+        scales = np.full(len(psi), self.length_scale) if is_known else psi[:, 1]
+        row = 0
         for first, last in _runs(which, scales):
-            self._fill(
-                record.episodes[which[first]],
-                np.ascontiguousarray(psi[first : last + 1, 0]),
-                float(scales[first]),
-                int(ends[first] - lengths[first]),
-                x,
-                dx,
+            e, scale = int(which[first]), float(scales[first])
+            apart, known, observed, times = record.kept(
+                (self, e), lambda e=e: self._known(record, e)
             )
-        if self.terms:
-            n = len(self.terms)
-            fill_locality(self.locations, self.terms, record, which, x[:, :, -n:])
-            dx[:, :, :, -n:] = 0.0
+            columns = known if is_known else self._correlations(apart, scale)
+            slopes = columns
+            if len(dx) == 2:
+                slopes = np.ascontiguousarray(self.kernel.derivative(apart, scale))
+            deltas = np.ascontiguousarray(psi[first : last + 1, 0])
+            self._fill((columns, slopes, *observed, deltas), times, row, x, dx)
+            row += int(lengths[first]) * len(deltas)
+        self.fill_locality(record, which, x)
         return x, dx if with_slopes else None
 
-    def _fill(
-        self, episode: Episode, deltas: Vector, scale: float, first: int, x: Matrix, dx: Matrix
-    ) -> None:
-        """Variables of one episode at many delta: the heuristic of Eq. (15), cooled.
+    def _known(self, record: Record, e: int) -> tuple[Matrix, Matrix | None, Any, Any]:
+        """What is known of an episode whatever psi is.
 
-        They stand in the rows from the first on. The loops get whole arrays: parts of them are of
-        two kinds, and each would be compiled.
+        Distances to what was observed; correlations, if the length scale is fixed; observations;
+        quantiles and inverse temperatures.
         """
-        known = self._prepared(episode)
-        track, columns = known.track, known.columns
-        if columns is None:
-            columns = np.ascontiguousarray(self.kernel(known.distance, scale))
-        slopes = columns
-        if len(dx) == 2:
-            slopes = np.ascontiguousarray(self.kernel.derivative(known.distance, scale))
-        upper_limits(
-            columns,
-            slopes,
-            track.options,
-            (track.events, track.active, track.rewards),
-            deltas,
-            known.z,
-            known.cooled,
-            float(np.sqrt(self.noise_variance)) if self.bonus == "known" else 0.0,
-            len(dx),
-            first,
-            x,
-            dx,
-        )
-        if self.prior_map is not None and self.n_functions:
-            map_shares(
-                columns,
-                slopes,
-                track.options,
-                (track.events, track.active, track.rewards),
-                deltas,
-                np.array(self.prior_map.functions),  # unlocked: compiled for one kind of array
-                known.cooled,
-                len(dx),
-                (first, self.map_weights.start),
-                x,
-                dx,
-            )
+        episode = record.episodes[e]
+        own, t = ObservedSequence.of(episode), self.times(episode)
+        apart = distances_to(self.locations, own.options)
+        scale = self.length_scale
+        columns = None if scale is None else self._correlations(apart, scale)
+        observed = own.options, (own.events, own.active, own.rewards)
+        return apart, columns, observed, (self.credible_z(t), self.inverse_temperature(t))
 
-    def map_left(self, episode: Episode, psi: Sequence[float]) -> Matrix:
-        """What is left of every function of the map before each event: (n_events, N, n)."""
-        delta, scale = psi if self.length_scale is None else (psi[0], self.length_scale)
-        known = self._prepared(episode)
-        columns = np.ascontiguousarray(self.kernel(known.distance, scale))
-        x = np.empty((episode.n_events, self.n_options, self.n_functions))
-        if self.prior_map is not None:
-            map_shares(
-                columns,
-                columns,
-                known.track.options,
-                (known.track.events, known.track.active, known.track.rewards),
-                np.array([float(delta)]),
-                np.array(self.prior_map.functions),
-                np.ones(episode.n_events),
-                0,
-                (0, 0),
-                x,
-                np.empty((0, *x.shape)),
-            )
-        return x
+    def _correlations(self, apart: Matrix, scale: float) -> Matrix:
+        return np.ascontiguousarray(self.kernel(apart, scale))
+
+    def _fill(
+        self, given: Any, times: tuple[Vector, Vector], row: int, x: Matrix, dx: Matrix
+    ) -> None:
+        """Variables of one episode at many delta, from a row on: the heuristic of Eq. (15), cooled.
+
+        The loops get whole arrays: parts of them are of two kinds, and each would be compiled.
+        """
+        unit = float(np.sqrt(self.noise_variance)) if self.bonus == "known" else 0.0
+        upper_limits(*given, *times, unit, len(dx), row, x, dx)
+        if self.prior_map is not None and self.n_functions:
+            functions = np.array(self.prior_map.functions)  # unlocked, as other arrays are
+            corner = row, self.map_weights.start
+            map_shares(*given, functions, times[1], len(dx), corner, x, dx)
 
     def latent(self, episode: Episode, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Mean and standard deviation of every option's reward, as the agent believes them."""
         known = self.beliefs(episode, tuple(psi))
         mean = known.mean(theta[1] / theta[0])
         if self.n_functions:
-            mean = mean + self.map_left(episode, tuple(psi)) @ (theta[self.map_weights] / theta[0])
+            left = replace(self, cooling="constant").explanatory(episode, *psi)
+            mean += left[:, :, self.map_weights] @ (theta[self.map_weights] / theta[0])
         return {"value": mean, "uncertainty": known.standard_deviation(self.noise_variance)}
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> UCLAgents:
