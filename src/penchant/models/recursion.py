@@ -522,7 +522,7 @@ def _loops(
         update=source(learn, 20),
         **pairs,
     )
-    tangents = Tangents([f"p_{name}" for name in shape], ())
+    tangents = Tangents([f"p_{name}" for name in shape])
     tangents.find_active([show, learn, begin])
     dual_begin = tangents.differentiate(begin)
     duals = [

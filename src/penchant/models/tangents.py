@@ -44,13 +44,10 @@ class Tangents:
     ----------
     seeds
         For each direction the variable whose tangent is 1: a shape parameter.
-    arrays
-        Arrays that may be active: the state and the output.
     """
 
-    def __init__(self, seeds: Iterable[str], arrays: Iterable[str]) -> None:
+    def __init__(self, seeds: Iterable[str]) -> None:
         self.seeds = tuple(seeds)
-        self.arrays = frozenset(arrays)
         self.active: set[str] = set(self.seeds)
         self.result: tuple[ast.expr, ast.expr] | None = (
             None  # an expression, and where its value is
