@@ -541,6 +541,17 @@ def _remembered(exam: Exam) -> Iterator[Finding]:
 # -- the future ------------------------------------------------------------------------------------
 
 
+# What a model looks at whose rows move with a change, and what to do.
+LOOKS = (
+    "It looks at the reward of the decision it predicts: fill the row first, learn after.",
+    "It looks at what is learnt after the decision it predicts: fill the row first, learn after.",
+    "It looks at what is seen later only: use before[...][t] for row t.",
+    "It looks at the choice it predicts: fill the row first, learn after.",
+    "It looks at later events, or at how many there are: do not centre, scale or sort over the "
+    "whole episode.",
+)
+
+
 def _future(exam: Exam) -> list[Finding]:
     """Rows that know the reward or the choice that they predict, or what comes after.
 
@@ -555,7 +566,7 @@ def _future(exam: Exam) -> list[Finding]:
             for changed, what, fix in _changes_of(one, t, x.shape[1]):
                 if fix not in found and (said := _moved(exam, changed, x, (one, t), what)):
                     found[fix] = Finding("future", f"explanatory must {said}. {fix}")
-    return list(found.values())
+    return [found[fix] for fix in LOOKS if fix in found]
 
 
 def _moved(exam: Exam, changed: Any, x: Matrix, at: tuple[Any, int], what: str) -> str:
@@ -582,11 +593,7 @@ def _changes_of(one: Any, t: int, n_options: int) -> Iterator[tuple[Any, str, st
     if isinstance(one, Episode) and not np.isnan(one.rewards[t]):
         rewards = one.rewards.copy()
         rewards[t] += _elsewhere(rewards)
-        yield (
-            _varied(one, rewards=rewards),
-            f"the reward of event {t}",
-            "It looks at the reward of the decision it predicts: fill the row first, learn after.",
-        )
+        yield _varied(one, rewards=rewards), f"the reward of event {t}", LOOKS[0]
         if one.after:
             after = {name: values.copy() for name, values in one.after.items()}
             for values in after.values():
@@ -594,8 +601,7 @@ def _changes_of(one: Any, t: int, n_options: int) -> Iterator[tuple[Any, str, st
             yield (
                 _varied(one, seen=one.seen._replace(after=after)),
                 f"what is learnt after event {t}",
-                "It looks at what is learnt after the decision it predicts: fill the row first, "
-                "learn after.",
+                LOOKS[1],
             )
     if isinstance(one, Episode) and one.before and t + 1 < one.n_events:
         before = {name: values.copy() for name, values in one.before.items()}
@@ -605,7 +611,7 @@ def _changes_of(one: Any, t: int, n_options: int) -> Iterator[tuple[Any, str, st
         yield (
             _varied(one, seen=one.seen._replace(before=before)),
             f"what is seen at the event after {t}",
-            "It looks at what is seen later only: use before[...][t] for row t.",
+            LOOKS[2],
         )
     available = getattr(one, "available", None)
     others = (one.chosen[t] + np.arange(1, n_options)) % n_options
@@ -613,18 +619,9 @@ def _changes_of(one: Any, t: int, n_options: int) -> Iterator[tuple[Any, str, st
     if len(others):
         chosen = one.chosen.copy()
         chosen[t] = others[0]
-        yield (
-            _varied(one, chosen=chosen),
-            f"the choice at event {t}",
-            "It looks at the choice it predicts: fill the row first, learn after.",
-        )
+        yield _varied(one, chosen=chosen), f"the choice at event {t}", LOOKS[3]
     if t + 1 < one.n_events:
-        yield (
-            _varied(one, t + 1),
-            f"everything after event {t}",
-            "It looks at later events, or at how many there are: do not centre, scale or sort over "
-            "the whole episode.",
-        )
+        yield _varied(one, t + 1), f"everything after event {t}", LOOKS[4]
 
 
 def _varied(

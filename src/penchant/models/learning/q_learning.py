@@ -270,7 +270,7 @@ class QLearning(Recursion):
         return {"value": values, "of_initial": np.ones(n), "trace": np.zeros(n)}
 
     def settings(self) -> Mapping[str, float]:
-        """Which rules hold; the initial value; columns, -1 for none."""
+        """Which rules hold; the initial value."""
         return {
             "n": self.n_options,
             "initial": float(self.initial_value or 0.0),
@@ -279,8 +279,6 @@ class QLearning(Recursion):
             "fictitious": int(self.fictitious != 0.0),
             # options not taken move at that of two rates which the option taken has
             "tied": int(bool(self.dual_rates) and self.fictitious == "learning_rate"),
-            "initial_column": self._column("initial_value/temperature"),
-            "trace_column": self._column("choice_kernel"),
         }
 
     @staticmethod
@@ -288,10 +286,10 @@ class QLearning(Recursion):
         """Values of all options, their part in the initial value, and traces of choices."""
         for i in range(c.n):
             x[i, 0] = s.value[i]
-            if c.initial_column >= 0:
-                x[i, c.initial_column] = s.of_initial[i]
-            if c.trace_column >= 0:
-                x[i, c.trace_column] = s.trace[i]
+            if c.at_initial_value >= 0:
+                x[i, c.at_initial_value] = s.of_initial[i]
+            if c.at_choice_kernel >= 0:
+                x[i, c.at_choice_kernel] = s.trace[i]
 
     @staticmethod
     def update(s: Any, e: Any, psi: Any, c: Any) -> None:
@@ -299,7 +297,7 @@ class QLearning(Recursion):
         is_gain = e.reward > 0 if c.by_outcome == 1 else e.reward >= s.value[e.choice]
         rate = psi.gains if is_gain else psi.losses
         s.value[e.choice] += rate * (e.reward - s.value[e.choice])
-        if c.initial_column >= 0:
+        if c.at_initial_value >= 0:
             s.of_initial[e.choice] += rate * (0.0 - s.of_initial[e.choice])
         if c.forgets == 1 or c.fictitious == 1:
             slower = rate if c.tied == 1 else psi.others
@@ -307,22 +305,18 @@ class QLearning(Recursion):
                 if i != e.choice:
                     away = c.initial if c.forgets == 1 else -e.reward
                     s.value[i] += slower * (away - s.value[i])
-                    if c.initial_column >= 0:
+                    if c.at_initial_value >= 0:
                         s.of_initial[i] += slower * (c.forgets - s.of_initial[i])
-        if c.trace_column >= 0 and e.is_choice == 1:
+        if c.at_choice_kernel >= 0 and e.is_choice == 1:
             for i in range(c.n):
                 s.trace[i] += psi.trace * ((1.0 if i == e.choice else 0.0) - s.trace[i])
-
-    def _column(self, weight: str) -> int:
-        """Where the variable of a weight stands, or -1."""
-        return self.weights.index(weight) if weight in self.weights else -1
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Values before each event, and the trace of choices if there is one."""
         x = self.explanatory(episode, *psi)
         found = {"value": with_starts(self.weights, x, theta, "initial_value")}
         if self.choice_kernel:
-            found["choice_trace"] = x[:, :, self._column("choice_kernel")]
+            found["choice_trace"] = x[:, :, self.weights.index("choice_kernel")]
         return found
 
     def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
