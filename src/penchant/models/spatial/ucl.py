@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import special
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import (
     EXPONENTIAL,
@@ -43,7 +43,7 @@ from penchant.errors import DataError
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.record import Record
-from penchant.models.spatial._kernels import map_shares, upper_limits
+from penchant.models.spatial._kernels import map_shares
 from penchant.models.spatial.map_basis import MapBasis
 from penchant.models.spatial.spatial_model import GaussianAgents, SpatialModel, check_range
 from penchant.models.transforms import Transform
@@ -85,6 +85,7 @@ class UCL(SpatialModel):
     """
 
     in_brief: ClassVar[str] = "stochastic UCL of a spatial bandit"
+    ratio: ClassVar[str] = "relative_precision"
     example: ClassVar[Mapping[str, Any]] = {"noise_variance": 1.0}
 
     locations: Any
@@ -184,61 +185,20 @@ class UCL(SpatialModel):
         apart = distances_to(self.locations, ObservedSequence.of(episode).options)
         return posterior_beliefs(episode, apart, delta, scale, self.kernel, derivatives)
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        record.check_options(self.n_options)
-        lengths = record.lengths(which)
-        x = np.empty((int(lengths.sum()), self.n_options, len(self.weights)))
-        dx = np.zeros((len(self.shape) if with_slopes else 0, *x.shape))
-        is_known = self.length_scale is not None
-        scales = np.full(len(psi), self.length_scale) if is_known else psi[:, 1]
-        row = 0
-        for first, last in _runs(which, scales):
-            e, scale = int(which[first]), float(scales[first])
-            apart, known, observed, times = record.kept(
-                (self, e), lambda e=e: self._known(record, e)
-            )
-            columns = known if is_known else self._correlations(apart, scale)
-            slopes = columns
-            if len(dx) == 2:
-                slopes = np.ascontiguousarray(self.kernel.derivative(apart, scale))
-            deltas = np.ascontiguousarray(psi[first : last + 1, 0])
-            self._fill((columns, slopes, *observed, deltas), times, row, x, dx)
-            row += int(lengths[first]) * len(deltas)
-        self.fill_locality(record, which, x)
-        return x, dx if with_slopes else None
+    @property
+    def form(self) -> tuple[float, float, bool, int, int]:
+        if self.bonus == "free":
+            return 0.0, 1.0, False, 1, 2
+        return 0.0, float(np.sqrt(self.noise_variance)), False, 1, -1
 
-    def _known(self, record: Record, e: int) -> tuple[Matrix, Matrix | None, Any, Any]:
-        """What is known of an episode whatever psi is.
+    def times_of(self, record: Record) -> tuple[Vector, Vector]:
+        t = np.concatenate([self.times(episode) for episode in record.episodes])
+        return self.credible_z(t), self.inverse_temperature(t)
 
-        Distances to what was observed; correlations, if the length scale is fixed; observations;
-        quantiles and inverse temperatures.
-        """
-        episode = record.episodes[e]
-        own, t = ObservedSequence.of(episode), self.times(episode)
-        apart = distances_to(self.locations, own.options)
-        scale = self.length_scale
-        columns = None if scale is None else self._correlations(apart, scale)
-        observed = own.options, (own.events, own.active, own.rewards)
-        return apart, columns, observed, (self.credible_z(t), self.inverse_temperature(t))
-
-    def _correlations(self, apart: Matrix, scale: float) -> Matrix:
-        return np.ascontiguousarray(self.kernel(apart, scale))
-
-    def _fill(
-        self, given: Any, times: tuple[Vector, Vector], row: int, x: Matrix, dx: Matrix
-    ) -> None:
-        """Variables of one episode at many delta, from a row on: the heuristic of Eq. (15), cooled.
-
-        The loops get whole arrays: parts of them are of two kinds, and each would be compiled.
-        """
-        unit = float(np.sqrt(self.noise_variance)) if self.bonus == "known" else 0.0
-        upper_limits(*given, *times, unit, len(dx), row, x, dx)
+    def fill_map(self, given: Any, cooled: Vector, x: Matrix, dx: Matrix) -> None:
         if self.prior_map is not None and self.n_functions:
             functions = np.array(self.prior_map.functions)  # unlocked, as other arrays are
-            corner = row, self.map_weights.start
-            map_shares(*given, functions, times[1], len(dx), corner, x, dx)
+            map_shares(*given, functions, cooled, self.map_weights.start, x, dx)
 
     def latent(self, episode: Episode, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Mean and standard deviation of every option's reward, as the agent believes them."""
@@ -286,14 +246,6 @@ class UCL(SpatialModel):
             + (f", prior map of {self.n_functions} functions" if self.n_functions else "")
             + (f", locality: {', '.join(self.terms)}" if self.terms else "")
         )
-
-
-def _runs(which: IntVector, scales: Vector) -> list[tuple[int, int]]:
-    """First and last of the pairs that follow each other with one episode and length scale."""
-    new = (np.diff(which) != 0) | (np.diff(scales) != 0)
-    starts = np.concatenate([[0], np.flatnonzero(new) + 1]) if len(which) else np.empty(0, int)
-    ends = np.append(starts[1:], len(which)) - 1
-    return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 class UCLAgents(GaussianAgents):
