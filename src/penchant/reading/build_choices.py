@@ -73,7 +73,7 @@ def _from_wide(source: SourceTable, schema: Schema) -> Built:
     attributes = {name: _per_option(schema, name, codes) for name in schema.attributes or {}}
     variables: dict[str, Any] = {}
     for name, cells in attributes.items():
-        variables |= _variables(source, schema, name, cells)
+        variables |= attribute_variables(source, schema, name, cells)
     out = _place_of_none(schema, codes)
     if out is not None:
         variables[_constant(schema)] = np.tile(np.arange(width) == out, (n, 1)).astype(np.float64)
@@ -183,7 +183,7 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
         source = source.with_columns(bare)
     variables: dict[str, Any] = {}
     for name in names:
-        variables |= _variables(source, schema, name, (name,))
+        variables |= attribute_variables(source, schema, name, (name,))
     if out is not None:
         variables = {x: np.where(is_none, 0.0, np.ravel(v)) for x, v in variables.items()}
         variables[_constant(schema)] = is_none.astype(np.float64)
@@ -265,26 +265,39 @@ def _shared(
     return frame, told
 
 
-def _variables(
-    source: SourceTable, schema: Schema, name: str, cells: Sequence[Any]
+def attribute_variables(
+    source: SourceTable, schema: Schema, name: str, cells: Sequence[Any], *, levels: bool = False
 ) -> dict[str, Vector]:
-    """An attribute as variables: numbers as one, words as a 0/1 variable of each level but one."""
+    """An attribute as variables: numbers as one, words as a 0/1 variable of each level but one.
+
+    Parameters
+    ----------
+    source, schema
+        The table, and the levels to compare with.
+    name
+        The attribute.
+    cells
+        A column or constant per option.
+    levels
+        Whether numbers are levels, too.
+    """
     role = f"attributes.{name}"
-    words = [cell for cell in cells if isinstance(cell, str) and _holds_words(source, cell, role)]
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    words = texts if levels else [cell for cell in texts if _holds_words(source, cell, role)]
     if not words:
         return {name: np.column_stack([cell_numbers(source, cell, role) for cell in cells])}
     every = {str(level): level for cell in words for level in source.labels(cell, role)}
-    levels = [every[word] for word in in_natural_order(set(every))]
-    reference = (schema.reference or {}).get(name, levels[0])
+    ordered = [every[word] for word in in_natural_order(set(every))]
+    reference = (schema.reference or {}).get(name, ordered[0])
     if str(reference) not in every:
         raise DataError(
             argument("reference"),
             f"must be a level of {name}",
-            got=f"{reference!r}, but they are {format_list(map(str, levels))}",
+            got=f"{reference!r}, but they are {format_list(map(str, ordered))}",
             fix="Choose one.",
         )
     found = {}
-    for level in levels:
+    for level in ordered:
         if str(level) == str(reference):
             continue
         columns = [
