@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.argument_checks import one_of
@@ -302,7 +303,7 @@ class Parameter:
         """Values at many weights (n, n_weights)."""
         return np.asarray(self.transform.value(self._quotient(theta)))
 
-    def of_psi(self, own: Any) -> Any:
+    def of_psi(self, own: ArrayLike) -> Matrix:
         """Values at values of the shape parameter."""
         return self.transform.value(own)
 
@@ -486,11 +487,11 @@ class Parameter:
             return Transform("logit", 0.0, self.transform.low)
         return LOG if self.is_reciprocal or positive or (below and not self.is_ratio) else IDENTITY
 
-    def weight_on(self, link: Transform, h: Any) -> Any:
+    def weight_on(self, link: Transform, h: Matrix) -> Matrix:
         """The weight, over its denominator, at values h on the link."""
         return -h if self.is_share else self.transform.inverse(link.value(h))
 
-    def weight_slope_on(self, link: Transform, h: Any) -> Any:
+    def weight_slope_on(self, link: Transform, h: Matrix) -> Matrix:
         """Derivative of `weight_on`."""
         if self.is_share:
             return -np.ones_like(h)

@@ -46,6 +46,7 @@ from penchant.models.model import (
 )
 from penchant.models.parameters import Shape
 from penchant.models.record import CompiledModel, Record
+from penchant.models.scalars import Fields, Numbers
 from penchant.models.tangents import Constants, Names, Tangents, tangent_name
 
 Field = Vector | IntVector  # of all events, or of all agents
@@ -166,7 +167,7 @@ class Recursion(CompiledModel):
     start: ClassVar[Callable[..., None] | None] = None
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Fill the attributes of all options before a decision."""
         raise NotImplementedError
 
@@ -452,7 +453,7 @@ def compiled_program(
     return Program(generated_module(name.lower(), text), **program)
 
 
-Fields = Mapping[str, Mapping[str, None]]
+FieldNames = Mapping[str, Mapping[str, None]]
 _RECORDS = {"s": "s_", "e": "e_", "psi": "p_", "c": "c_"}
 
 
@@ -461,7 +462,7 @@ def plain_body(
     prefixes: Mapping[str, str],
     indexed: Mapping[str, tuple[str, ...]],
     constants: Mapping[str, int],
-) -> tuple[list[ast.stmt], Fields]:
+) -> tuple[list[ast.stmt], FieldNames]:
     """Statements of a function with plain variables, and the fields of records that they use.
 
     Prefixes and indices are those of `Names`; constants are settings written into the source.

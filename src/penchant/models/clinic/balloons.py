@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike
 from penchant._typing import Matrix, Vector
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 from penchant.models.transforms import Transform
 
 TARGET, MEAN = "target", "mean and variance"
@@ -117,7 +118,7 @@ class Balloons(Recursion):
         return {"balloon": np.nan, **counts}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """What a pump is worth, by counts of earlier balloons; stopping has 0."""
         if e.balloon == e.balloon:
             n = s.earlier_pumps if e.balloon == s.balloon else s.pumps
@@ -134,7 +135,7 @@ class Balloons(Recursion):
                 x[1, 1] = b * (1.0 - b) * (1.0 + more) ** 2
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Count pumps and bursts."""
         if e.balloon != s.balloon:
             s.balloon = e.balloon

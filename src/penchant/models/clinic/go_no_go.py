@@ -34,6 +34,7 @@ from penchant.argument_checks import check_whole_number, one_of
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion, rates
+from penchant.models.scalars import Fields, Numbers
 
 ONE = ("sensitivity",)
 TWO = ("gain_sensitivity", "loss_sensitivity")
@@ -125,7 +126,7 @@ class GoNoGo(Recursion):
         return {"loss": int(self.two_sensitivities)}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Values of both responses to the cue, that of the cue for go, and 1 for go."""
         if c.at_bias >= 0:
             x[1, c.at_bias] = 1.0
@@ -140,7 +141,7 @@ class GoNoGo(Recursion):
                 x[1, c.at_pavlovian_loss] += s.v[e.cue, 1]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Delta rule for the cue and for the response to it."""
         for v in range(2):
             r = max(e.reward, 0.0) if v == 0 else min(e.reward, 0.0)

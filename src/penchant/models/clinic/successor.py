@@ -32,6 +32,7 @@ from penchant._typing import Matrix, Vector
 from penchant.models.controls import control_names
 from penchant.models.parameters import Parameter, Row
 from penchant.models.recursion import Recursion, rates
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Successor(Recursion):
         return {**known, "first": -1.0, "last": -1.0}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """What options lead to pays, and the last choice; what those of the second stage pay."""
         if e.state == 0:
             for i in range(2):
@@ -96,7 +97,7 @@ class Successor(Recursion):
                 x[i, c.at_inverse_temperature_2] = s.pays[e.state - 1, i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Remember the first choice; at the second one learn where it led, and what that pays."""
         if e.state == 0:
             s.first = e.choice

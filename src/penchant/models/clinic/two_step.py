@@ -43,6 +43,7 @@ from penchant.argument_checks import check_number
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row
 from penchant.models.recursion import Recursion, rates
+from penchant.models.scalars import Fields, Numbers
 
 BASED, FREE, TRACED = "model_based", "model_free", "model_free_with_trace"
 
@@ -155,7 +156,7 @@ class TwoStep(Recursion):
         }
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Model-based and model-free values and the last choice, or values of the second stage."""
         if e.state == 0:
             for i in range(2):
@@ -179,7 +180,7 @@ class TwoStep(Recursion):
                         x[i, a] = s.second[e.state - 1, i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Remember the first choice; at the second one the values of both stages move."""
         if e.state == 0:
             s.first = e.choice
@@ -271,7 +272,7 @@ class StayRegression(Recursion):
         return {"first": -1.0, "last": -1.0, "won": 0.0, "usual": 0.0}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """1, reward, transition and their product, for the last first-stage choice."""
         if e.state == 0 and s.last >= 0:
             x[int(s.last), 0] = 1.0
@@ -280,7 +281,7 @@ class StayRegression(Recursion):
             x[int(s.last), 3] = s.won * s.usual
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Remember the first choice, and at the second one the trial."""
         if e.state == 0:
             s.first = e.choice

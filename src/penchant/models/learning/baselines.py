@@ -37,6 +37,7 @@ from penchant.models.doubts import doubts_of_threshold, start_words
 from penchant.models.model import finite
 from penchant.models.parameters import Parameter, Row
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 
 # Shares of errors that agents are given for 0 and 2, whose log-odds are infinite: no agent of
 # a simulation is long-lived enough to tell.
@@ -78,11 +79,11 @@ class RandomChoice(Recursion):
         return {}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Controls alone."""
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Nothing is learnt."""
 
     def __str__(self) -> str:
@@ -140,14 +141,14 @@ class WinStayLoseShift(Recursion):
         return {"won": np.zeros(self.n_options), "lost": np.zeros(self.n_options)}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """1 for the last choice if it won, -1 if it lost, in one column or two."""
         for i in range(c.n):
             x[i, 0] = s.won[i]
             x[i, c.losses] += s.lost[i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Remember the choice, and whether it won."""
         if e.is_choice == 1:
             for i in range(c.n):

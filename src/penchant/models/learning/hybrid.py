@@ -37,6 +37,7 @@ from penchant.models.learning.kalman import (
 )
 from penchant.models.parameters import Limit, Parameter, Row, Shape
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 from penchant.models.transforms import Transform
 
 
@@ -148,13 +149,13 @@ class GershmanHybrid(Recursion):
         return {"mean": np.full(2, float(self.initial_mean)), "variance": priors, "noise": noises}
 
     @staticmethod
-    def start(s: Any, psi: Any, c: Any) -> None:
+    def start(s: Fields, psi: Fields, c: Fields) -> None:
         """Prior variances in units of the noise."""
         for i in range(2):
             s.variance[i] *= psi.relative_prior_variance
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         total = c.sd * sqrt(s.variance[0] + s.variance[1])
         for i in range(2):
             x[i, 0] = s.mean[i]
@@ -163,7 +164,7 @@ class GershmanHybrid(Recursion):
             x[i, 2] = s.mean[i] / total
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Kalman filter; who is sure of an option learns nothing of it."""
         variance = s.variance[e.choice]
         if variance > 0:

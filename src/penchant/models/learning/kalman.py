@@ -37,6 +37,7 @@ from penchant.models.doubts import doubts_of_noise, doubts_of_start, start_words
 from penchant.models.model import positive
 from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 from penchant.models.transforms import Transform
 
 N_GRID = {1: 33, 2: 17, 3: 11}
@@ -257,13 +258,13 @@ class KalmanFilter(Recursion):
         }
 
     @staticmethod
-    def start(s: Any, psi: Any, c: Any) -> None:
+    def start(s: Fields, psi: Fields, c: Fields) -> None:
         """The prior variance, in units of the noise."""
         for i in range(c.n):
             s.variance[i] = psi.relative_prior_variance
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Means, their parts, and standard deviations in units of rewards."""
         for i in range(c.n):
             x[i, 0] = s.mean[i]
@@ -277,7 +278,7 @@ class KalmanFilter(Recursion):
                 x[i, c.at_uncertainty_bonus] = c.sd * sd
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Bayes' rule for the option that was seen; then the world moves, whatever was seen."""
         if e.choice >= 0 and e.reward == e.reward:
             gain = s.variance[e.choice] / (1.0 + s.variance[e.choice])

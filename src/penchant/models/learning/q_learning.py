@@ -38,6 +38,7 @@ from penchant.models.controls import control_names, control_words, with_starts
 from penchant.models.doubts import doubts_of_start, start_words
 from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 
 Rate = float | None
 Tied = Literal["learning_rate"]
@@ -282,7 +283,7 @@ class QLearning(Recursion):
         }
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Values of all options, their part in the initial value, and traces of choices."""
         for i in range(c.n):
             x[i, 0] = s.value[i]
@@ -292,7 +293,7 @@ class QLearning(Recursion):
                 x[i, c.at_choice_kernel] = s.trace[i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Delta rule for the option taken; forgetting or fictitious learning for the others."""
         is_gain = e.reward > 0 if c.by_outcome == 1 else e.reward >= s.value[e.choice]
         rate = psi.gains if is_gain else psi.losses

@@ -29,6 +29,7 @@ from penchant.models.controls import control_names, control_words, with_starts
 from penchant.models.doubts import doubts_of_start, start_words
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, per_temperature
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class UCB1(Recursion):
         return {"n": self.n_options, "initial": float(self.initial_value or 0.0)}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Mean reward, indicator of options never observed if v0 is estimated, and bonus."""
         for i in range(c.n):
             x[i, 0] = s.total[i] / s.count[i] if s.count[i] > 0 else c.initial
@@ -97,7 +98,7 @@ class UCB1(Recursion):
             x[i, c.at_exploration] = sqrt(log(s.time) / max(s.count[i], 1.0))
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Count the reward."""
         s.count[e.choice] += 1.0
         s.total[e.choice] += e.reward

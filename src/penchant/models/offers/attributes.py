@@ -15,6 +15,7 @@ from penchant.models.model import Described, natural_parameters, weights_and_sha
 from penchant.models.offers.program import OfferDeclarations, offer_program
 from penchant.models.parameters import Parameter, Row
 from penchant.models.record import CompiledModel, Record
+from penchant.models.scalars import Fields, Numbers
 
 
 class OfferModel(CompiledModel):
@@ -43,7 +44,7 @@ class OfferModel(CompiledModel):
     attributes: ClassVar[tuple[str, ...]]
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Fill the attributes of one option."""
         raise NotImplementedError
 

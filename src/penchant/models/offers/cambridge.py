@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.offers.attributes import OfferModel
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, Shape, per_temperature
+from penchant.models.scalars import Fields, Numbers
 
 HUNDRED = 100.0
 
@@ -104,7 +105,7 @@ class CambridgeGamble(OfferModel):
         return {"stakes": int(self.part == "stakes")}
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         if c.stakes == 1:
             x[0] = o.won + (1.0 - o.probability) * log(1.0 + psi.loss_sensitivity * o.lost)
             x[1] = -o.delay

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from penchant.models.offers.attributes import OfferModel
 from penchant.models.offers.discounting import N_RATES, RATES, discount_rate
 from penchant.models.offers.gambles import CURVATURE
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
+from penchant.models.scalars import Fields, Numbers
 
 ODDS = (1e-4, 1e4)
 
@@ -70,7 +71,7 @@ class ProbabilityDiscounting(OfferModel):
         return (TEMPERATURE, *delayed, Shape("odds_rate", *self.odds, scale="log", n_grid=n_grid))
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         value = o.amount * o.probability / (o.probability + psi.odds_rate * (1.0 - o.probability))
         if c.delays == 1:
             value /= 1.0 + psi.discount_rate * o.delay
@@ -129,7 +130,7 @@ class Ambiguity(OfferModel):
         return {"is_linear": int(self.kind == "linear")}
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         utility = o.amount**psi.curvature
         if c.is_linear == 1:
             x[0] = o.probability * utility
@@ -172,7 +173,7 @@ class PeerInfluence(OfferModel):
         return {**super().fields(offers), "taken": taken}
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         p = o.probability
         x[0] = p * o.high**psi.curvature + (1.0 - p) * o.low**psi.curvature
         x[1] = o.taken

@@ -23,6 +23,7 @@ import numpy as np
 from penchant._typing import BoolVector, Vector
 from penchant.models.offers.attributes import OfferModel, check_attributes
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, Shape
+from penchant.models.scalars import Fields, Numbers
 
 Option = tuple[Vector, Vector]  # amount and delay
 
@@ -133,7 +134,7 @@ class HyperbolicDiscounting(_OneRate):
             return np.asarray((b - a) / (a * e - b * d))
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         x[0] = o.amount / (1.0 + psi.discount_rate * o.delay)
 
     def __str__(self) -> str:
@@ -163,7 +164,7 @@ class ExponentialDiscounting(_OneRate):
             return np.asarray(np.log(a / b) / (d - e))
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         z = psi.discount_rate * o.delay
         value = o.amount * exp(-z)
         x[0] = value if z <= 37.0 else 0.0
@@ -201,7 +202,7 @@ class QuasiHyperbolicDiscounting(OfferModel):
         )
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         z = psi.discount_rate * o.delay
         value = o.amount * exp(-z)
         x[0] = 0.0 if o.delay > 0 else value
@@ -239,7 +240,7 @@ class ConstantSensitivityDiscounting(OfferModel):
         return (TEMPERATURE, discount_rate(self.rates, 45), sensitivity)
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         power = psi.time_sensitivity * (log(psi.discount_rate) + log(o.delay))
         z = exp(min(power, 700.0)) if o.delay > 0 else 0.0  # exp(710) is infinite
         value = o.amount * exp(-z)

@@ -18,6 +18,7 @@ from scipy.special import expit
 from penchant._typing import Vector
 from penchant.models.offers.attributes import OfferModel
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
+from penchant.models.scalars import Fields, Numbers
 
 KINDS = ("linear", "quadratic", "power", "hyperbolic", "exponential", "sigmoid")
 POWER = Shape("effort_power", 0.1, 10.0, scale="log", n_grid=25)
@@ -81,7 +82,7 @@ class Effort(OfferModel):
         return {"kind": KINDS.index(self.kind)}
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         if c.kind <= 2:
             x[0] = o.reward
         if c.kind == 0:

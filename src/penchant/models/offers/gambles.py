@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from penchant.errors import DataError, argument
 from penchant.models.model import Described
 from penchant.models.offers.attributes import LinearModel, OfferModel
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
+from penchant.models.scalars import Fields, Numbers
 
 WEIGHTINGS = ("none", "prelec", "tversky-kahneman")
 
@@ -45,7 +46,7 @@ class GambleModel(OfferModel):
         return {"weighting": WEIGHTINGS.index(self.weighting), "columns": len(self.weights)}
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         gain = 0.0
         loss = 0.0
         for j in range(len(o.outcome)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from penchant.models.model import Described
 from penchant.models.offers.attributes import LinearModel, OfferModel
 from penchant.models.offers.discounting import RATES, discount_rate
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, Shape
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class MagnitudeDiscounting(OfferModel):
         return {"is_utility": int(self.kind == "utility")}
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         if c.is_utility == 1:
             x[0] = o.amount**psi.curvature / (1.0 + psi.discount_rate * o.delay)
         else:

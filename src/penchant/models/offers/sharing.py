@@ -25,6 +25,7 @@ from penchant.models.offers.attributes import LinearModel, check_attributes
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
 from penchant.models.record import Record
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 
 ENVY, GUILT, EQUALITY = (
     per_temperature(name, f"{name}_weight") for name in ("envy", "guilt", "equality")
@@ -156,7 +157,7 @@ class Ultimatum(Recursion):
         return {"norm": float(self.first), "n": 0.0}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         m = len(e.offer)
         n = c.count + s.n
         norm = (n * s.norm + e.offer[m - 1]) / (n + 1.0) if c.is_mean == 1 else s.norm
@@ -168,7 +169,7 @@ class Ultimatum(Recursion):
                 x[i, c.guilt] = -max(e.offer[i] - norm, 0.0)
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Count an offer that was answered, or move the norm towards it."""
         if e.choice >= 0:
             o = e.offer[len(e.offer) - 1]
