@@ -180,8 +180,3 @@ def code_options(codes: OptionCodes) -> dict[str, Any]:
 def with_labels(schema: Schema, codes: OptionCodes) -> Schema:
     """The schema with the codes of the options."""
     return replace(schema, choice=replace(schema.choice, labels=codes.labels, missed=codes.missed))
-
-
-def sorted_positions(*keys: IntVector) -> IntVector:
-    """Positions in the order of several keys, the first of which counts most."""
-    return np.lexsort(keys[::-1])
