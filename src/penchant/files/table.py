@@ -29,12 +29,14 @@ _BOOK, _LINKS, _WORDS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/sha
 _CELL = re.compile(r"([A-Z]+)(\d+)")
 
 
-def unbooked(origin: TextSource) -> TextSource:
+def sheet_as_text(origin: TextSource) -> TextSource:
     """The table of a workbook or of a Matlab file, as text; any other source as it is."""
     if origin.head(len(MATLAB)).startswith(MATLAB):
         return json_of_matlab(origin)
-    if not origin.head(len(ZIP)).startswith(ZIP):
-        return origin
+    return _sheet_as_text(origin) if origin.head(len(ZIP)).startswith(ZIP) else origin
+
+
+def _sheet_as_text(origin: TextSource) -> TextSource:
     try:
         with origin.open() as stream, zipfile.ZipFile(io.BytesIO(stream.read())) as book:
             if _BOOK not in book.namelist():
@@ -375,7 +377,7 @@ def read_table(
     ...     read_table(file, decimal=",").to_pylist()
     [{'id': '007', 'cost': 1.5}, {'id': '008', 'cost': None}]
     """
-    origin = unbooked(source(path))
+    origin = sheet_as_text(source(path))
     kind = text.kind(origin.head(text.HEAD_BYTES), origin.name)
     if kind == "json":
         table = _checked(origin, read_json_table(origin))

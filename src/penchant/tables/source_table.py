@@ -432,17 +432,14 @@ def column_list(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def code_index(options: Iterable[Any]) -> dict[Any, int]:
+def code_index(options: Iterable[Any], role: str = "choice.labels") -> dict[Any, int]:
     """Place of each code among options, of which each has one code or several."""
     found: dict[Any, int] = {}
     for place, own in enumerate(options):
         for code in own if isinstance(own, (tuple, list)) else (own,):
             if code_key(code) in found:
                 raise DataError(
-                    "choice.labels",
-                    "must list every code once",
-                    got=f"{code!r} twice",
-                    fix="Correct it.",
+                    role, "must list every code once", got=f"{code!r} twice", fix="Correct it."
                 )
             found[code_key(code)] = place
     return found
