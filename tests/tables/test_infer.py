@@ -391,3 +391,43 @@ def test_words_that_stand_at_the_places_are_labels_without_a_question():
     shown = {"stim_left": left, "stim_right": np.where(left == "A", "B", "A")}
     table = play(choice=np.where(np.arange(36) % 2, "A", "B"), **shown)
     assert pn.read(table).n_options == 2
+
+
+def test_rewards_of_1_and_2_alone_are_questioned():
+    assert "columns.reward" in roles(asked(play(reward=[1, 2, 2] * 12)))
+
+
+def test_a_side_beside_a_column_of_the_option_is_questioned_and_answered():
+    side = np.where(np.arange(36) % 2, "left", "right")
+    table = play(choice=side, arm=np.where(np.arange(36) % 3, "A", "B"))
+    assert answers(table, "columns.choice") == ("arm", "choice")
+    draft = asked(table).draft.with_answers({"columns.choice": "arm"})
+    assert pn.read(table, draft).schema.choice.labels == ("A", "B")
+
+
+def test_numbers_that_may_be_sides_of_two_offers_are_asked_about():
+    n = 24
+    columns = {"ss_amount": RNG.integers(1, 9, n), "ll_amount": RNG.integers(9, 20, n)}
+    columns |= {"subject": np.arange(n) // 12, "choice": np.arange(n) % 2, "ll_delay": [3, 9] * 12}
+    assert pn.read(pa.table(columns)).kind == "offers"
+    right = {"ll_on_right": np.arange(n) % 3 // 2}
+    assert "choice.labels" in roles(asked(pa.table(columns | right)))
+    units = {"delay_unit": np.where(np.arange(n) % 3, "days", "weeks")}
+    assert "attributes" in roles(asked(pa.table(columns | units)))
+
+
+def test_words_that_accept_what_is_offered_make_the_kind_a_question():
+    words = np.where(np.arange(36) % 2, "accept", "reject")
+    table = play(choice=words, offer=RNG.integers(0, 9, 36))
+    assert "kind" in roles(asked(table))
+
+
+def test_rounds_of_one_row_each_number_trials():
+    table = play().rename_columns(["subject", "round", "choice", "reward"])
+    schema = pn.read(table).schema
+    assert (schema.columns.trial, schema.columns.block) == ("round", None)
+
+
+def test_trials_that_are_there_twice_ask_first_whose_they_are():
+    table = play().rename_columns(["someone", "trial", "choice", "reward"])
+    assert answers(table, "columns.subject")[0] == "someone"

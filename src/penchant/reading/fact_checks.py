@@ -39,6 +39,11 @@ GO_WORDS = (  # codes of a choice to press or not
     frozenset(("pressed", "notpressed")),
 )
 PRESSES = frozenset(("press", "pressed", "key", "keys", "responded", "response", "go", "button"))
+OBJECTS = CUES | {"arm", "option", "deck", "bandit", "machine", "slot", "card", "item"}
+SIDES = frozenset(
+    ("left", "right", "l", "r", "links", "rechts", "gauche", "droite", "top", "bottom")
+)
+UNITS = (("unit",), ("units",))
 SURE_PRESSES = frozenset(("press", "pressed", "responded", "go"))
 
 
@@ -253,6 +258,13 @@ def _reward_codes(work: Inference) -> None:
         return
     values = work.source.floats(reward, "columns.reward")
     known = np.unique(values[~np.isnan(values)])
+    if known.tolist() == [1.0, 2.0]:
+        work.question_taken(
+            "columns.reward",
+            f"{reward} holds 1 and 2 alone, as codes for won and lost do. Are these amounts? "
+            "Otherwise write amounts in their place, and read again.",
+            (reward,),
+        )
     for code in known[np.isin(known, REWARD_CODES)]:
         others = np.abs(known[(known != code) & ~np.isin(known, REWARD_CODES)])
         if others.size and abs(code) > 3 * others.max() + 1:
@@ -276,6 +288,30 @@ def _choice_counter(work: Inference) -> None:
             "columns.choice",
             f"{choice} counts on from row to row. Which column says what was chosen?",
             [one for one in work.free if one != choice] or [choice],
+        )
+
+
+def _side_or_option(work: Inference) -> None:
+    """A choice of a side, or of a number, beside a column that is called as options are."""
+    choice, source = work.draft.columns.choice, work.source
+    if not isinstance(choice, str):
+        return
+    labels = {plain_name(x) for x in source.labels(choice, "columns.choice")}
+    others = []
+    for name in work.free:
+        told = {*words_of(name)} & OBJECTS or labels <= SIDES
+        if not told or not named("choice", [name]).columns or not work.varies(name):
+            continue
+        n = len(source.labels(name, "columns.choice"))
+        both = source.key((choice, name), "columns.choice")[1]
+        if 2 <= n <= MAX_PLACES and both > max(n, len(labels)):
+            others.append(name)
+    if others:
+        work.question_taken(
+            "columns.choice",
+            f"{choice} and {others[0]} differ. Which one says the option that pays, whatever its "
+            "side?",
+            (*others, choice),
         )
 
 
@@ -458,6 +494,10 @@ def _repeated_trials(work: Inference) -> None:
         for name in candidates
         if source.key((*numbered, name), "columns.block")[1] == len(source)
     ]
+    if work.draft.columns.subject is None and apart:
+        text = f"{trial} has the same number twice. Which column says whose rows these are?"
+        work.ask("columns.subject", text, apart)
+        return
     named_ones = [*column_list(work.draft.columns.block)]
     answers = [[*named_ones, name] for name in apart]
     # Where no column tells them apart, rows are there twice: said where data are built.
@@ -477,6 +517,9 @@ def _cue_unused(work: Inference) -> None:
         return
     labels = {plain_name(x) for x in work.source.labels(choice, "columns.choice")}
     if len(labels) != 2 or not any(labels <= words for words in GO_WORDS):
+        cues = [name for name in work.free if words_of(name)[:1] == words_of(name)[-1:]]
+        cues = [name for name in cues if {*words_of(name)} & CUES and work.varies(name)]
+        work.doubts += [f"{name} may be a cue to which choices answer: not used." for name in cues]
         return
     for name in (*column_list(draft.columns.group), *work.free):
         cue = {*words_of(name)} & CUES or name in column_list(draft.columns.group)
@@ -615,6 +658,20 @@ def _is_loss(work: Inference, name: str) -> bool:
     return bool((np.nan_to_num(work.source.floats(name, "columns.reward")) != 0).any())
 
 
+def _units_vary(work: Inference) -> None:
+    """A column of several units, which amounts and delays beside it would have to be put in one."""
+    for name in work.free:
+        units = work.source.labels(name, "attributes") if words_of(name)[-1:] in UNITS else []
+        if len(units) > 1:
+            work.question_taken(
+                "attributes",
+                f"{name} says {' or '.join(map(str, units[:3]))}. Write numbers in one unit, and "
+                "read again. Are they already?",
+                (work.draft.attributes,),
+            )
+            return
+
+
 def _sole_loss(work: Inference) -> None:
     """A loss that is written without a sign beside attributes of options."""
     for name, cells in (work.draft.attributes or {}).items():
@@ -640,6 +697,7 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
         _running_total,
         _reward_codes,
         _choice_counter,
+        _side_or_option,
         _press_or_not,
         _unused_flags,
         _rows_of_options,
@@ -668,6 +726,7 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
         _first_rows_apart,
         _choice_counter,
         _sole_loss,
+        _units_vary,
         _rows_of_people,
     ),
 }

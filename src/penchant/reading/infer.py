@@ -122,6 +122,8 @@ class Inference:
         if self.said.get(role) is not None or role in self.said.raised:
             return
         self.draft = self.draft.with_answers({role: None})
+        if role == "columns.choice":  # whose codes are not those of another column
+            self.draft = replace(self.draft, choice=self.said.choice)
         if self.draft.get("attributes") == {ATTRIBUTE_COLUMNS: None}:
             self.draft = self.draft.with_answers({"attributes": None})
         self.ask(role, text, answers)
@@ -324,11 +326,21 @@ def _choose_kind(work: Inference) -> None:
         if paid.single is None or both:  # beside what was paid, it may be either
             work.settle("kind", "offers")
     elif choice is not None and reward is not None and both is None:
-        if _shown_families(work, choice):
+        answers = isinstance(choice, str) and _answers_offers(work, choice)
+        if _shown_families(work, choice) or (columns.reward is None and answers):
             return
         work.settle("kind", "episodes")
     elif isinstance(choice, str) and not paid.candidates and _matching_family(work, choice):
         work.settle("kind", "choices")
+
+
+def _answers_offers(work: Inference, choice: str) -> bool:
+    """Whether words accept and reject, or wait and do not, where amounts or delays are named."""
+    orders = (vocabulary("first_offer"), vocabulary("second_offer"))
+    words = {plain_name(x) for x in work.source.labels(choice, "columns.choice")}
+    parts = vocabulary("money") | vocabulary("delays") | vocabulary("chances")
+    offered = [n for n in work.free if {*words_of(n)} & parts and not named("reward", [n]).columns]
+    return all(words & order for order in orders) and any(map(work.varies, offered))
 
 
 def _gain_and_loss(work: Inference) -> dict[str, str] | None:
@@ -863,6 +875,11 @@ def _name_blocks(work: Inference) -> None:
     if work.draft.columns.block is not None:
         return
     block, session = named("block", work.free), named("session", work.free)
+    if len(block.columns) == 1 and not named("trial", work.free).columns:
+        rows = np.bincount(work.source.key((*work.people, *block.columns), "columns.block")[0])
+        if rows.max() == 1 < len(work.source):  # a block of a row each: it numbers trials
+            work.settle("columns.trial", block.columns[0])
+            block = Match()
     if not block.columns:
         block = Match(tuple(name for name in work.free if is_task_number(work.source, name)))
     varied = [name for name in session.columns if work.varies(name)]

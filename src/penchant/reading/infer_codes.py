@@ -89,7 +89,7 @@ def infer_codes(work: Inference) -> None:
             work.ask(
                 "choice.names",
                 "What are the options called?",
-                [list(one) for one in sorted(named, key=lambda one: abs(len(one) - n))],
+                list(map(list, sorted(dict.fromkeys(named), key=lambda one: abs(len(one) - n)))),
                 needed=False,
             )
     else:
@@ -111,9 +111,20 @@ def _by_word(work: Inference, labels: Sequence[Any]) -> tuple[Any, ...] | None:
     if len(first) == len(second) == 1:
         return (first[0], second[0])
     called = {plain_name(word) for word in words_of(str(work.draft.columns.choice))}
+    if _side_column(work) is not None:
+        return None
     numbers = sorted(x for x in map(_number, labels) if x is not None)
     if numbers in ([0, 1], [1, 2]) and not called & vocabulary("first_offer"):
         return tuple(sorted(labels, key=lambda label: _number(label) or 0.0))
+    return None
+
+
+def _side_column(work: Inference) -> str | None:
+    """A column that may say on which side an option stood: a choice may be a side, then."""
+    for name in work.free:
+        said = {*words_of(name)} & {"side", "left", "right", "swapped", "flipped", "onright"}
+        if said and work.varies(name) and len(work.source.labels(name, "choice.labels")) == 2:
+            return name
     return None
 
 
@@ -243,14 +254,18 @@ def _order_doubt(work: Inference, name: str) -> str | None:
         return None
     if work.draft.attributes is not None and ATTRIBUTE_COLUMNS in work.draft.attributes:
         return None
+    side = _side_column(work) if work.draft.kind == "offers" else None
+    if side is not None:
+        return f"{side} may say where options stood: add a column of the option if {name} is a side"
     return f"{name} says which option was taken, but not which of the columns that describe it"
 
 
 def _count_doubt(work: Inference, name: str, n: int) -> str | None:
     """Whether there are columns of one option fewer than codes: one code may be none."""
-    for one in families([x for x in work.free if x != name]):
-        if one.whole and len(one.options) == n - 1 > 1:
-            return f"{name} has {n} codes, but columns describe {n - 1} options"
+    found = [one for one in families([x for x in work.free if x != name]) if one.whole]
+    counts = {len(one.options) for one in found}
+    if n - 1 in counts - {1} and n not in counts:
+        return f"{name} has {n} codes, but columns describe {n - 1} options"
     return None
 
 
