@@ -361,22 +361,11 @@ def test_a_column_of_one_label_in_all_files_is_no_person(tmp_path):
     assert pn.read(tmp_path).schema.columns.subject == "Sub"
 
 
-def test_one_row_per_option_needs_no_column_of_options():
+@pytest.mark.parametrize("cells", [[0, 1, 0], ["no", "yes", "no"]])
+def test_sets_of_which_one_row_was_taken_need_no_column_of_options(cells):
     n = 30
-    table = pa.table(
-        {
-            "id": np.arange(n) // 15,
-            "obsnum": np.arange(n) // 3,
-            "choice": np.tile([0, 1, 0], n // 3),
-            "price": RNG.integers(1, 9, n),
-        }
-    )
-    schema = {"kind": "choices", "attributes": {"columns": ["price"]}}
-    draft = asked(table, schema | {"columns": {"chosen": "choice"}}).draft
-    assert pn.read(table, draft).n_decisions == n // 3
-    words = table.set_column(2, "choice", pa.array(["no", "yes", "no"] * (n // 3)))
-    said = {"chosen": "choice", "decision": "obsnum"}
-    assert pn.read(words, schema | {"columns": said}).n_decisions == n // 3
+    columns = {"choice": cells * (n // 3), "price": RNG.normal(size=n), "obsnum": np.arange(n) // 3}
+    assert pn.read(pa.table({"id": np.arange(n) // 15, **columns})).n_decisions == n // 3
 
 
 def test_a_zero_that_pays_nothing_is_first_advised_as_missed():
@@ -431,3 +420,42 @@ def test_rounds_of_one_row_each_number_trials():
 def test_trials_that_are_there_twice_ask_first_whose_they_are():
     table = play().rename_columns(["someone", "trial", "choice", "reward"])
     assert answers(table, "columns.subject")[0] == "someone"
+
+
+def numbered(**more):
+    """Two options that columns describe by number, and a choice of whole numbers."""
+    columns = {f"{x}_{k}": RNG.integers(1, 9, 36) for x in ("price", "time") for k in (1, 2)}
+    return pa.table({"id": np.arange(36) // 12, **columns} | more)
+
+
+def test_a_code_more_than_the_described_options_may_be_to_take_none():
+    table = numbered(choice=np.arange(36) % 3 + 1)
+    error = asked(table, kind="choices")
+    assert answers_of(error)["choice.opt_out"] == (3, "")
+    attributes = {"price": ["price_1", "price_2"]}
+    draft = error.draft.with_answers({"attributes": attributes, "choice.opt_out": 3})
+    assert pn.read(table, draft).data.names == ("price", "constant:3")
+
+
+def answers_of(error):
+    return {question.role: question.answers for question in error.questions}
+
+
+def test_flags_are_advised_in_the_order_of_the_options():
+    flags = {"av_2": [1, 0] * 18, "av_1": [1, 1, 0] * 12}
+    table = numbered(choice=np.where(np.arange(36) % 2, 1, 2), **flags)
+    said = {"kind": "choices", "attributes": {"price": ["price_1", "price_2"]}}
+    assert list(answers_of(asked(table, said))["available.flags"][0]) == ["av_1", "av_2"]
+
+
+def test_codes_of_two_offers_are_advised_in_groups():
+    gamble = {"gain": RNG.integers(1, 9, 24), "loss": RNG.integers(1, 9, 24)}
+    said = {"kind": "offers", "attributes": {"outcome": [[0, 0], ["gain", "-loss"]]}}
+    table = pa.table({"subject": np.arange(24) // 12, "response": np.arange(24) % 4 + 1, **gamble})
+    assert answers_of(asked(table, said))["choice.labels"][:2] == (
+        [[1, 2], [3, 4]],
+        [[3, 4], [1, 2]],
+    )
+    words = ["strongly_reject", "weakly_reject", "weakly_accept", "strongly_accept"] * 6
+    labels = pn.read(table.set_column(1, "response", pa.array(words)), said).schema.choice.labels
+    assert labels == (("strongly_reject", "weakly_reject"), ("strongly_accept", "weakly_accept"))

@@ -193,6 +193,8 @@ def _blocks_unused(work: Inference) -> None:
     """A number that counts on between runs of a person's rows: learning may begin anew there."""
     if work.said.columns.block is not None or work.draft.task:
         return
+    if work.draft.columns.subject is None and "columns.subject" not in work.said.raised:
+        return  # it may be the column of people, which is asked first
     source = work.source
     n_plays = source.key(work.plays, "columns.subject")[1]
     for name in work.free:
@@ -347,13 +349,24 @@ def _unused_flags(work: Inference) -> None:
                 f"{', '.join(free[:4])} may say which options are on offer: not used."
             )
             return
-        every = [name for name in work.free if has_last_word("available", name)]
+        every = _in_order_of_options(work, [n for n in work.free if has_last_word("available", n)])
         work.ask(
             "available.flags",
             f"{', '.join(free[:4])} may say which options are on offer. List a column of 0/1, a "
-            "condition, or true per option; [] for none.",
-            (every, []) if len(every) > 1 else ([],),
+            "condition, or true per option, in their order; [] for none.",
+            (every, []),
         )
+
+
+def _in_order_of_options(work: Inference, flags: list[str]) -> list[str]:
+    """Flags in the order of the columns that describe the options, where names say it."""
+    shown = next(iter((work.draft.attributes or {}).values()), ())
+    for one in families(work.source.names):
+        option = {name: key for own in one.columns.values() for key, name in own.items()}
+        order = [option.get(cell) for cell in shown if isinstance(cell, str)]
+        if {*flags} <= {*option} and {option[name] for name in flags} <= {*order}:
+            return sorted(flags, key=lambda name: order.index(option[name]))
+    return flags
 
 
 def _flags_of_options(work: Inference) -> None:
@@ -687,7 +700,7 @@ def _sole_loss(work: Inference) -> None:
 
 
 CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
-    "": (_rows_of_phases, _unused_flags, _options_on_offer),
+    "": (_rows_of_phases, _options_on_offer),
     "episodes": (
         _rows_of_phases,
         _first_rows_apart,
