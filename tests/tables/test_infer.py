@@ -459,3 +459,42 @@ def test_codes_of_two_offers_are_advised_in_groups():
     words = ["strongly_reject", "weakly_reject", "weakly_accept", "strongly_accept"] * 6
     labels = pn.read(table.set_column(1, "response", pa.array(words)), said).schema.choice.labels
     assert labels == (("strongly_reject", "weakly_reject"), ("strongly_accept", "weakly_accept"))
+
+
+def offers_called(name):
+    n = 24
+    columns = {"ss_amount": RNG.integers(1, 9, n), "ll_amount": RNG.integers(9, 20, n)}
+    return pa.table(
+        columns | {"ll_delay": [3, 9] * 12, "id": np.arange(n) // 12, name: [0, 1] * 12}
+    )
+
+
+@pytest.mark.parametrize("name", ["chose_ll", "choice", "LaterOptionChosen", "resp_final"])
+def test_numbers_of_a_neutral_name_or_the_second_offers_are_in_the_order_of_offers(name):
+    said = {"kind": "offers", "columns": {"choice": name}}
+    assert pn.read(offers_called(name), said).schema.choice.labels == (0, 1)
+
+
+@pytest.mark.parametrize("name", ["choice_impulsive", "chose_ss", "chose_optimal"])
+def test_numbers_of_a_column_that_is_called_otherwise_are_asked_about(name):
+    said = {"kind": "offers", "columns": {"choice": name}}
+    assert "choice.labels" in roles(asked(offers_called(name), said))
+
+
+@pytest.mark.parametrize("name", ["condition", "context", "stimulus"])
+def test_a_context_that_changes_from_trial_to_trial_may_name_blocks(name):
+    table = play(n_trials=24, **{name: np.tile([1, 2, 3, 2, 1, 3, 1, 2], 9)})
+    assert answers(table, "columns.block") == ([name], [])
+    columns = {"choice": "choice", "reward": "reward"}
+    assert pn.read(table, {"kind": "episodes", "columns": columns}).doubts
+
+
+def test_people_who_begin_anew_in_another_group_may_be_others():
+    table = play(n_people=6, group=np.repeat(["a", "b"], 36))
+    table = table.set_column(0, "subject", pa.array(np.tile(np.repeat([1, 2, 3], 12), 2)))
+    assert answers(table, "columns.subject") == (["subject", "group"], "subject")
+    assert len(pn.read(table, subject=["subject", "group"]).data) == 6
+
+
+def test_a_size_beside_an_outcome_is_questioned():
+    assert "columns.reward" in roles(asked(play(outcome=np.arange(36) % 2)))

@@ -43,6 +43,8 @@ OBJECTS = CUES | {"arm", "option", "deck", "bandit", "machine", "slot", "card", 
 SIDES = frozenset(
     ("left", "right", "l", "r", "links", "rechts", "gauche", "droite", "top", "bottom")
 )
+CONTEXTS = CUES | {"context", "pair", "set", "state", "condition", "cond"}
+MIN_CHANGES_OF_A_CONTEXT = 0.1  # of the steps from row to row: more often than blocks change
 UNITS = (("unit",), ("units",))
 SURE_PRESSES = frozenset(("press", "pressed", "responded", "go"))
 
@@ -251,6 +253,25 @@ def _constant_reward(work: Inference) -> None:
             f"{reward} is the same in all rows. Which column says what each choice paid?",
             [*_numbers(work, reward), reward],
         )
+
+
+def _other_reward(work: Inference) -> None:
+    """Another number that is called as rewards are, and differs: the size at stake, or a share."""
+    reward, source = work.draft.columns.reward, work.source
+    if not isinstance(reward, str):
+        return
+    for name in named("reward", [n for n in _numbers(work, reward) if work.varies(n)]).columns:
+        own, other = (len(source.labels(x, "columns.reward")) for x in (reward, name))
+        steps = _steps(work, source.floats(name, "columns.reward"))
+        total = (steps >= 0).all() and own > 1
+        if source.key((reward, name), "columns.reward")[1] > max(own, other) and not total:
+            work.question_taken(
+                "columns.reward",
+                f"{reward} and {name} differ. Which one says what the choice paid, in this trial "
+                "alone?",
+                (reward, name),
+            )
+            return
 
 
 def _reward_codes(work: Inference) -> None:
@@ -530,18 +551,64 @@ def _cue_unused(work: Inference) -> None:
         return
     labels = {plain_name(x) for x in work.source.labels(choice, "columns.choice")}
     if len(labels) != 2 or not any(labels <= words for words in GO_WORDS):
-        cues = [name for name in work.free if words_of(name)[:1] == words_of(name)[-1:]]
-        cues = [name for name in cues if {*words_of(name)} & CUES and work.varies(name)]
-        work.doubts += [f"{name} may be a cue to which choices answer: not used." for name in cues]
         return
+    presses = bool({*words_of(choice)} & PRESSES) or not labels <= GO_WORDS[0]
     for name in (*column_list(draft.columns.group), *work.free):
-        cue = {*words_of(name)} & CUES or name in column_list(draft.columns.group)
+        cue = {*words_of(name)} & CUES or (presses and name in column_list(draft.columns.group))
         if cue and work.varies(name):
             work.ask(
                 "task",
                 f'{name} may be a cue to which {choice} says press or not: task = "go-no-go". '
                 'Otherwise "", and it is not used.',
                 ("go-no-go", ""),
+            )
+            return
+
+
+def _contexts_between(work: Inference) -> None:
+    """A context that changes from trial to trial, in each of which other options may be learnt."""
+    draft, source = work.draft, work.source
+    choice, known = draft.columns.choice, column_list(draft.columns.block)
+    if draft.task or draft.columns.state or "task" in {one.role for one in work.questions}:
+        return
+    for name in (*column_list(draft.columns.group), *work.free):
+        told = {*words_of(name)} & CONTEXTS or name in column_list(draft.columns.group)
+        n = len(source.labels(name, "columns.block")) if told and isinstance(choice, str) else 0
+        if {*words_of(name)} & SIDES or name[-1:].isdigit():
+            continue  # what stands at one place
+        if not 2 <= n <= MAX_PLACES or source.key((choice, name), "columns.block")[1] <= n:
+            continue  # no context, or what was chosen under another name
+        steps = _steps(work, source.codes(name, "columns.block").codes.astype(np.float64))
+        if len(steps) and (steps != 0).mean() > MIN_CHANGES_OF_A_CONTEXT:
+            if work.said.columns.choice is not None and work.said.columns.reward is not None:
+                work.doubts.append(f"{name} changes from trial to trial: not used.")
+                return
+            work.question_taken(
+                "columns.block",
+                f"{name} changes from trial to trial. Are other options learnt about in each? List "
+                "all columns whose values together name a block; [] if not.",
+                ([*known, name], list(known)),
+            )
+            return
+
+
+def _people_begin_anew(work: Inference) -> None:
+    """People of one number in several places, each with a label of its own: they may be others."""
+    subject, source = work.draft.columns.subject, work.source
+    if not isinstance(subject, str) or subject not in source.names:
+        return
+    own, n_people = source.key((subject,), "columns.subject")
+    n_runs = 1 + int((np.diff(own) != 0).sum())
+    for name in (*column_list(work.draft.columns.group), *work.free):
+        if n_runs == n_people or not pa.types.is_string(source.table[name].type):
+            continue
+        both, n_pairs = source.key((subject, name), "columns.subject")
+        if n_pairs == n_runs == 1 + int((np.diff(both) != 0).sum()):
+            work.question_taken(
+                "columns.subject",
+                f"{subject} begins anew where {name} changes. Are these other people, or the same "
+                "ones again?",
+                ([subject, name], subject),
             )
             return
 
@@ -703,11 +770,13 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
     "": (_rows_of_phases, _options_on_offer),
     "episodes": (
         _rows_of_phases,
+        _people_begin_anew,
         _first_rows_apart,
         _constant_choice,
         _families_of_reward,
         _constant_reward,
         _running_total,
+        _other_reward,
         _reward_codes,
         _choice_counter,
         _side_or_option,
@@ -720,11 +789,13 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
         _short_blocks,
         _blocks_unused,
         _cue_unused,
+        _contexts_between,
         _people_unknown,
         _grid_rows,
     ),
     "choices": (
         _rows_of_phases,
+        _people_begin_anew,
         _first_rows_apart,
         _unused_flags,
         _flags_of_options,
@@ -736,6 +807,7 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
     ),
     "offers": (
         _rows_of_phases,
+        _people_begin_anew,
         _first_rows_apart,
         _choice_counter,
         _sole_loss,

@@ -11,7 +11,7 @@ import numpy as np
 from penchant.errors import DataError
 from penchant.tables.choice_coding import listed
 from penchant.tables.columns import plain_name
-from penchant.tables.lexicon import vocabulary, words_of
+from penchant.tables.lexicon import is_named, vocabulary, words_of
 from penchant.tables.option_families import families
 from penchant.tables.play import FILLERS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS
@@ -98,7 +98,7 @@ def _by_word(work: Inference, labels: Sequence[Any]) -> tuple[Any, ...] | None:
     """Codes of two offers in the order of the options, where words or numbers leave no doubt.
 
     Words say the sooner or surer option and the later or riskier one; 0 and 1, or 1 and 2, are in
-    the order of the options unless the column is called after the first one.
+    the order of the options unless the column is called after something else than the second one.
     """
     if work.draft.kind != "offers" or work.draft.attributes is None:
         return None
@@ -110,13 +110,24 @@ def _by_word(work: Inference, labels: Sequence[Any]) -> tuple[Any, ...] | None:
         return tuple(own if len(own) > 1 else own[0] for own in (first, second))
     if len(labels) != 2:
         return None
-    called = {plain_name(word) for word in words_of(str(work.draft.columns.choice))}
-    if _side_column(work) is not None:
-        return None
     numbers = sorted(x for x in map(_number, labels) if x is not None)
-    if numbers in ([0, 1], [1, 2]) and not called & vocabulary("first_offer"):
-        return tuple(sorted(labels, key=lambda label: _number(label) or 0.0))
-    return None
+    if numbers not in ([0, 1], [1, 2]) or _side_column(work) or _called_otherwise(work):
+        return None
+    return tuple(sorted(labels, key=lambda label: _number(label) or 0.0))
+
+
+def _called_otherwise(work: Inference) -> bool:
+    """Whether the column of choices is called after something else than the second offer."""
+    name = str(work.draft.columns.choice)
+    words = {*words_of(name)} - vocabulary("neutral")
+    if plain_name(name) in vocabulary("second_offer") or not words or is_named("taken", name):
+        return False
+    told: list[set[str]] = [set(), set()]
+    for cells in (work.draft.attributes or {}).values():
+        for own, cell in zip(told, cells, strict=True):
+            for column in column_list(cell) if isinstance(cell, (str, tuple)) else ():
+                own |= {*words_of(str(column))}
+    return not words <= vocabulary("second_offer") | (told[1] - told[0])
 
 
 def _side_column(work: Inference) -> str | None:
