@@ -51,7 +51,7 @@ class GPUCBAgents(GaussianAgents):
     def probabilities(self) -> Matrix:
         variance = np.diagonal(self.covariance, axis1=1, axis2=2) + self.noise_variance
         heuristic = self.mean + self.parameters["bonus"] * np.sqrt(variance)
-        return softmax(heuristic / self.parameters["temperature"] + self.locality.objective())
+        return softmax(heuristic / self.parameters["temperature"] + self.locality())
 
 
 @dataclass(frozen=True, eq=False)

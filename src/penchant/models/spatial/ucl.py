@@ -279,4 +279,4 @@ class UCLAgents(GaussianAgents):
             best = heuristic >= heuristic.max(axis=1, keepdims=True)
             return np.asarray(best / best.sum(axis=1, keepdims=True))
         q = heuristic * self.model.inverse_temperature(t) / nu
-        return softmax(q + self.locality.objective())
+        return softmax(q + self.locality())
