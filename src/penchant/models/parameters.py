@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from penchant._typing import BoolVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.transforms import IDENTITY, LOG, RECIPROCAL, Transform
@@ -346,14 +346,9 @@ class Parameter:
 
     def slopes(self, theta: Matrix) -> Matrix:
         """Gradients in the weights at many of them; NaN where there are none."""
-        found = np.zeros(theta.shape)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            first = self.transform.first(self._quotient(theta))
-            for a, slope in zip(self.weights, self._quotient_slopes(theta), strict=True):
-                found[:, a] = first * slope
+        _, found, _ = self.derivatives(theta)
         own = list(self.weights)
-        both = np.concatenate([found[:, own], theta[:, own]], axis=1)
-        fine: BoolVector = np.all(np.isfinite(both), axis=1)
+        fine = np.isfinite(found[:, own]).all(axis=1) & np.isfinite(theta[:, own]).all(axis=1)
         return np.where(fine[:, None], found, np.nan)
 
     def value(self, theta: Vector, psi: Vector) -> float:
