@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import BoolVector, Matrix, Vector
 from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.transforms import IDENTITY, LOG, RECIPROCAL, Transform
@@ -348,7 +348,8 @@ class Parameter:
         """Gradients in the weights at many of them; NaN where there are none."""
         _, found, _ = self.derivatives(theta)
         own = list(self.weights)
-        fine = np.isfinite(found[:, own]).all(axis=1) & np.isfinite(theta[:, own]).all(axis=1)
+        both = np.concatenate([found[:, own], theta[:, own]], axis=1)
+        fine: BoolVector = np.all(np.isfinite(both), axis=1)
         return np.where(fine[:, None], found, np.nan)
 
     def value(self, theta: Vector, psi: Vector) -> float:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -98,8 +98,8 @@ class GPUCB(SpatialModel):
            [ 1.37,  1.52]])
     """
 
-    in_brief: ClassVar[str] = "Gaussian-process UCB of a spatial bandit"
-    ratio: ClassVar[str] = "noise_ratio"
+    in_brief = "Gaussian-process UCB of a spatial bandit"
+    ratio = "noise_ratio"
 
     locations: Any
     locality: str | Sequence[str] = ()
