@@ -97,7 +97,7 @@ def _damaged(field, value, kind="converged"):
         ("inverse_information", None, "inverse_information must hold numbers"),
         ("scale", [], "scale must hold numbers"),
         ("log_likelihood", "low", "log_likelihood must be a number; got 'low'"),
-        ("n_decisions", -3, "n_decisions must be a whole number from 1 on; got -3"),
+        ("n_decisions", -3, "n_decisions must be a whole number from 0 on; got -3"),
         ("n_decisions", 2.5, "n_decisions must be a whole number"),
         ("total_weight", 0, "total_weight must be positive"),
         ("n_options", [3, 2], "n_options must be two sizes in order"),
