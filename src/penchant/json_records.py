@@ -116,6 +116,7 @@ def write_value(value: Any, hint: Any = Any) -> Any:
         others = [one for one in inner if one is not NoneType]
         if isinstance(value, float) and math.isnan(value):
             return "nan" if others == [float] else _write_typed(value)  # null would be None
+        others = [one for one in others if _matches_json_container(one, value)]
         return write_value(value, others[0] if len(others) == 1 else Any)
     if hint is float and isinstance(value, (int, float)):
         return to_json(float(value))
@@ -388,10 +389,9 @@ def _value(hint: Any, value: object, place: str, read: Place) -> Any:
 
 
 def _matches_json_container(hint: Any, value: object) -> bool:
-    """Whether values of an annotation are written as dicts, if this is one, or as lists."""
-    origin = get_origin(hint)
-    as_dict = is_dataclass(hint) or _is_mapping(origin)
-    return as_dict == isinstance(value, Mapping)
+    """Whether values of an annotation are written as dicts, as this one is, or as lists."""
+    as_dict = is_dataclass(hint) or _is_mapping(get_origin(hint))
+    return as_dict == (is_dataclass(value) or isinstance(value, Mapping))
 
 
 def read_floats(value: object) -> Any:
