@@ -208,7 +208,7 @@ def test_people_are_read_in_every_form(people):
     assert again.summary() == people.summary() and again.subjects == people.subjects
     assert pickle.loads(pickle.dumps(people)).summary() == people.summary()
     with pytest.raises(
-        pn.errors.DataError, match="format must be 'penchant-estimates'; got 'list'"
+        pn.errors.DataError, match=r"document must be what Estimates\.to_dict wrote; got list"
     ):
         pn.results.Estimates.from_dict([])
 

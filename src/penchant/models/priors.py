@@ -11,7 +11,13 @@ import numpy as np
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint, prior_argument
 from penchant.files.output import read_document, write_json
-from penchant.json_records import attributes_json, from_json, read_value, write_value
+from penchant.json_records import (
+    document_head,
+    read_value,
+    record_document,
+    record_from_document,
+    write_value,
+)
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
@@ -46,6 +52,7 @@ class DensityPrior(Protocol):
 DENSITY_STEP = 1e-4  # of a standard deviation, or of what is left to the end of the support
 
 
+@dataclass(init=False, repr=False, eq=False)
 class NaturalPrior:
     """Independent densities of natural parameters, each a frozen distribution of scipy.stats.
 
@@ -66,6 +73,8 @@ class NaturalPrior:
     NaturalPrior(learning_rate, temperature)
     """
 
+    densities: Mapping[str, Any]
+
     def __init__(self, **densities: Any) -> None:
         if not densities:
             raise DataError(
@@ -79,8 +88,17 @@ class NaturalPrior:
                     got=type(density).__name__,
                     fix="Give one.",
                 )
-        self.densities: Mapping[str, Any] = dict(densities)
+        self.densities = dict(densities)
         self.known = {name: _Known.of(density) for name, density in densities.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Densities by name, ready for JSON."""
+        return write_value(self.densities, Mapping[str, Any])
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> NaturalPrior:
+        """Read what `to_dict` wrote."""
+        return cls(**read_value(document, Mapping[str, Any]))
 
     def check(self, naturals: Sequence[Parameter]) -> None:
         """Raise an error if a name is not one of the natural parameters."""
@@ -190,9 +208,6 @@ class _Known(NamedTuple):
     def of(cls, density: Any) -> _Known:
         low, high = density.support()
         return cls(float(low), float(high), float(density.std()), float(density.median()))
-
-
-FORMAT = "penchant-population-prior"
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,21 +331,12 @@ class PopulationPrior:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON."""
-        links = [link.to_dict() for link in self.links]
-        rest = attributes_json(self, "mean", "covariance")
-        return {"format": FORMAT, "version": 1, "names": list(self.names), "links": links, **rest}
+        return record_document(PopulationPrior, self)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> PopulationPrior:
         """Read what `to_dict` wrote."""
-        if not isinstance(document, Mapping) or document.get("format") != FORMAT:
-            raise DataError(
-                "prior",
-                "must be a document that PopulationPrior.to_dict wrote",
-                got="another",
-                fix="Save one with people.prior.save(path).",
-            )
-        return from_json(cls, document)
+        return record_from_document(cls, document, cls)
 
     def save(self, path: Any, *, overwrite: bool = True) -> None:
         """Write it to a file, to be read by `read`."""
@@ -339,7 +345,7 @@ class PopulationPrior:
     @classmethod
     def read(cls, path: Any) -> PopulationPrior:
         """Read a file that `save` wrote."""
-        return cls.from_dict(read_document(path, FORMAT, version=1))
+        return cls.from_dict(read_document(path, **document_head(cls)))
 
     def __repr__(self) -> str:
         each = zip(self.names, self.links, self.mean, strict=True)
@@ -421,81 +427,3 @@ class OnLinks(NamedTuple):
             bends[:, a] = first[:, None, None] * bend
             bends[:, a] += second[:, None, None] * slope[:, :, None] * slope[:, None, :]
         return h, slopes, bends
-
-
-def model_document(model: Any) -> Any:
-    """A model of the library with its settings; None for another."""
-    own = type(model).__module__.startswith("penchant.")
-    return write_value(model) if own else None
-
-
-def model_of(document: Any, given: Any) -> Any:
-    """The model of a document, or the one given, where it is not of the library."""
-    if given is not None:
-        return given
-    if document is None:
-        raise DataError(
-            "model",
-            "must be given, as the session was kept with one that is not of the library",
-            got="none",
-            fix="Pass model=.",
-        )
-    return read_value(document)
-
-
-def prior_document(prior: Any) -> dict[str, Any] | None:
-    """A prior in plain numbers; a word only where it is of one's own making."""
-    library = type(prior).__module__.startswith("penchant.")
-    if prior is None or (library and not isinstance(prior, NaturalPrior)):
-        found: dict[str, Any] | None = write_value(prior)
-        return found
-    own = getattr(prior, "densities", {"": None})
-    densities = {name: _density(density) for name, density in own.items()}
-    return {"kind": "own" if None in densities.values() else "natural", "densities": densities}
-
-
-def prior_of(document: Mapping[str, Any]) -> Any:
-    """The prior of a document."""
-    given = document["prior"]
-    if given is None or "kind" not in given:
-        return read_value(given)
-    if given["kind"] == "natural":
-        from scipy import stats
-
-        made = given["densities"].items()
-        return NaturalPrior(
-            **{n: getattr(stats, d["name"])(*d["args"], **d["kwds"]) for n, d in made}
-        )
-    raise DataError(
-        "prior",
-        "must be given, as the session was kept with one that is not of scipy.stats",
-        got="none",
-        fix="Pass prior=.",
-    )
-
-
-def _density(density: Any) -> dict[str, Any] | None:
-    """A frozen distribution by name, or None."""
-    from scipy import stats
-
-    name = getattr(getattr(density, "dist", None), "name", None)
-    if name is None or not hasattr(stats, name):
-        return None
-    try:
-        args = [float(a) for a in density.args]
-        return {"name": name, "args": args, "kwds": {k: float(v) for k, v in density.kwds.items()}}
-    except (TypeError, ValueError):
-        return None
-
-
-def check_kept(document: Any, kind: str, parts: tuple[str, ...]) -> None:
-    """Refuse what `to_dict` of a session did not write."""
-    known = isinstance(document, Mapping) and document.get("format") == f"penchant-{kind.lower()}"
-    missing = [part for part in parts if part not in document] if known else ["format"]
-    if missing:
-        raise DataError(
-            "document",
-            f"must be what {kind}.to_dict wrote",
-            got=f"one without {missing[0]!r} of it",
-            fix="Keep the session again.",
-        )

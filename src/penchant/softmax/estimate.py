@@ -599,4 +599,4 @@ class Estimate(EstimateFields, FrameExport):
         Choices are attached again with `attach`. The natural parameters of a model come back with
         the intervals that were written; for others, fit again.
         """
-        return cls(**serialization.estimate_arguments_from_document(content))
+        return cls(**serialization.estimate_arguments_from_document(cls, content))

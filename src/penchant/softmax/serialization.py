@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -10,15 +10,15 @@ import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
 from penchant._version import __version__
-from penchant.errors import DataError, format_list
+from penchant.errors import format_list
 from penchant.json_records import (
     Document,
     MinimumValue,
     Shape,
     damaged_field_error,
-    from_json,
+    record_document,
+    record_from_document,
     require_distinct,
-    write_value,
 )
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints
@@ -33,8 +33,6 @@ from penchant.softmax.estimate_data import (
 from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.softmax.newton import Quadratic
 
-FORMAT = "penchant-estimate"
-ESTIMATE_VERSION = 1  # raise it when older readers would misread a file: they refuse newer ones
 OfNames: TypeAlias = Annotated[Vector, Shape("names")]
 Covariance: TypeAlias = Annotated[Matrix, Shape("names", "names")]
 CovarianceKind = Literal["model", "robust", "robust (HC0)", "clustered"]
@@ -54,8 +52,6 @@ class EstimateDocument:
         Of choices, as in `ChoiceSource`; None for a model.
     """
 
-    format: Literal["penchant-estimate"]
-    version: int
     penchant: str
     subject: Label
     status: Status
@@ -107,8 +103,6 @@ def to_dict(
     source = estimate.source
     is_detached = isinstance(source, DetachedSource) and source.covariance is not None
     given = {
-        "format": FORMAT,
-        "version": ESTIMATE_VERSION,
         "penchant": __version__,
         "level": level,
         "intervals": kind,
@@ -121,44 +115,15 @@ def to_dict(
         given[name] = getattr(source, name, None)
     names = [field.name for field in fields(EstimateDocument)]
     made = EstimateDocument(**{n: given[n] if n in given else getattr(estimate, n) for n in names})
-    document: Document = write_value(made, EstimateDocument)
+    document = record_document(type(estimate), made)
     if estimate.validity is not None:
         document["validity"]["valid"] = estimate.validity.valid
     return document
 
 
-def estimate_arguments_from_document(content: Any) -> dict[str, Any]:
-    """Arguments of `Estimate` from what `to_dict` wrote; says which field is wrong."""
-    if not isinstance(content, Mapping):
-        raise DataError(
-            "content",
-            "must be a dict written by to_dict",
-            got=type(content).__name__,
-            fix="Read the file with json.load first.",
-        )
-    if content.get("format") != FORMAT:
-        raise DataError(
-            "format",
-            f"must be {FORMAT!r}",
-            got=repr(content.get("format")),
-            fix="This is not an estimate written by Penchant.",
-        )
-    if not isinstance(content.get("version"), int) or content["version"] > ESTIMATE_VERSION:
-        raise DataError(
-            "version",
-            f"must be at most {ESTIMATE_VERSION}",
-            got=repr(content.get("version")),
-            fix="Upgrade Penchant.",
-        )
-    try:
-        document = from_json(EstimateDocument, content)
-    except KeyError as missing:  # a missing field is one message, wherever it is first needed
-        raise DataError(
-            "an estimate",
-            f"must have the field {missing}",
-            got="none",
-            fix="The file is damaged: fit again.",
-        ) from None
+def estimate_arguments_from_document(owner: type, content: Any) -> dict[str, Any]:
+    """Arguments of `Estimate`, the owner, from what `to_dict` wrote; says which field is wrong."""
+    document = record_from_document(owner, content, EstimateDocument)
     _check(document)
     stored = {f.name for f in fields(EstimateFields)} - {"source"}
     return {name: getattr(document, name) for name in stored} | {"source": _source(document)}

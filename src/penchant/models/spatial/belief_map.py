@@ -9,7 +9,6 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_level, check_rng, check_whole_number
-from penchant.json_records import attributes_json
 from penchant.models.spatial.ucl import UCL
 from penchant.result_tables import Columns, Result
 from penchant.tail_probabilities import normal_isf
@@ -36,6 +35,7 @@ class MapFit(NamedTuple):
         Of the level with the logarithm of the relative precision, which sets the bonus.
     """
 
+    json_names = ("sd", "n", "log_evidence")
     sd: float
     n: int
     log_evidence: float
@@ -157,6 +157,10 @@ class BeliefMap(Result):
         Where the options lie.
     """
 
+    json_names = (
+        *("status", "n_decisions", "level", "level_sd", "removed", "bonus_correlation"),
+        *("mean", "sd", ("evidence", "fits")),
+    )
     mean: Vector
     sd: Vector
     level: float
@@ -270,17 +274,6 @@ class BeliefMap(Result):
                 columns[name] = axis.tolist()
         columns |= {"mean": self.mean.tolist(), "sd": self.sd.tolist()}
         return columns
-
-    def document(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
-        return {
-            **attributes_json(
-                self,
-                *("status", "n_decisions", "level", "level_sd", "removed", "bonus_correlation"),
-                *("mean", "sd"),
-            ),
-            "evidence": [attributes_json(fit, "sd", "n", "log_evidence") for fit in self.fits],
-        }
 
     def __repr__(self) -> str:
         return f"<BeliefMap of {len(self.mean)} options: {self.status}>"

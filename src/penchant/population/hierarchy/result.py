@@ -16,7 +16,7 @@ import numpy as np
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.errors import DataError, Text
-from penchant.json_records import Document, attributes_json, from_json, write_value
+from penchant.json_records import attributes_json, record_document, record_from_document
 from penchant.models.coordinates import Coordinates
 from penchant.models.priors import PopulationPrior, with_ratios
 from penchant.population.hierarchy import uncertainty
@@ -44,7 +44,6 @@ from penchant.result_tables import (
 from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.tail_probabilities import t_isf
 
-FORMAT = "penchant-population"
 CorrelationRow: TypeAlias = tuple[str, str, float, float, float]  # two names, r, low, high
 ByLevel: TypeAlias = Matrix | Mapping[Any, Matrix]  # by level of a factor, where groups have own
 
@@ -617,9 +616,8 @@ class PopulationFit(IntervalTableExport):
         }
         names = [one.name for one in fields(PopulationDocument)]
         own = {name: getattr(self, name) for name in names if name not in given}
-        document: Document = write_value(PopulationDocument(**given, **own), PopulationDocument)
-        head = {"format": FORMAT, "version": 1}
-        return head | document | attributes_json(self, "aic", "bic", "loo")
+        document = record_document(PopulationFit, PopulationDocument(**given, **own))
+        return document | attributes_json(self, "aic", "bic", "loo")
 
     def _is_within_subjects(self) -> bool:
         """Whether there are conditions within subjects, so that no single prior is the fit's."""
@@ -630,14 +628,7 @@ class PopulationFit(IntervalTableExport):
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> PopulationFit:
         """Read what `to_dict` wrote: all numbers; without the decisions."""
-        if not isinstance(document, Mapping) or document.get("format") != FORMAT:
-            raise DataError(
-                "document",
-                "must be one that PopulationFit.to_dict wrote",
-                got="another",
-                fix="Give that.",
-            )
-        read = from_json(PopulationDocument, document)
+        read = record_from_document(cls, document, PopulationDocument)
         own = {f.name: getattr(read, f.name) for f in fields(cls) if hasattr(read, f.name)}
         return cls(**own, model_words=read.model, document=read)
 
