@@ -231,14 +231,13 @@ def record_document(owner: type, record: Any) -> Document:
 
 def record_from_document(owner: type, document: object, kind: type[T], part: str = "") -> T:
     """Read a record from what `to_dict` of a class wrote, or from a part of it."""
-    wanted = document_head(owner)["format"]
-    version = document.get("version") if isinstance(document, Mapping) else None
-    if not _is_count(version) or document.get("format") != wanted:
-        given = document.get("format") if isinstance(document, Mapping) else None
+    content: Mapping[str, object] = document if isinstance(document, Mapping) else {}
+    version, written = content.get("version"), content.get("format")
+    if not isinstance(version, int) or written != document_head(owner)["format"]:
         raise DataError(
             "document",
             f"must be what {owner.__name__}.to_dict wrote",
-            got=type(document).__name__ if given is None else given,
+            got=type(document).__name__ if written is None else written,
             fix="Name the class that wrote it.",
         )
     if version > DOCUMENT_VERSION:
@@ -246,7 +245,7 @@ def record_from_document(owner: type, document: object, kind: type[T], part: str
             "version", f"must be at most {DOCUMENT_VERSION}", got=version, fix="Upgrade Penchant."
         )
     try:
-        found: T = _read_record(kind, document.get(part) if part else document, part)
+        found: T = _read_record(kind, content.get(part) if part else content, part)
     except KeyError as missing:
         raise damaged_field_error(str(missing.args[0]), "be given", "nothing") from None
     return found

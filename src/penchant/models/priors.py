@@ -93,7 +93,8 @@ class NaturalPrior:
 
     def to_dict(self) -> dict[str, Any]:
         """Densities by name, ready for JSON."""
-        return write_value(self.densities, Mapping[str, Any])
+        found: dict[str, Any] = write_value(self.densities, Mapping[str, Any])
+        return found
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> NaturalPrior:

@@ -9,7 +9,7 @@ ranked by the evidence of everybody under the population of all others (leave-on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -119,7 +119,7 @@ SELECTION_COLUMNS = (
 )
 
 
-def _json_rows(columns: Columns) -> list[dict[str, Any]]:
+def _json_rows(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
     """Rows of a data frame, ready for JSON."""
     return [
         to_json(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)

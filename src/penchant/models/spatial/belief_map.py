@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,8 @@ NEAR_ZERO = 0.1  # share of a weight below which a normal distribution of it is 
 WIDER = 2.0  # times the prior's variance of a map, beyond which choices leave nobody
 
 
-class MapFit(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class MapFit:
     """What one width of the prior makes of the data: level and coefficients, nearly normal.
 
     Attributes

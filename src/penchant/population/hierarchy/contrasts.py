@@ -269,7 +269,7 @@ class Contrast(Result):
 
     def document(self) -> dict[str, Any]:
         """Contrast as a dictionary for JSON."""
-        return super().document() | to_json(self.frame_columns())
+        return {**super().document(), **to_json(self.frame_columns())}
 
     def table(self) -> Table:
         """Table for reading."""

@@ -607,7 +607,7 @@ class PopulationFit(IntervalTableExport):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; `from_dict` reads them back."""
-        given = {
+        given: dict[str, Any] = {
             "model": self.model_words,
             "correlated": tuple(self._correlation_rows(0.95)),
             "spreads": self.spreads(),
