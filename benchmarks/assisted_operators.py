@@ -19,7 +19,6 @@ import numpy as np
 
 import penchant as pn
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.assistance.adviser import ADVICE, Helper, Mode, field_basis
 from penchant.assistance.assistant_beliefs import TRACKING
 from penchant.assistance.poor_performance_warning import (
     FEATURES,
@@ -27,6 +26,7 @@ from penchant.assistance.poor_performance_warning import (
     FeatureSet,
     area_under_roc,
 )
+from penchant.assistance.shared_autonomy import ADVICE, Helper, Mode, field_basis
 from penchant.bandit.beliefs import GAUSSIAN
 from penchant.bandit.landscape import landscape_a
 from penchant.models.model import Agents

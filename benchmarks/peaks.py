@@ -21,8 +21,8 @@ import numpy as np
 
 import models
 import penchant as pn
-from penchant.inference.profile.profiles import SCREENING, Profiles
-from penchant.inference.search.grid import best_cells
+from penchant.inference.profile.profile_likelihood import SCREENING, Profiles
+from penchant.inference.search.grid_search import best_cells
 
 MISS = 1e-4  # log-units by which a fit is too low
 CELLS = {1: 1000, 2: 8100, 3: 15625}  # of the dense grid, by the number of shape parameters

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant.inference.profile.profiles import FINITE_VALUES, Profiles
+from penchant.inference.profile.profile_likelihood import FINITE_VALUES, Profiles
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import every_model
 import penchant as pn
 from penchant._typing import BoolVector, IntVector, Matrix
 from penchant.assistance.poor_performance_warning import FEATURES, Calibration, EarlyWarning
+from penchant.inference.belief_map import MapFit
 from penchant.json_records import read_value, write_value
-from penchant.models.spatial.belief_map import MapFit
 from penchant.result_tables import FrameExport
 
 HOLD_DATA = {"Reading", "Study", "StudyData", "StoredEstimates", "Offer"}

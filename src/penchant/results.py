@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from penchant._lazy_imports import lazy_exports
 
 if TYPE_CHECKING:
-    from penchant.assistance.adviser import Advice as Advice
-    from penchant.assistance.adviser import Helper as Helper
-    from penchant.assistance.adviser import replay as replay
     from penchant.assistance.poor_performance_warning import EarlyWarning as EarlyWarning
     from penchant.assistance.poor_performance_warning import PoorPlayWarning as PoorPlayWarning
+    from penchant.assistance.shared_autonomy import Advice as Advice
+    from penchant.assistance.shared_autonomy import Helper as Helper
+    from penchant.assistance.shared_autonomy import replay as replay
     from penchant.bandit.episode_table import episode_rows as episode_rows
     from penchant.bandit.landscape import cumulative_regret as cumulative_regret
+    from penchant.inference.belief_map import BeliefMap as BeliefMap
     from penchant.inference.online_estimation import Live as Live
     from penchant.inference.profile_curve import profile_curve as profile_curve
     from penchant.models.checks import ModelCheck as ModelCheck
-    from penchant.models.spatial.belief_map import BeliefMap as BeliefMap
     from penchant.population.group_comparison_result import GroupComparison as GroupComparison
     from penchant.population.group_tests import adjusted_p_values as adjusted_p_values
     from penchant.population.hierarchy.contrasts import Contrast as Contrast
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     )
     from penchant.population.meta_analysis import PopulationEstimate as PopulationEstimate
     from penchant.population.meta_analysis import PopulationEstimates as PopulationEstimates
-    from penchant.population.regret_growth import GrowthOrder as GrowthOrder
-    from penchant.population.regret_growth import GrowthOrders as GrowthOrders
-    from penchant.population.regret_growth import growth_orders as growth_orders
+    from penchant.population.regret_growth_categories import GrowthOrder as GrowthOrder
+    from penchant.population.regret_growth_categories import GrowthOrders as GrowthOrders
+    from penchant.population.regret_growth_categories import growth_orders as growth_orders
     from penchant.report.study import Study as Study
     from penchant.scale.subject_estimates import StoredEstimates as StoredEstimates
     from penchant.softmax.estimate_collection import Estimates as Estimates
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from penchant.tables.reading import Reading as Reading
     from penchant.workflow.adaptive_question_posterior import Posterior as Posterior
     from penchant.workflow.adaptive_questions import Asker as Asker
-    from penchant.workflow.candidate_offers import Offer as Offer
+    from penchant.workflow.candidate_question_arrays import Offer as Offer
     from penchant.workflow.design_simulation import Design as Design
     from penchant.workflow.latent_variables import Latent as Latent
     from penchant.workflow.model_comparison_results import ModelComparison as ModelComparison

@@ -20,7 +20,7 @@ from penchant.figures import (
     style,
     without_estimate,
 )
-from penchant.figures.labels import FONT_SIZE, format_log_axis
+from penchant.figures.label_text import FONT_SIZE, format_log_axis
 from penchant.figures.style import add_heading, add_legend, raise_titles_above_artists, style_axes
 from penchant.report.study_figures import Drawn
 from penchant_paper.ensembles import HALF_WIDTHS, Convergence

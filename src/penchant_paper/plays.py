@@ -17,7 +17,7 @@ from penchant import UCL, Episode, GaussianNoise, grid, simulate
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized_model import BackMap, linearized_choices, nominal_point
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profile_likelihood import Profiles
 from penchant.paper import landscape_a
 from penchant.result_tables import progress
 from penchant.softmax.fit import fit_choices

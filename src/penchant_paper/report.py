@@ -12,7 +12,7 @@ import pyarrow as pa
 from penchant._typing import FilePath
 from penchant._version import __version__
 from penchant.figures import inline_svg, save
-from penchant.figures.labels import display_name
+from penchant.figures.label_text import display_name
 from penchant.figures.style import panel_view_boxes
 from penchant.files.atomic import new_folder
 from penchant.files.output import write_json, write_table, write_text

@@ -26,7 +26,7 @@ from scipy import stats
 from penchant import UCL, Episode, Estimate, GaussianNoise, Landscape, grid, simulate, study
 from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.inference.linearized_model import BackMap, linearized_choices, nominal_point
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profile_likelihood import Profiles
 from penchant.paper import landscape_a, landscape_b
 from penchant.population.group_comparison_result import Difference
 from penchant.result_tables import progress

@@ -33,7 +33,7 @@ from penchant import (
 )
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.inference.linearized_model import BackMap, linearized_choices, nominal_point
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profile_likelihood import Profiles
 from penchant.paper import landscape_a, landscape_b
 from penchant.results import Live
 from penchant.softmax.fit import fit_choices

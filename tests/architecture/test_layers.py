@@ -9,7 +9,7 @@ LAYERS = {
     "errors": 0,
     "json_records": 0,
     "argument_checks": 0,
-    "_compiled": 0,
+    "_numba_cache": 0,
     "tail_probabilities": 0,
     "_lazy_imports": 0,
     "_typing": 0,

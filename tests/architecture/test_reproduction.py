@@ -33,7 +33,7 @@ PRIVATE = {
     ],
     "figures": [
         "_typing",
-        "figures.labels",
+        "figures.label_text",
         "figures.style",
         "report.study_figures",
     ],
@@ -41,7 +41,7 @@ PRIVATE = {
         "_typing",
         "inference.fit_each",
         "inference.linearized_model",
-        "inference.profile.profiles",
+        "inference.profile.profile_likelihood",
         "result_tables",
         "softmax.fit",
         "softmax.probabilities",
@@ -52,7 +52,7 @@ PRIVATE = {
     "report": [
         "_typing",
         "_version",
-        "figures.labels",
+        "figures.label_text",
         "figures.style",
         "files.atomic",
         "files.output",
@@ -66,7 +66,7 @@ PRIVATE = {
     "simulated_study": [
         "_typing",
         "inference.linearized_model",
-        "inference.profile.profiles",
+        "inference.profile.profile_likelihood",
         "population.group_comparison_result",
         "result_tables",
         "studies.comparisons",
@@ -75,7 +75,7 @@ PRIVATE = {
     "statements": [
         "_typing",
         "inference.linearized_model",
-        "inference.profile.profiles",
+        "inference.profile.profile_likelihood",
         "softmax.fit",
         "softmax.probabilities",
     ],

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.assistance.adviser import ADVICE
 from penchant.assistance.assistant_beliefs import FieldState, OperatorState
+from penchant.assistance.shared_autonomy import ADVICE
 from penchant.errors import DataError
 
 PLACES = pn.grid(6, 5)

@@ -215,12 +215,6 @@ def test_a_decision_without_a_choice_is_noted(penchant, play):
     assert "67 trials included of 68 events" in ended.err
 
 
-def test_d50_the_first_choice_is_said_to_tell_nothing(penchant, play):
-    said = "a choice at t = 1 is random: it tells nothing"
-    assert said in penchant("fit", play(), *UCL[:-2]).err
-    assert said not in penchant("fit", play(), *UCL).err
-
-
 def test_d51_a_subject_without_decisions_is_listed(penchant, play):
     rows = [*played(), *(["cat", 1, t, "", ""] for t in range(1, 4))]
     ended = penchant("fit", play(rows), *UCL, "-o", "all.csv")

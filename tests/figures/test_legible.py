@@ -9,7 +9,7 @@ from matplotlib.text import Text
 
 from penchant import figures
 from penchant.figures.axis_limits import Scale
-from penchant.figures.labels import (
+from penchant.figures.label_text import (
     FONT_SIZE,
     axis_label,
     break_lines,
@@ -347,7 +347,7 @@ def test_lines_are_as_long_as_they_may_be_and_lose_no_letter():
 def test_a_short_logarithmic_axis_has_round_numbers():
     from matplotlib.figure import Figure
 
-    from penchant.figures.labels import format_log_axis
+    from penchant.figures.label_text import format_log_axis
 
     axes = Figure(figsize=(3, 2)).subplots()
     axes.set_xscale("log")

@@ -6,7 +6,7 @@ import pytest
 
 from penchant.errors import DataError
 from penchant.figures import PALETTE, figure, look, style
-from penchant.figures.labels import FONT_SIZE
+from penchant.figures.label_text import FONT_SIZE
 
 
 def test_every_series_differs_in_colour_and_in_marker():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from penchant.inference.profile import _kernels as compiled
-from penchant.inference.search.optima import inverse_workspace, pseudoinverse
+from penchant.inference.profile import _inner_problem_kernels as compiled
+from penchant.inference.search.local_maxima import inverse_workspace, pseudoinverse
 
 
 def symmetric(rng, n, q):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from penchant.inference.profile._kernels import psi_derivatives, scatter_derivative
-from penchant.inference.profile.evaluations import DecisionIndex
+from penchant.inference.profile._inner_problem_kernels import psi_derivatives, scatter_derivative
+from penchant.inference.profile.inner_problems import DecisionIndex
 
 LENGTHS = (5, 19, 1)  # decisions scored of three pairs, none of them whole blocks
 

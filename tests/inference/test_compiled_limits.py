@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penchant as pn
-from penchant.inference.profile._kernels import solve_weights
+from penchant.inference.profile._inner_problem_kernels import solve_weights
 from penchant.softmax.constraints import Constraints, maximise_constrained
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import Quadratic

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.inference.profile.evaluations import LinearConstraint, best_weights
-from penchant.inference.profile.profiles import ITERATE, VALUES, Profiles
-from penchant.inference.search import grid as grid_profile
-from penchant.inference.search.grid import full_grids, grid_points, search_grids
+from penchant.inference.profile.inner_problems import LinearConstraint, best_weights
+from penchant.inference.profile.profile_likelihood import ITERATE, VALUES, Profiles
+from penchant.inference.search import grid_search as grid_profile
+from penchant.inference.search.grid_search import full_grids, grid_points, search_grids
 from penchant.softmax.intervals_and_tests import Hypothesis
 from profile_problem import Problem
 

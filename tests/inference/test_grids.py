@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import played
-from penchant.inference.search.grid import (
+from penchant.inference.search.grid_search import (
     CoarseGrid,
     are_flat,
     best_cells,

@@ -7,7 +7,7 @@ import pytest
 from scipy import linalg, optimize, special
 
 import penchant as pn
-from penchant.inference.profile.evaluations import best_weights, prior_quadratic
+from penchant.inference.profile.inner_problems import best_weights, prior_quadratic
 from penchant.softmax.constraints import Constraints, maximise_on_plane
 from penchant.softmax.intervals_and_tests import Hypothesis
 from penchant.softmax.likelihood import likelihood_of

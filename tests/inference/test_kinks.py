@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.inference.search._bundle_kernels import (
+from penchant.inference.search._bundle_method_kernels import (
     MIN_LINEARIZATION_ERROR,
     bundle_step,
     bundle_workspace,
 )
-from penchant.inference.search.bundle import BundleState
-from penchant.inference.search.newton import newton_batch
+from penchant.inference.search.bundle_method import BundleState
+from penchant.inference.search.projected_newton import newton_batch
 from profile_problem import Problem
 
 MODEL = pn.QLearning(2, dual_rates=True)

@@ -365,7 +365,7 @@ def test_nothing_is_compiled_or_loaded_after_the_start(name):
 
 def test_what_is_compiled_at_the_start_is_announced(tmp_path):
     program = """
-from penchant._compiled import announce_compilation, njit
+from penchant._numba_cache import announce_compilation, njit
 from pathlib import Path
 
 @njit(cache=True)

@@ -9,8 +9,8 @@ from scipy import optimize, special, stats
 import belief_reference as dense
 import penchant as pn
 import played
-from penchant.inference.profile.evaluations import LinearConstraint
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.inner_problems import LinearConstraint
+from penchant.inference.profile.profile_likelihood import Profiles
 from penchant.models.parameters import Parameter
 from penchant.models.transforms import Transform
 

@@ -6,7 +6,7 @@ from scipy import optimize, special, stats
 
 import penchant as pn
 import played
-from penchant.inference.profile.evaluations import LinearConstraint
+from penchant.inference.profile.inner_problems import LinearConstraint
 from penchant.models.model import natural_parameters
 from profile_problem import Problem
 

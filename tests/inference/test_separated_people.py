@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.inference.profile.evaluations import best_weights
-from penchant.inference.search.optima import pseudoinverse
+from penchant.inference.profile.inner_problems import best_weights
+from penchant.inference.search.local_maxima import pseudoinverse
 from penchant.models.catalogue import CATALOGUE
 from penchant.models.model import natural_parameters
 
@@ -235,7 +235,7 @@ def test_weights_that_newton_holds_at_zero_are_let_go_without_solving_each_place
         solved.append(1)
         return best_weights(*given)
 
-    monkeypatch.setattr("penchant.inference.profile.profiles.best_weights", counted)
+    monkeypatch.setattr("penchant.inference.profile.profile_likelihood.best_weights", counted)
     rewards = [0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0]
     estimate = pn.fit(pn.Episode([0] * 11, rewards), CATALOGUE["vpp"].example())
     assert estimate.status == "not identified"

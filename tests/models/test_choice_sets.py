@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize
 
 import penchant as pn
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profile_likelihood import Profiles
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy.subject_likelihoods import EpisodeLikelihoods
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 import penchant as pn
-from penchant.population.regret_growth import (
+from penchant.population.regret_growth_categories import (
     ORDERS,
     best_orders,
     fit_growth_curves,

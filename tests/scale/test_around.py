@@ -6,7 +6,7 @@ import pytest
 
 import penchant as pn
 from logs import choices_of_people, offers_of_people, play_of, written
-from penchant.scale import history_scan, subject_estimates
+from penchant.scale import subject_estimates, subject_history_scan
 
 PEOPLE = [f"s{k}" for k in (4, 1, 3, 0, 2, 5, 7, 6)]
 PLAY = {"chosen": "choice", "reward": "reward", "subject": "who", "decision": "trial"}
@@ -77,7 +77,7 @@ def test_a_model_of_a_scan_says_what_it_needs(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["play", "offers"])
 def test_models_are_compared_by_information_criteria(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(history_scan, "MAX_SUBJECTS_PER_BATCH", 3)
+    monkeypatch.setattr(subject_history_scan, "MAX_SUBJECTS_PER_BATCH", 3)
     scanned, memory = _scanned(kind, tmp_path)
     models = {"learner": pn.QLearning(2), "habit": pn.models.RandomChoice(2)}
     if kind == "offers":
@@ -136,7 +136,7 @@ def test_a_population_of_a_scan_is_that_of_memory(tmp_path, kind):
 def test_a_model_predicts_the_decisions_of_a_scan_some_subjects_after_others(
     tmp_path, monkeypatch, kind, average
 ):
-    monkeypatch.setattr(history_scan, "MAX_SUBJECTS_PER_BATCH", 3)
+    monkeypatch.setattr(subject_history_scan, "MAX_SUBJECTS_PER_BATCH", 3)
     scanned, memory = _scanned(kind, tmp_path)
     estimate = pn.fit(memory, MODELS[kind])
     parts = list(estimate.predict(scanned, average=average))

@@ -9,7 +9,7 @@ import pytest
 
 import penchant as pn
 from logs import choices_of_people, offers_of_people, play_of, written
-from penchant.scale import history_scan, subject_estimates
+from penchant.scale import subject_estimates, subject_history_scan
 
 PEOPLE = [f"s{k:02d}" for k in range(6)]
 CHOICES = {"decision": "task", "option": "option", "chosen": "chosen", "subject": "who"}
@@ -147,9 +147,9 @@ def test_a_file_that_grows_is_named(folder, tmp_path):
 
 
 def test_a_file_that_changes_between_portions_is_named(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(history_scan, "MAX_SUBJECTS_PER_BATCH", 2)
+    monkeypatch.setattr(subject_history_scan, "MAX_SUBJECTS_PER_BATCH", 2)
     scanned = pn.scan(folder, subject="who")
-    read = history_scan.HistoryReader.__call__
+    read = subject_history_scan.HistoryReader.__call__
 
     def grow(reader, portion):
         found = read(reader, portion)
@@ -157,7 +157,7 @@ def test_a_file_that_changes_between_portions_is_named(folder, tmp_path, monkeyp
             file.write(b"more")
         return found
 
-    monkeypatch.setattr(history_scan.HistoryReader, "__call__", grow)
+    monkeypatch.setattr(subject_history_scan.HistoryReader, "__call__", grow)
     with pytest.raises(
         pn.errors.DataError, match=r"log2.parquet must stay as it is while it is scanned"
     ):

@@ -10,7 +10,7 @@ import pytest
 
 import penchant as pn
 from logs import choices_of_people, offers_of_people, play_of, written
-from penchant.scale import chunked_scan, history_scan
+from penchant.scale import chunked_scan, subject_history_scan
 
 PEOPLE = [f"s{k:02d}" for k in (3, 1, 2, 9, 8, 7, 4)]
 CHOICES = {"decision": "task", "option": "option", "chosen": "chosen", "subject": "who"}
@@ -20,7 +20,7 @@ CHOICES |= {"explanatory": ["price", "wait"]}
 @pytest.fixture
 def small(monkeypatch):
     """Portions of two subjects, so that there are several."""
-    monkeypatch.setattr(history_scan, "MAX_SUBJECTS_PER_BATCH", 2)
+    monkeypatch.setattr(subject_history_scan, "MAX_SUBJECTS_PER_BATCH", 2)
     monkeypatch.setattr(chunked_scan, "MAX_CHOOSERS_PER_BATCH", 2)
 
 

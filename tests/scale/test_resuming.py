@@ -14,7 +14,7 @@ import pytest
 
 import penchant as pn
 from logs import choices_of_people, offers_of_people, play_of, play_on_a_map, written
-from penchant.scale import chunked_scan, history_scan
+from penchant.scale import chunked_scan, subject_history_scan
 
 PEOPLE = [f"s{k:02d}" for k in range(7)]
 CHOICES = {"decision": "task", "option": "option", "chosen": "chosen", "subject": "who"}
@@ -41,7 +41,7 @@ class Interrupted(Executor):
 
 @pytest.fixture
 def scanned(tmp_path, monkeypatch):
-    monkeypatch.setattr(history_scan, "MAX_SUBJECTS_PER_BATCH", 2)
+    monkeypatch.setattr(subject_history_scan, "MAX_SUBJECTS_PER_BATCH", 2)
     monkeypatch.setattr(chunked_scan, "MAX_CHOOSERS_PER_BATCH", 2)
     return pn.scan(written(play_of(PEOPLE), tmp_path / "logs", [70, 100]), subject="who")
 
@@ -71,7 +71,7 @@ def test_an_interrupted_fit_goes_on_where_it_was(scanned, tmp_path, done):
 
 @pytest.mark.parametrize("kind", ["ucl", "offers", "choices"])
 def test_people_of_every_kind_go_on_where_they_were(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(history_scan, "MAX_SUBJECTS_PER_BATCH", 2)
+    monkeypatch.setattr(subject_history_scan, "MAX_SUBJECTS_PER_BATCH", 2)
     monkeypatch.setattr(chunked_scan, "MAX_CHOOSERS_PER_BATCH", 2)
     table, given, model = {
         "ucl": (play_on_a_map(PEOPLE), {"subject": "who"}, MAP),

@@ -19,7 +19,7 @@ import penchant as pn
 NOBODY = 65534
 SOURCE = Path(penchant.__file__).parent.parent
 MODULE = """
-from penchant._compiled import compilation_notice, njit
+from penchant._numba_cache import compilation_notice, njit
 
 @njit(cache=True)
 def twice(x):
@@ -230,7 +230,7 @@ def test_a_new_number_of_weights_compiles_its_own_sums_and_nothing_else():
 
 def test_that_code_is_compiled_is_said_once_per_environment(tmp_path):
     program = (
-        "from penchant._compiled import compilation_notice, is_first_compilation; import sys;"
+        "from penchant._numba_cache import compilation_notice, is_first_compilation; import sys;"
         "print(is_first_compilation(sys.argv[1]), is_first_compilation(None),"
         " compilation_notice(sys.argv[1]))"
     )

@@ -10,6 +10,7 @@ import penchant as pn
 import reference
 from made import case, half_separated_case, separated_case
 from penchant.softmax.decisions import ChoiceDecisions
+from penchant.softmax.maximum_likelihood import solve
 from penchant.softmax.separation import (
     _furthest_in_plane,
     _solve_linear_program,
@@ -19,7 +20,6 @@ from penchant.softmax.separation import (
     limits_along_recession,
     nnls_bounds,
 )
-from penchant.softmax.solve import solve
 
 
 def _direction(estimate):

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("starlette", reason="no server: pip install 'penchant[task]'")
 
 import penchant as pn
-from penchant.assistance.adviser import Advice, Helper
+from penchant.assistance.shared_autonomy import Advice, Helper
 from penchant.errors import DataError
 from penchant.task import session_states
 from penchant.task.export import export

@@ -9,7 +9,7 @@ import numpy as np
 
 from penchant._typing import Vector
 from penchant.argument_checks import check_whole_number
-from penchant.assistance.adviser import Helper
+from penchant.assistance.shared_autonomy import Helper
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError

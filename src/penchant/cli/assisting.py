@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from penchant.assistance.adviser import assist
 from penchant.assistance.assistant_beliefs import Field
+from penchant.assistance.shared_autonomy import assist
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.options import Agent
 from penchant.cli.showing import kept

@@ -59,8 +59,8 @@ from penchant.population.hierarchy.result import PopulationFit
 from penchant.reading.event_rows import event_labels
 from penchant.scale.chunked_scan import scan
 from penchant.scale.data_files import stored_files
-from penchant.scale.history_scan import HistoryScan
 from penchant.scale.subject_estimates import row_groups
+from penchant.scale.subject_history_scan import HistoryScan
 from penchant.tables.columns import COORDINATES, NO_COLUMN
 from penchant.tables.frames import row_place
 from penchant.tables.play_columns import PlayColumns, play_columns

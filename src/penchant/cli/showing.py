@@ -23,9 +23,9 @@ from penchant.figures.style import save
 from penchant.files.atomic import check_writable, locked
 from penchant.files.output import json_text, write_table, write_text
 from penchant.result_tables import MAX_TABLE_WIDTH, Table
+from penchant.softmax.data_behind_estimate import IntervalKind
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
-from penchant.softmax.estimate_data import IntervalKind
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 Limits are robust: outlying estimates and interval ends do not flatten the rest. A value outside is
 marked at the edge and counted in a remark; it is never drawn at a number that it does not have.
-Relies on `labels` for ticks and on `style` for remarks.
+Relies on `label_text` for ticks and on `style` for remarks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.figures.labels import format_log_axis, range_implied_by_name
+from penchant.figures.label_text import format_log_axis, range_implied_by_name
 from penchant.figures.style import HAIRLINE, add_remark
 
 if TYPE_CHECKING:

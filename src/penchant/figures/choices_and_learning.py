@@ -14,7 +14,7 @@ from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
 from penchant.errors import DataError
 from penchant.figures import array_checks
-from penchant.figures.labels import FONT_SIZE, set_integer_ticks
+from penchant.figures.label_text import FONT_SIZE, set_integer_ticks
 from penchant.figures.model_comparison import wilson_interval
 from penchant.figures.style import (
     BLUE,

@@ -12,7 +12,7 @@ import numpy as np
 
 from penchant.errors import DataError
 from penchant.figures import array_checks
-from penchant.figures.labels import (
+from penchant.figures.label_text import (
     FONT_SIZE,
     format_log_axis,
 )

@@ -16,7 +16,7 @@ from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
 from penchant.errors import DataError
 from penchant.figures import array_checks
-from penchant.figures.labels import display_name, label_y_rows, set_integer_ticks
+from penchant.figures.label_text import display_name, label_y_rows, set_integer_ticks
 from penchant.figures.style import (
     BLUE,
     GREY,

@@ -13,7 +13,7 @@ import numpy as np
 
 from penchant._typing import Label
 from penchant.errors import DataError
-from penchant.figures.labels import axis_label, display_name, range_implied_by_name
+from penchant.figures.label_text import axis_label, display_name, range_implied_by_name
 from penchant.figures.model_comparison import exceedance, model_totals, predictive_intervals
 from penchant.figures.population_estimates import coefficients, population
 from penchant.figures.simulation_studies import confusion, data_needed, recovery

@@ -22,7 +22,7 @@ from penchant.figures.axis_limits import (
     mark_values_outside_axis,
     note_values_off_axis,
 )
-from penchant.figures.labels import (
+from penchant.figures.label_text import (
     FONT_SIZE,
     LINE_HEIGHT,
     axes_size,

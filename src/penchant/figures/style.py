@@ -24,7 +24,7 @@ from xml.sax.saxutils import escape
 from penchant._typing import FilePath
 from penchant.argument_checks import check_number, one_of
 from penchant.errors import DataError
-from penchant.figures.labels import (
+from penchant.figures.label_text import (
     FONT,
     FONT_SIZE,
     POWER_LIMITS,

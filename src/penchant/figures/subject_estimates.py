@@ -21,7 +21,7 @@ from penchant.figures.axis_limits import (
     mark_values_outside_axis,
     note_values_off_axis,
 )
-from penchant.figures.labels import FONT_SIZE, label_y_rows, row_labels_fit
+from penchant.figures.label_text import FONT_SIZE, label_y_rows, row_labels_fit
 from penchant.figures.style import (
     BLUE,
     GREY,

@@ -19,8 +19,8 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.inference.intervals import ParameterLine
-from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.optima import Optima
+from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.search.local_maxima import Optima
 from penchant.models.parameters import Parameter
 from penchant.result_tables import progress
 from penchant.softmax.calibrated_intervals import (

@@ -12,16 +12,17 @@ import numpy as np
 from penchant._typing import Label
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
+from penchant.choices.offers import Offers
 from penchant.choices.scan_protocols import Chunks, SubjectScan
 from penchant.errors import DataError, argument, prior_argument
 from penchant.inference.empirical_bayes_map import fit_map_by_evidence
-from penchant.inference.existence import lacks_finite_maximum
+from penchant.inference.existence_of_maximum import lacks_finite_maximum
 from penchant.inference.model_estimate import ModelSource
-from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.grid import Grids
+from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.search.grid_search import Grids
+from penchant.inference.search.local_maxima import Optima
 from penchant.inference.search.multistart import best_optima, grid_search
-from penchant.inference.search.newton import newton_batch
-from penchant.inference.search.optima import Optima
+from penchant.inference.search.projected_newton import newton_batch
 from penchant.inference.subject_estimates import estimates_at
 from penchant.models.arguments import (
     as_described,
@@ -32,7 +33,6 @@ from penchant.models.arguments import (
     refuse_word,
 )
 from penchant.models.model import Model
-from penchant.models.offers.offers import Offers
 from penchant.models.priors import DensityPrior, PopulationPrior, Prior
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.constraints import Constraints

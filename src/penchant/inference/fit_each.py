@@ -24,7 +24,7 @@ from penchant.inference.fit import (
     prior_for_choices,
     scan_needs_model_error,
 )
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profile_likelihood import Profiles
 from penchant.inference.subject_estimates import estimate_without_data
 from penchant.models.arguments import as_described, as_episodes, data_of, needs_model, refuse_word
 from penchant.models.model import Declared, Model
@@ -32,9 +32,9 @@ from penchant.models.priors import Prior
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.result_tables import progress
 from penchant.softmax.constraints import Constraints
+from penchant.softmax.data_behind_estimate import IntervalKind
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
-from penchant.softmax.estimate_data import IntervalKind
 from penchant.softmax.fit import EachOptions
 from penchant.softmax.fit_each import fit_each_choices
 from penchant.softmax.likelihood import available_threads, map_threads

@@ -1,9 +1,9 @@
 """Diagnosis of optima: the status of every estimate of a model, and the sentence that explains it.
 
 `diagnose` is the only place where the status of a model's estimate is decided and worded. What it
-rests on is computed elsewhere: whether a maximum of the weights exists (`existence`), whether the
-likelihood rises for ever towards an end of psi (`separation_with_shape_parameters`), which
-parameters the choices leave open (`identifiability`), and which ends of ranges were reached
+rests on is computed elsewhere: whether a maximum of the weights exists (`existence_of_maximum`),
+whether the likelihood rises for ever towards an end of psi (`separation_with_shape_parameters`),
+which parameters the choices leave open (`identifiability`), and which ends of ranges were reached
 (`search.optima`).
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import argument, prior_advice, profile_interval_advice, weak_prior_argument
-from penchant.inference.existence import (
+from penchant.inference.existence_of_maximum import (
     ExistenceCertificates,
     choices_at,
     has_prior_density,
@@ -33,9 +33,9 @@ from penchant.inference.identifiability import (
     weakly_identified,
 )
 from penchant.inference.joint_covariance import joint_covariances
-from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.grid import Grids
-from penchant.inference.search.optima import Optima, bounds_message, bounds_reached
+from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.search.grid_search import Grids
+from penchant.inference.search.local_maxima import Optima, bounds_message, bounds_reached
 from penchant.inference.separation_with_shape_parameters import (
     JOINT_SEPARATION,
     find_joint_separation,
@@ -43,7 +43,7 @@ from penchant.inference.separation_with_shape_parameters import (
 )
 from penchant.models.model import Declared, Model
 from penchant.models.priors import DensityPrior
-from penchant.softmax.diagnostics import Diagnostics, Status
+from penchant.softmax.estimate_diagnostics import Diagnostics, Status
 from penchant.softmax.fit import diagnostics_of, status_of
 from penchant.softmax.identification import Identification
 

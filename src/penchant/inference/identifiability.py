@@ -29,11 +29,11 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import prior_advice, profile_interval_advice
-from penchant.inference.existence import has_prior_density
+from penchant.inference.existence_of_maximum import has_prior_density
 from penchant.inference.intervals import profile_exceeds_target
-from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.grid import Grids, full_grids
-from penchant.inference.search.optima import Optima
+from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.search.grid_search import Grids, full_grids
+from penchant.inference.search.local_maxima import Optima
 from penchant.inference.small_learning_rates import SMALL_RATE, evaluate_proportional_rates
 from penchant.models.parameters import Parameter
 from penchant.models.priors import DensityPrior

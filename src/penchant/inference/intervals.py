@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
-from penchant.inference.profile.profiles import SCREENING, Profiles
-from penchant.inference.search.grid import GRID, Grid, Grids, grid_steps
-from penchant.inference.search.newton import WarmStart, newton_batch
-from penchant.inference.search.optima import Optima
+from penchant.inference.profile.inner_problems import Evaluations, LinearConstraint
+from penchant.inference.profile.profile_likelihood import SCREENING, Profiles
+from penchant.inference.search.grid_search import GRID, Grid, Grids, grid_steps
+from penchant.inference.search.local_maxima import Optima
+from penchant.inference.search.projected_newton import WarmStart, newton_batch
 from penchant.inference.small_learning_rates import evaluate_proportional_rates, rate_parameters
 from penchant.models.parameters import Parameter
 from penchant.tail_probabilities import chi_square_isf

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix
-from penchant.inference.profile._kernels import MIN_INFORMATION
-from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.optima import Optima, pseudoinverse
+from penchant.inference.profile._inner_problem_kernels import MIN_INFORMATION
+from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.search.local_maxima import Optima, pseudoinverse
 
 # Elasticity (per cent of a weight by one per cent of psi) beyond which the weight counts as known
 # only together with psi: half-way between 0, independent, and 1, proportional.

@@ -37,29 +37,29 @@ from penchant.errors import (
     closest_match_hint,
     linearisation_advice,
 )
-from penchant.inference.existence import lacks_finite_maximum
+from penchant.inference.existence_of_maximum import lacks_finite_maximum
 from penchant.inference.fit import fit_model, no_scored_decision_error
 from penchant.inference.fit_each import episodes_by_subject, fit_portions
-from penchant.inference.profile.evaluations import best_weights
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.inner_problems import best_weights
+from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.search.local_maxima import Optima
 from penchant.inference.search.multistart import best_optima, grid_search, newton_from
-from penchant.inference.search.optima import Optima
 from penchant.inference.subject_estimates import estimates_at
 from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
 from penchant.models.parameters import Shape
 from penchant.result_tables import pooled_notes
-from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints
-from penchant.softmax.diagnostics import (
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimate_collection import Estimates
+from penchant.softmax.estimate_diagnostics import (
     OUTSIDE,
     Validity,
     is_small_deviation,
     outside_model_sentence,
 )
-from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.fit import fit_choices
+from penchant.softmax.inference_from_choices import ChoiceSource
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.probabilities import decision_log_likelihoods
 

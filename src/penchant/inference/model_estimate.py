@@ -18,33 +18,37 @@ from penchant._typing import Matrix, Vector
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
 from penchant.inference import predict
+from penchant.inference.belief_map import BeliefMap, MapFit
 from penchant.inference.calibrated_intervals import calibrated_intervals
 from penchant.inference.intervals import natural_values_at, profile_intervals, profile_positions
 from penchant.inference.predict import PosteriorSample, Predictor, draw_posterior_sample
-from penchant.inference.profile.evaluations import LinearConstraint
-from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.grid import Grid, full_grids
+from penchant.inference.profile.inner_problems import LinearConstraint
+from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.search.grid_search import Grid, full_grids
+from penchant.inference.search.local_maxima import (
+    Optima,
+    parameters_undefined_at_limits,
+    psi_at_limits,
+)
 from penchant.inference.search.multistart import newton_from, separated_interval
-from penchant.inference.search.optima import Optima, parameters_undefined_at_limits, psi_at_limits
 from penchant.models.arguments import as_episodes
 from penchant.models.doubts import doubts_of
 from penchant.models.model import Declared, Model, model_words, natural_parameters
 from penchant.models.parameters import Parameter, bound_table
 from penchant.models.priors import OnLinks, PopulationPrior, Prior
-from penchant.models.spatial.belief_map import BeliefMap, MapFit
 from penchant.softmax.calibrated_intervals import (
     N_DRAWN,
     level_of_further_interval,
     seed_for_calibration,
 )
-from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimate_data import (
+from penchant.softmax.data_behind_estimate import (
     EstimateFields,
     EstimateSource,
     IntervalKind,
     Rng,
     Space,
 )
+from penchant.softmax.estimate import Estimate
 from penchant.softmax.intervals_and_tests import (
     ParameterEstimate,
     TestResult,

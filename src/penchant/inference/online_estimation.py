@@ -9,19 +9,17 @@ from typing import Any, Self
 import numpy as np
 
 from penchant.bandit.episode import Episode
+from penchant.choices.offers import Offers
 from penchant.errors import DataError
 from penchant.inference.empirical_bayes_map import check_map
 from penchant.inference.fit import History, fit_model
 from penchant.inference.precompilation import compile_fits
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profile_likelihood import Profiles
 from penchant.inference.subject_estimates import estimate_without_data
 from penchant.json_records import record_document, session_from_document
 from penchant.models.arguments import refuse_no_model, refuse_word
 from penchant.models.model import Declared, Model
-from penchant.models.offers.offers import Offers
-from penchant.models.priors import (
-    Prior,
-)
+from penchant.models.priors import Prior
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.result_tables import Columns, Result, Table, format_count
 from penchant.softmax.estimate import Estimate

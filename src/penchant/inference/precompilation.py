@@ -15,20 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from penchant._compiled import announce_compilation
+from penchant._numba_cache import announce_compilation
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
+from penchant.choices.offers import Offers
 from penchant.inference.fit import History, fit_model
-from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.optima import expected_curvature_at
+from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.search.local_maxima import expected_curvature_at
 from penchant.models.model import Declared, Model
-from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.decisions import ChoiceDecisions
 from penchant.softmax.likelihood import likelihood_of
+from penchant.softmax.maximum_likelihood import solve
 from penchant.softmax.separation import NEGLIGIBLE_DIFFERENCE
-from penchant.softmax.solve import solve
 
 # Decisions of a synthetic history: with fewer most models lack a maximum, and less is compiled.
 N_DECISIONS = 48

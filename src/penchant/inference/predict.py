@@ -26,10 +26,10 @@ from scipy import special
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, weak_prior_argument
-from penchant.inference.profile.evaluations import DecisionIndex
-from penchant.inference.profile.profiles import VALUES, Profiles
-from penchant.inference.search.grid import Grid
-from penchant.inference.search.optima import Optima
+from penchant.inference.profile.inner_problems import DecisionIndex
+from penchant.inference.profile.profile_likelihood import VALUES, Profiles
+from penchant.inference.search.grid_search import Grid
+from penchant.inference.search.local_maxima import Optima
 from penchant.models.arguments import as_episodes
 from penchant.models.model import Model
 from penchant.models.priors import OnLinks

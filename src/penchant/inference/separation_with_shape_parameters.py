@@ -16,9 +16,9 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.inference.profile.profiles import CERTIFIED, Profiles
-from penchant.inference.search.newton import newton_batch
-from penchant.inference.search.optima import Optima
+from penchant.inference.profile.profile_likelihood import CERTIFIED, Profiles
+from penchant.inference.search.local_maxima import Optima
+from penchant.inference.search.projected_newton import newton_batch
 from penchant.softmax.maximum_and_covariance import Solution
 
 

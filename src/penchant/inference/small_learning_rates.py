@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.profile.evaluations import Evaluations
-from penchant.inference.profile.profiles import FINITE_VALUES, Profiles
+from penchant.inference.profile.inner_problems import Evaluations
+from penchant.inference.profile.profile_likelihood import FINITE_VALUES, Profiles
 
 # Share of its range below which learnt values are proportional to a rate: after some hundred trials
 # the next term is a tenth of it.

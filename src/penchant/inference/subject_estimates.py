@@ -12,9 +12,9 @@ from penchant._typing import Label
 from penchant.inference.fit_status import Diagnosis, diagnose
 from penchant.inference.identifiability import few_decisions_note
 from penchant.inference.model_estimate import ModelSource
-from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.grid import Grid, Grids
-from penchant.inference.search.optima import Optima
+from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.search.grid_search import Grid, Grids
+from penchant.inference.search.local_maxima import Optima
 from penchant.models.doubts import doubts_of
 from penchant.result_tables import pooled_notes
 from penchant.softmax.estimate import Estimate

@@ -8,7 +8,7 @@ argument as Cody and Waite (1980) do.
 
 import numpy as np
 
-from penchant._compiled import njit
+from penchant._numba_cache import njit
 
 LOG_2_E = 1.4426950408889634
 # log 2 in two parts, of which the first has zeros behind: k times it is exact for every exponent k

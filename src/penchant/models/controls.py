@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penchant._compiled import njit
+from penchant._numba_cache import njit
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.models.record import Record
 

@@ -22,7 +22,7 @@ from types import ModuleType
 
 import numba
 
-from penchant._compiled import private_folder
+from penchant._numba_cache import private_folder
 
 SUFFIX = ".generated"  # not .py: tools that read the source of the package pass it over
 

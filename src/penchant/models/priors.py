@@ -145,8 +145,7 @@ class _OfNaturals(NamedTuple):
         for natural in self.naturals:
             if natural.is_shape:
                 continue
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                number, (slope, bend) = natural.of_weights(theta), natural.derivatives(theta)
+            number, slope, bend = natural.derivatives(theta)
             log_density, first, second = self._density(natural.name, number)
             value += log_density
             gradient += first[:, None] * slope
@@ -420,8 +419,7 @@ class OnLinks(NamedTuple):
                 number = c.natural.of_psi(psi[:, c.natural.index])
                 h[:, a] = c.link.inverse(number)
                 continue
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                number, (slope, bend) = c.natural.of_weights(theta), c.natural.derivatives(theta)
+            number, slope, bend = c.natural.derivatives(theta)
             h[:, a] = c.link.inverse(number)
             first, second = c.link.inverse_derivatives(number)
             slopes[:, a] = first[:, None] * slope

@@ -18,6 +18,7 @@ from penchant.argument_checks import check_rng, check_whole_number
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.choices import Choices
+from penchant.choices.offers import Offers, decision_places, read_offers
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.arguments import refuse_no_model
 from penchant.models.model import (
@@ -30,7 +31,6 @@ from penchant.models.model import (
     weights_and_shape,
 )
 from penchant.models.offers.attributes import option_values
-from penchant.models.offers.offers import Offers, decision_places, read_offers
 from penchant.models.recursion import RecursionAgents
 from penchant.models.task import Task
 from penchant.models.worlds import World

@@ -31,8 +31,8 @@ from penchant.population.group_tests import (
 )
 from penchant.population.least_squares import least_squares
 from penchant.population.meta_analysis import PopulationEstimate
+from penchant.population.parameter_score_correlations import score_relations
 from penchant.population.pooled_estimates import pool
-from penchant.population.score_correlations import score_relations
 from penchant.population.subject_estimates import (
     ByKind,
     GroupScale,

@@ -11,8 +11,8 @@ from penchant._typing import Label
 from penchant.errors import argument, format_list
 from penchant.json_records import to_json
 from penchant.population.meta_analysis import PopulationEstimate
-from penchant.population.score_correlations import NAMES as RELATED
-from penchant.population.score_correlations import Relation, relations_table
+from penchant.population.parameter_score_correlations import NAMES as RELATED
+from penchant.population.parameter_score_correlations import Relation, relations_table
 from penchant.result_tables import (
     MAX_TABLE_WIDTH,
     Column,

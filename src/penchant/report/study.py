@@ -15,14 +15,14 @@ import numpy as np
 from penchant._typing import FilePath
 from penchant.argument_checks import check_threads
 from penchant.errors import DataError, format_for_python, format_list
-from penchant.figures.labels import display_name
+from penchant.figures.label_text import display_name
 from penchant.inference.linearized_model import Nominal
 from penchant.json_records import JsonDocument
 from penchant.models.arguments import refuse_no_model, refuse_word
 from penchant.models.model import Declared, Model
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pooled_estimates import pool
-from penchant.population.regret_growth import GrowthOrders, growth_orders
+from penchant.population.regret_growth_categories import GrowthOrders, growth_orders
 from penchant.report.study_files import Figures, StudyFolder, write_study
 from penchant.report.study_words import in_short, shown
 from penchant.result_tables import (

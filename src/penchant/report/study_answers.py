@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant.errors import Text, format_list, prior_argument, weak_prior_argument
-from penchant.figures.labels import display_name
+from penchant.figures.label_text import display_name
 from penchant.population.hierarchy.contrasts import Contrast
 from penchant.result_tables import format_number, format_p_value
 from penchant.studies.comparisons import PairedDifference

@@ -20,7 +20,7 @@ from penchant.figures import (
     population,
     regret_growth,
 )
-from penchant.figures.labels import display_name, x_category_labels_fit
+from penchant.figures.label_text import display_name, x_category_labels_fit
 from penchant.figures.style import COLUMN_INCHES, add_heading, grow_for_legends
 from penchant.figures.subject_estimates import (
     MAX_NAMED_SUBJECTS,
@@ -28,7 +28,7 @@ from penchant.figures.subject_estimates import (
     UNNAMED_ROW_INCHES,
 )
 from penchant.models.model import Declared, Model
-from penchant.population.regret_growth import ORDERS
+from penchant.population.regret_growth_categories import ORDERS
 from penchant.population.subject_estimates import positive_parameter_mask, proportion_parameter_mask
 from penchant.report.study_words import (
     capital,

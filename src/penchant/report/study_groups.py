@@ -7,7 +7,7 @@ from typing import Any
 
 from penchant.bandit.beliefs import RewardPrior
 from penchant.errors import format_list
-from penchant.figures.labels import display_name
+from penchant.figures.label_text import display_name
 from penchant.models.model import Declared
 from penchant.report.page import Block, DataTable, Drawing, Paragraph
 from penchant.report.study_words import (

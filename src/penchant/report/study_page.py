@@ -8,7 +8,7 @@ from typing import Any
 
 from penchant._version import __version__
 from penchant.errors import format_for_python, format_list
-from penchant.figures.labels import attribute_label, display_name
+from penchant.figures.label_text import attribute_label, display_name
 from penchant.models.model import Declared
 from penchant.models.parameter_words import PARAMETER_WORDS
 from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, page

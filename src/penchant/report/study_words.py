@@ -10,7 +10,7 @@ import numpy as np
 
 from penchant._version import __version__
 from penchant.errors import Text, format_list, marked
-from penchant.figures.labels import display_name, name_in_sentence
+from penchant.figures.label_text import display_name, name_in_sentence
 from penchant.models.offers.attributes import Attributes
 from penchant.models.parameter_words import PARAMETER_WORDS
 from penchant.population.subject_estimates import positive_parameter_mask, price_sensitivity_warning

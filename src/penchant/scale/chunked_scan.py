@@ -23,7 +23,6 @@ from penchant.choices.scan_protocols import Chunks
 from penchant.errors import DataError, format_names
 from penchant.result_tables import format_count, progress
 from penchant.scale.data_files import SOURCE_FILE_COLUMN, StoredFile, cache_folder, stored_files
-from penchant.scale.history_scan import HistoryScan, scan_histories
 from penchant.scale.rows_to_choices import (
     ChoiceLayout,
     Rows,
@@ -42,6 +41,7 @@ from penchant.scale.subject_estimates import (
     check_executor,
     map_in_order,
 )
+from penchant.scale.subject_history_scan import HistoryScan, scan_histories
 from penchant.tables.arrays import decision_weights
 from penchant.tables.layouts import LongColumns, column_names
 from penchant.tables.offer_columns import is_offers

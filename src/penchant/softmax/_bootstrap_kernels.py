@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from penchant.softmax._kernels import compiled, compiled_no_alloc, newton_step
+from penchant.softmax._likelihood_kernels import compiled, compiled_no_alloc, newton_step
 
 # Newton steps and halvings of one draw. A separated draw has no maximum and would go on for ever;
 # by then its value is at the supremum, which is all that the statistic needs.

@@ -8,8 +8,8 @@ for every number of variables. Relies on numba's intrinsics and on the processor
 
 Numba's interface for intrinsics and llvmlite's for instructions are not stable. Outside the
 versions in `KNOWN_VERSIONS`, where code generation fails, or with PENCHANT_KERNELS=plain in the
-environment, `_plain_moments` takes its place: the same sums, slower. PENCHANT_KERNELS=generated
-disregards the versions.
+environment, `_moment_loops_without_codegen` takes its place: the same sums, slower.
+PENCHANT_KERNELS=generated disregards the versions.
 """
 
 import math
@@ -23,9 +23,9 @@ from llvmlite import binding, ir
 from numba.core import config, types
 from numba.extending import intrinsic
 
-from penchant._compiled import inner_njit, njit, print_once
-from penchant.softmax import _plain_moments as plain
-from penchant.softmax._plain_moments import MOMENTS_SIGNATURE, ROWS_SIGNATURE
+from penchant._numba_cache import inner_njit, njit, print_once
+from penchant.softmax import _moment_loops_without_codegen as plain
+from penchant.softmax._moment_loops_without_codegen import MOMENTS_SIGNATURE, ROWS_SIGNATURE
 
 # First version that the generated code is known to work with, and the first that it is not.
 KNOWN_VERSIONS = {numba: ((0, 60), (0, 69)), llvmlite: ((0, 43), (0, 51))}

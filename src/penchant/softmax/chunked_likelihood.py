@@ -25,7 +25,7 @@ from penchant.softmax.likelihood import (
 )
 from penchant.softmax.maximum_and_covariance import inverse_and_condition
 from penchant.softmax.newton import maximise
-from penchant.softmax.stable_newton import StableChoiceLikelihood, StableMoments
+from penchant.softmax.newton_without_cancellation import StableChoiceLikelihood, StableMoments
 
 T = TypeVar("T")
 Transform = Callable[[Choices], Choices]

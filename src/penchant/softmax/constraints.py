@@ -21,7 +21,7 @@ import scipy
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.softmax.decisions import Decisions
-from penchant.softmax.diagnostics import unknown_name_error
+from penchant.softmax.estimate_diagnostics import unknown_name_error
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.maximum_and_covariance import (
@@ -230,7 +230,8 @@ def maximise_constrained(
     """Maximise inside the constraints, for variables of about size 1; and which are active.
 
     It begins at the feasible point that is nearest to 0, or to `near`. The compiled twin for
-    weights that are not negative is `solve_nonnegative` in `inference.profile._kernels`.
+    weights that are not negative is `solve_nonnegative` in
+    `inference.profile._inner_problem_kernels`.
     """
     size = np.abs(constraints.matrix).max(axis=1)
     rows, bound = constraints.matrix / size[:, None], constraints.bound / size

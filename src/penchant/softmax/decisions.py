@@ -25,6 +25,7 @@ from penchant.softmax.maximum_and_covariance import (
     rescale_case_weights,
     with_underflowing_variables_zeroed,
 )
+from penchant.softmax.newton_without_cancellation import StableChoiceLikelihood, StableLikelihood
 from penchant.softmax.separation import (
     ChoiceCone,
     Cone,
@@ -33,7 +34,6 @@ from penchant.softmax.separation import (
     small_difference_bound,
     with_differences_zeroed,
 )
-from penchant.softmax.stable_newton import StableChoiceLikelihood, StableLikelihood
 
 
 class Decisions(Protocol):

@@ -26,14 +26,14 @@ from penchant.result_tables import (
 )
 from penchant.softmax import serialization
 from penchant.softmax.calibrated_intervals import N_DRAWN
-from penchant.softmax.diagnostics import describe_nominal_point, unknown_name_error
-from penchant.softmax.estimate_data import (
+from penchant.softmax.data_behind_estimate import (
     DetachedSource,
     EstimateFields,
     IntervalKind,
     Rng,
     Space,
 )
+from penchant.softmax.estimate_diagnostics import describe_nominal_point, unknown_name_error
 from penchant.softmax.intervals_and_tests import (
     Hypothesis,
     ParameterEstimate,

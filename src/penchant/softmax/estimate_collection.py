@@ -25,9 +25,9 @@ from penchant.result_tables import (
     make_frame,
 )
 from penchant.softmax.calibrated_intervals import N_DRAWN
-from penchant.softmax.diagnostics import describe_nominal_point
+from penchant.softmax.data_behind_estimate import IntervalKind, Rng
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
-from penchant.softmax.estimate_data import IntervalKind, Rng
+from penchant.softmax.estimate_diagnostics import describe_nominal_point
 from penchant.softmax.intervals_and_tests import ParameterEstimate, wald_interval
 
 MAX_NOTEBOOK_ROWS = 20  # a longer table would push the rest of the notebook off the screen

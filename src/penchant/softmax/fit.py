@@ -21,19 +21,19 @@ from penchant.errors import (
     quoted_argument,
 )
 from penchant.result_tables import pooled_notes
-from penchant.softmax import diagnostics as words
-from penchant.softmax.choice_estimate import ChoiceSource
+from penchant.softmax import estimate_diagnostics as words
 from penchant.softmax.constraints import Constraints
+from penchant.softmax.data_behind_estimate import Method
 from penchant.softmax.decisions import ChoiceDecisions, Decisions
-from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.estimate_data import Method
+from penchant.softmax.estimate_diagnostics import Combination, Diagnostics, Separation, Status
 from penchant.softmax.identification import Identification, reduced_echelon
+from penchant.softmax.inference_from_choices import ChoiceSource
 from penchant.softmax.maximum_and_covariance import Solution, rescale_case_weights
+from penchant.softmax.maximum_likelihood import Penalty, solve
 from penchant.softmax.newton import SLOW_DECREMENT_TOL, UNDECIDED
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import log_probabilities
-from penchant.softmax.solve import Penalty, solve
 
 # Condition number of the scaled information. Beyond, half the digits of the standard errors are
 # rounding, and users are told that the weights are weakly identified.

@@ -13,7 +13,6 @@ from penchant.choices import Choices
 from penchant.choices.scan_protocols import Chunks
 from penchant.errors import DataError
 from penchant.result_tables import format_count, single_option_notes
-from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.chunked_decisions import ChunkedDecisions
 from penchant.softmax.chunked_likelihood import ChunkReducer, null_log_likelihood
 from penchant.softmax.estimate import Estimate
@@ -26,11 +25,12 @@ from penchant.softmax.fit import (
     separation_of,
     with_covariance,
 )
+from penchant.softmax.inference_from_choices import ChoiceSource
 from penchant.softmax.intervals_and_tests import meat, require_several_clusters, sandwich
 from penchant.softmax.maximum_and_covariance import Solution
+from penchant.softmax.maximum_likelihood import solve
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import scores
-from penchant.softmax.solve import solve
 
 
 def fit_chunks(

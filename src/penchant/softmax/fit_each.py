@@ -1,8 +1,8 @@
 """Estimates of many subjects at once: many small problems in one compiled, parallel call.
 
-Newton's method runs for all subjects in `_kernels.fit_subjects`; those whose maximum is proven by
-vectorised checks are done, and the others are fitted one by one by `fit_choices`, with the same
-numbers.
+Newton's method runs for all subjects in `_likelihood_kernels.fit_subjects`; those whose maximum is
+proven by vectorised checks are done, and the others are fitted one by one by `fit_choices`, with
+the same numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, quoted_argument
 from penchant.result_tables import progress
-from penchant.softmax import _kernels as kernels
+from penchant.softmax import _likelihood_kernels as kernels
 from penchant.softmax import separation
 from penchant.softmax._moment_codegen import LANES, MomentKernel, moment_kernel
 from penchant.softmax.estimate import Estimate
@@ -48,13 +48,13 @@ from penchant.softmax.maximum_and_covariance import (
     inverses_and_conditions,
     power_of_two_near_mean_weight,
 )
+from penchant.softmax.maximum_likelihood import MAX_NEWTON_STEPS
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
     bounds_on_small_differences,
     may_depend_on_small_differences,
 )
-from penchant.softmax.solve import MAX_NEWTON_STEPS
 
 MAX_THETA = 1e150  # squares of larger numbers overflow
 SUBJECTS_PER_TASK = 64  # more work than a thread's overhead, and few enough for even loads
@@ -287,7 +287,7 @@ class _ScratchSizes:
         return cls(*most)
 
     def workspace(self, kernel: MomentKernel) -> Any:
-        """Packed arrays for one subject, and the workspace of `_kernels.fit_subjects`."""
+        """Packed arrays for one subject, and the workspace of `fit_subjects`."""
         _, _, d, n_columns = kernel
         side = aligned_vectors(2 * self.n_blocks).reshape(self.n_blocks, 2 * LANES)
         starts = np.empty(self.n_blocks + 1, dtype=np.int64)

@@ -23,7 +23,7 @@ from penchant.softmax.constraints import (
     maximise_constrained,
     null_basis,
 )
-from penchant.softmax.diagnostics import unknown_name_error
+from penchant.softmax.estimate_diagnostics import unknown_name_error
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.maximum_and_covariance import rescale_case_weights
 from penchant.softmax.newton import Maximum, Quadratic, RestrictedLikelihood, maximise

@@ -1,6 +1,6 @@
 """Log-likelihood of softmax choices (conditional logit, McFadden 1974) and derivatives, Eq. (5).
 
-`PackedLikelihood` rearranges decisions once for the vector kernels of `_kernels` and
+`PackedLikelihood` rearranges decisions once for the vector kernels of `_likelihood_kernels` and
 `_moment_codegen`. Sums are added in a fixed order, so that results have the same bits for any
 number of threads.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.argument_checks import check_threads
 from penchant.choices import Choices
-from penchant.softmax import _kernels as kernels
+from penchant.softmax import _likelihood_kernels as kernels
 from penchant.softmax._moment_codegen import LANES, MAX_CACHED_VECTORS, MomentKernel, moment_kernel
 
 _T = TypeVar("_T")
@@ -177,7 +177,7 @@ def n_moments(d: int) -> int:
 
 @dataclass(frozen=True)
 class PackedLikelihood:
-    """Log-likelihood of decisions packed in blocks of eight lanes (see `_kernels`)."""
+    """Log-likelihood of decisions packed in blocks of eight lanes (see `_likelihood_kernels`)."""
 
     packed: tuple[Vector, IntVector, Matrix]
     n_blocks: int
@@ -226,7 +226,7 @@ class PackedLikelihood:
         return (self.packed, self.n_blocks, self._kernel)
 
     def workspace(self) -> tuple[Any, Vector, Matrix]:
-        """Workspace of `_kernels.maximise`: of the sums, theta and 1 for an offset, Cholesky."""
+        """Workspace of `maximise`: of the sums, theta and 1 for an offset, Cholesky."""
         d = self.n_parameters
         of_sums = allocate_sum_workspace(self.most_rows, self.n_blocks, d)
         return of_sums, np.ones(d + self.has_offset), np.empty((d + 2, d))

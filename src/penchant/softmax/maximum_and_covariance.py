@@ -14,7 +14,7 @@ import numpy as np
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
-from penchant.softmax.diagnostics import Certificate
+from penchant.softmax.estimate_diagnostics import Certificate
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import Maximum, Quadratic

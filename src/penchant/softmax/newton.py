@@ -1,7 +1,7 @@
 """Newton's method with step halving for the concave problem, Eqs. (4) and (6).
 
-The step and its control are compiled (`_kernels.advance`); here they meet a likelihood of any kind,
-in memory or chunked, on the whole space or restricted to an affine subspace.
+The step and its control are compiled (`_likelihood_kernels.advance`); here they meet a likelihood
+of any kind, in memory or chunked, on the whole space or restricted to an affine subspace.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.softmax import _kernels as kernels
+from penchant.softmax import _likelihood_kernels as kernels
 from penchant.softmax.likelihood import Likelihood, Moments, lower_triangle
 
 # Standard errors. Where rounding slows the last steps, shorter ones change no reported digit, and

@@ -20,7 +20,7 @@ import scipy
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.softmax import _kernels as kernels
+from penchant.softmax import _likelihood_kernels as kernels
 from penchant.softmax.identification import EPSILON, Identification, integer_variables
 from penchant.softmax.likelihood import Likelihood, kernel_table_of_choices
 from penchant.softmax.maximum_and_covariance import Solution, nan_unless_kept

@@ -20,16 +20,21 @@ from penchant.json_records import (
     record_from_document,
     require_distinct,
 )
-from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints
-from penchant.softmax.diagnostics import Diagnostics, Direction, Status, Validity
-from penchant.softmax.estimate_data import (
+from penchant.softmax.data_behind_estimate import (
     DetachedSource,
     EstimateFields,
     EstimateSource,
     IntervalKind,
     Method,
 )
+from penchant.softmax.estimate_diagnostics import (
+    Diagnostics,
+    Direction,
+    Status,
+    Validity,
+)
+from penchant.softmax.inference_from_choices import ChoiceSource
 from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.softmax.newton import Quadratic
 

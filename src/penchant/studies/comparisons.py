@@ -25,8 +25,8 @@ from penchant.population.meta_analysis import PopulationEstimate, Rule
 from penchant.population.pooled_estimates import back_map, pool
 from penchant.population.rank_tests import signed_rank_p_value, smallest_certain_differences
 from penchant.population.subject_estimates import SubjectEstimates
-from penchant.softmax.diagnostics import LARGEST_RATIO, OUTSIDE
 from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimate_diagnostics import LARGEST_RATIO, OUTSIDE
 from penchant.studies.fitting import SubjectFit, validity_of
 from penchant.studies.groups import (
     LOG,

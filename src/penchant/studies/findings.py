@@ -12,7 +12,7 @@ from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import one_of
 from penchant.population.group_comparison_result import GroupComparison
 from penchant.population.meta_analysis import PopulationEstimate, Rule
-from penchant.population.regret_growth import GrowthOrders
+from penchant.population.regret_growth_categories import GrowthOrders
 from penchant.result_tables import Backend, make_frame
 from penchant.softmax.estimate import Estimate
 from penchant.studies.comparisons import LinearizedGroup, PairedDifference, StudyPopulation

@@ -21,9 +21,9 @@ from penchant.models.model import Declared
 from penchant.models.simulate import played
 from penchant.result_tables import progress
 from penchant.softmax import serialization
-from penchant.softmax.diagnostics import Validity
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
+from penchant.softmax.estimate_diagnostics import Validity
 from penchant.softmax.intervals_and_tests import ParameterEstimate, delta_method_parameters
 from penchant.softmax.likelihood import available_threads
 from penchant.studies.landscapes import Landscapes, Measurer, Measures, averaged

@@ -345,8 +345,8 @@ def check_missing(missing: str) -> None:
     one_of(missing, "missing", ("error", "drop_set"))
 
 
-def arranged(rows: Rows, *, weight_kind: str, missing: str) -> dict[str, Any]:
-    """Fields of `Choices` from rows in any order."""
+def arranged(rows: Rows, *, weight_kind: str, missing: str) -> tuple[dict[str, Any], IntVector]:
+    """Fields of `Choices` from rows in any order, and which of the rows each of theirs is."""
     ids = rows.ids
     flags, kept, order, said = _complete(rows, missing)
     first_row = set_starts(ids.decision, order, ids.n_decisions)
@@ -361,7 +361,7 @@ def arranged(rows: Rows, *, weight_kind: str, missing: str) -> dict[str, Any]:
         chosen = np.flatnonzero(flags[order]) - first_row[:-1]
         said += single_option_notes(np.diff(first_row)) + zero_weight_notes(weights)
         said += repeat_notes(explanatory, first_row, chosen)
-    return _people(ids, first) | {
+    fields = _people(ids, first) | {
         "explanatory": explanatory,
         "first_row": first_row,
         "chosen": chosen,
@@ -375,6 +375,7 @@ def arranged(rows: Rows, *, weight_kind: str, missing: str) -> dict[str, Any]:
         "decision_labels": ids.decision_labels(first),
         "notes": said,
     }
+    return fields, order
 
 
 def _complete(

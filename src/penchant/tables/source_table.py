@@ -40,6 +40,7 @@ FILE_STEM = "file:stem"
 _TRUTHS = {"true": 1.0, "false": 0.0}
 # What a column of 0/1 holds, by its key; -1 says nothing, as an empty cell does.
 _FLAGS = {0.0: 0.0, 1.0: 1.0, -1.0: math.nan, ("truth", False): 0.0, ("truth", True): 1.0}
+_FLAGS |= {"no": 0.0, "No": 0.0, "yes": 1.0, "Yes": 1.0}
 
 
 def code_key(label: Any) -> Any:
@@ -431,17 +432,14 @@ def column_list(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def code_index(options: Iterable[Any]) -> dict[Any, int]:
+def code_index(options: Iterable[Any], role: str = "choice.labels") -> dict[Any, int]:
     """Place of each code among options, of which each has one code or several."""
     found: dict[Any, int] = {}
     for place, own in enumerate(options):
         for code in own if isinstance(own, (tuple, list)) else (own,):
             if code_key(code) in found:
                 raise DataError(
-                    "choice.labels",
-                    "must list every code once",
-                    got=f"{code!r} twice",
-                    fix="Correct it.",
+                    role, "must list every code once", got=f"{code!r} twice", fix="Correct it."
                 )
             found[code_key(code)] = place
     return found

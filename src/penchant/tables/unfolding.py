@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penchant.errors import DataError
+from penchant.files.delimited import common_type
 from penchant.files.table import typed
 from penchant.tables.cells import array_cell
 from penchant.tables.columns import numbered_on
@@ -25,11 +26,7 @@ NUMBER = "trial"  # the column that says which of the row's decisions a decision
 
 def interleaved(columns: Sequence[pa.ChunkedArray]) -> pa.Array:
     """Cells of several columns row by row: all of the first row, then all of the second."""
-    kind = columns[0].type
-    if any(column.type != kind for column in columns):
-        types = [column.type for column in columns]
-        numeric = all(pa.types.is_integer(one) or pa.types.is_floating(one) for one in types)
-        kind = pa.float64() if numeric else pa.string()
+    kind = common_type([column.type for column in columns])
     cells = pa.concat_arrays([chunk for one in columns for chunk in one.cast(kind).chunks])
     n, width = len(columns[0]), len(columns)
     return cells.take(pa.array(np.arange(n * width).reshape(width, n).T.ravel()))

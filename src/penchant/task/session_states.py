@@ -20,8 +20,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from penchant.assistance.adviser import UNASSISTED_EVERY, Advice, Helper
 from penchant.assistance.assistant_beliefs import Field, Trust
+from penchant.assistance.shared_autonomy import UNASSISTED_EVERY, Advice, Helper
 from penchant.bandit.landscape import grid
 from penchant.inference.precompilation import compile_fits
 from penchant.models.spatial.map_basis import MapPrior

@@ -19,7 +19,7 @@ from scipy import special, stats
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.workflow.adaptive_question_prior import NodeParameters, ParameterScaling
-from penchant.workflow.candidate_offers import attributes_at, unanswered_record
+from penchant.workflow.candidate_question_arrays import attributes_at, unanswered_record
 
 # Points along a parameter of interest and along a nuisance parameter, by the numbers of both. More
 # than 9,000 nodes would slow every question. Parameters of interest have more points, as the
@@ -316,7 +316,8 @@ class AdaptiveGridLayout:
                 min(most, high + GRID.growth * width) if at_high else high,
             )
         support = np.flatnonzero(density > GRID.negligible_density * top)
-        first, last = axis[max(support[0] - 1, 0)], axis[min(support[-1] + 1, len(axis) - 1)]
+        ends = max(int(support[0]) - 1, 0), min(int(support[-1]) + 1, len(axis) - 1)
+        first, last = axis[ends[0]], axis[ends[1]]
         if last - first >= GRID.shrink_below * width:
             return low, high
         return float(first), float(last)

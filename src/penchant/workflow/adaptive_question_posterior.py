@@ -27,7 +27,7 @@ from penchant.workflow.adaptive_quadrature import (
     log_probabilities,
 )
 from penchant.workflow.adaptive_question_prior import ParameterScaling
-from penchant.workflow.candidate_offers import Offer, unanswered_record
+from penchant.workflow.candidate_question_arrays import Offer, unanswered_record
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from penchant.models.coordinates import Coordinate, Coordinates
 from penchant.models.model import Model
 from penchant.models.priors import NaturalPrior, PopulationPrior
 from penchant.softmax.prior import GaussianPrior, ScaledPrior
-from penchant.workflow.candidate_offers import attributes_at, unanswered_record
+from penchant.workflow.candidate_question_arrays import attributes_at, unanswered_record
 
 # Default priors of z, where the user gives none. Typical differences between options, s, change
 # log-odds by s / tau: a factor of e about 2 covers people from nearly random to nearly consistent.

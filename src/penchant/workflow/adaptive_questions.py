@@ -1,9 +1,9 @@
 """Adaptive design of choice experiments: ask the most informative offer next.
 
 Bayesian adaptive design optimisation (Myung, Cavagnaro & Pitt 2013): the next offer has the largest
-mutual information of its answer and the parameters of interest. `candidate_offers` reads offers,
-`adaptive_prior` scales the prior to them, `adaptive_quadrature` makes nodes and `ask_beliefs`
-integrates over them; here are the interface and its JSON document.
+mutual information of its answer and the parameters of interest. `candidate_question_arrays` reads
+offers, `adaptive_prior` scales the prior to them, `adaptive_quadrature` makes nodes and
+`ask_beliefs` integrates over them; here are the interface and its JSON document.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import numpy as np
 
 from penchant._typing import FilePath, Matrix, Vector
 from penchant.argument_checks import check_level, check_whole_number
+from penchant.choices.offers import Offers
 from penchant.errors import DataError, closest_match_hint
 from penchant.files.output import read_document, write_json
 from penchant.inference.fit import fit
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profile_likelihood import Profiles
 from penchant.inference.subject_estimates import estimate_without_data
 from penchant.json_records import document_head, record_document, session_from_document
 from penchant.models.model import Model
-from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior
 from penchant.result_tables import Columns, Result, Table
 from penchant.softmax.estimate import Estimate
@@ -42,7 +42,7 @@ from penchant.workflow.adaptive_question_posterior import (
     posterior_summary,
 )
 from penchant.workflow.adaptive_question_prior import AskPrior, ParameterScaling
-from penchant.workflow.candidate_offers import (
+from penchant.workflow.candidate_question_arrays import (
     Offer,
     OfferTable,
     check_attributes_ignore_order,

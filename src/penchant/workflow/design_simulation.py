@@ -28,7 +28,7 @@ from penchant.result_tables import (
     attribute_columns,
     format_columns,
 )
-from penchant.softmax.estimate_data import IntervalKind
+from penchant.softmax.data_behind_estimate import IntervalKind
 from penchant.softmax.prior import ParameterPrior
 from penchant.tail_probabilities import normal_isf, normal_sf, t_sf
 from penchant.workflow.parameter_recovery import (

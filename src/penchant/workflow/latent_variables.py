@@ -36,9 +36,9 @@ from penchant.result_tables import (
     format_count,
     make_frame,
 )
-from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates, check_estimates
+from penchant.softmax.inference_from_choices import ChoiceSource
 from penchant.softmax.probabilities import log_probabilities
 from penchant.tables.events import NOTHING
 

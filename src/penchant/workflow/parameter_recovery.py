@@ -33,8 +33,8 @@ from penchant.result_tables import (
     make_frame,
     progress,
 )
+from penchant.softmax.data_behind_estimate import IntervalKind
 from penchant.softmax.estimate_collection import Estimates
-from penchant.softmax.estimate_data import IntervalKind
 from penchant.softmax.prior import ParameterPrior
 
 People = dict[str, Vector]

@@ -19,12 +19,12 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.argument_checks import check_rng, check_whole_number
 from penchant.bandit.episode import executed_history
 from penchant.bandit.landscape import Landscape
+from penchant.choices.offers import Offers
 from penchant.errors import DataError, weak_prior_argument
 from penchant.inference.fit import History
 from penchant.inference.model_estimate import model_source
 from penchant.json_records import JsonDocument
 from penchant.models.model import Declared, Model, natural_parameters, positive_weights
-from penchant.models.offers.offers import Offers
 from penchant.models.simulate import picked, play_like
 from penchant.models.task import Task
 from penchant.models.worlds import World

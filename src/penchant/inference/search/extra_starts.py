@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.inference.profile.profiles import SCREENING, Profiles
-from penchant.inference.search.grid import Grids, best_cells, grid_steps, product_points
-from penchant.inference.search.newton import newton_batch
-from penchant.inference.search.optima import Optima
+from penchant.inference.profile.profile_likelihood import SCREENING, Profiles
+from penchant.inference.search.grid_search import Grids, best_cells, grid_steps, product_points
+from penchant.inference.search.local_maxima import Optima
+from penchant.inference.search.projected_newton import newton_batch
 from penchant.inference.small_learning_rates import rate_parameters
 from penchant.models.model import Declared
 

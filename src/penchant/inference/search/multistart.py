@@ -18,12 +18,12 @@ from itertools import product
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.profile import _kernels as compiled
-from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
-from penchant.inference.profile.profiles import FINITE_VALUES, VALUES, Profiles
-from penchant.inference.search.bundle import bundle_search, near_divergence
+from penchant.inference.profile import _inner_problem_kernels as compiled
+from penchant.inference.profile.inner_problems import Evaluations, LinearConstraint
+from penchant.inference.profile.profile_likelihood import FINITE_VALUES, VALUES, Profiles
+from penchant.inference.search.bundle_method import bundle_search, near_divergence
 from penchant.inference.search.extra_starts import newton_from_small_rates, newton_from_steps
-from penchant.inference.search.grid import (
+from penchant.inference.search.grid_search import (
     GRID,
     Grid,
     Grids,
@@ -33,9 +33,9 @@ from penchant.inference.search.grid import (
     search_grids,
     vertices,
 )
-from penchant.inference.search.newton import BatchNewton, WarmStart, newton_batch
-from penchant.inference.search.nonsmooth import polish_nonsmooth_maxima
-from penchant.inference.search.optima import Optima, move_to_limits, values_near_optima
+from penchant.inference.search.local_maxima import Optima, move_to_limits, values_near_optima
+from penchant.inference.search.maxima_at_kinks import polish_nonsmooth_maxima
+from penchant.inference.search.projected_newton import BatchNewton, WarmStart, newton_batch
 from penchant.inference.small_learning_rates import rate_parameters
 from penchant.models.model import Declared
 

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from penchant.models.parameters import Parameter, Shape
 from penchant.models.recursion import ValueModel, rates
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class AversiveLearning(ValueModel):
         return {"first": 0.5}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Minus the punishment that is expected of each option; 0 where no size was shown."""
         away = s.first - 0.5
         for i in range(2):
@@ -67,7 +68,7 @@ class AversiveLearning(ValueModel):
             x[i, 0] = -cut * (size if size == size else 0.0)
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Delta rule towards what was punished, after a choice."""
         if e.choice >= 0:
             s.first += psi.learning_rate * (e.outcome - s.first)

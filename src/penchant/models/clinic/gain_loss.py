@@ -23,6 +23,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,6 @@ class GainLoss(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """R and P, or one for both; the rates."""
         apart = ("gain_sensitivity", "loss_sensitivity")
         weights = ("sensitivity",) if self.single_sensitivity else apart
         names = ["learning_rate"] if self.single_rate else ["gain_rate", "loss_rate"]
@@ -90,14 +90,14 @@ class GainLoss(Recursion):
         return {"gain": np.zeros(self.n_options), "loss": np.zeros(self.n_options)}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Expected gains and losses, or their sum."""
         for i in range(c.n):
             x[i, 0] = s.gain[i]
             x[i, c.loss] += s.loss[i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Delta rule towards what was won and lost; what was not chosen decays towards 0."""
         for i in range(c.n):
             gain = abs(e.gain) if i == e.choice else 0.0

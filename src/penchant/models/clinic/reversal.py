@@ -25,6 +25,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.models.parameters import TEMPERATURE, Shape
 from penchant.models.recursion import ValueModel, rates
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,12 @@ class EWA(ValueModel):
         return {"value": np.zeros(self.n_options), "experience": np.zeros(self.n_options)}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
-        """Values of all options."""
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         for i in range(c.n):
             x[i, 0] = s.value[i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Average of decayed attraction and reward, weighted by experience."""
         n = s.experience[e.choice]
         more = psi.experience_decay * n + 1.0
@@ -117,8 +117,7 @@ class HiddenState(ValueModel):
         return {"belief": 0.5}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
-        """Belief in each option, or the log-odds of the first."""
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         if c.log_odds == 1:
             x[0, 0] = log(s.belief) - log(1.0 - s.belief)
         else:
@@ -126,7 +125,7 @@ class HiddenState(ValueModel):
             x[1, 0] = 1.0 - s.belief
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Bayes' rule, then the hazard of a reversal."""
         speaks_for_first = (e.reward > 0) == (e.choice == 0)
         hit = psi.reliability if speaks_for_first else 1.0 - psi.reliability

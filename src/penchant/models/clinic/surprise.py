@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import nan
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +32,7 @@ from penchant._typing import Vector
 from penchant.models.controls import control_names
 from penchant.models.parameters import TEMPERATURE, Parameter, Row
 from penchant.models.recursion import ValueModel, rates
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -70,13 +71,12 @@ class PearceHall(ValueModel):
         return {"value": np.zeros(self.n_options), "associability": np.ones(self.n_options)}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
-        """Values of all options."""
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         for i in range(c.n):
             x[i, 0] = s.value[i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Learn in proportion to associability, which follows the size of errors."""
         error = e.reward - s.value[e.choice]
         a = s.associability[e.choice]
@@ -121,7 +121,6 @@ class ConfirmationBias(ValueModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, phi, a_c and a_d."""
         sticky = map(Parameter.weight, control_names(2, self.stickiness, False))
         return (TEMPERATURE, *sticky, *rates("confirmatory_rate", "disconfirmatory_rate"))
 
@@ -130,15 +129,14 @@ class ConfirmationBias(ValueModel):
         return {"value": np.zeros(2), "last": -1.0}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
-        """Values of both options, and 1 for the last choice."""
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         for i in range(2):
             x[i, 0] = s.value[i]
             if c.stickiness == 1 and s.last == i:
                 x[i, 1] = 1.0
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Delta rule for both options; what speaks for the choice has a rate of its own."""
         for i in range(2):
             error = (e.reward if i == e.choice else e.forgone) - s.value[i]

@@ -43,6 +43,7 @@ from penchant.argument_checks import check_number
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row
 from penchant.models.recursion import Recursion, rates
+from penchant.models.scalars import Fields, Numbers
 
 BASED, FREE, TRACED = "model_based", "model_free", "model_free_with_trace"
 
@@ -111,7 +112,6 @@ class TwoStep(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """beta1, w, lambda, pi, beta2 and the rates."""
         free = (FREE, TRACED) if self.trace_decay is None else (FREE,)
         both = (BASED, *free)
         found: list[Row] = [
@@ -132,12 +132,10 @@ class TwoStep(Recursion):
         return (*found, *rates(*stages))
 
     def bindings(self) -> Mapping[str, str]:
-        """One learning rate for both stages, where there is one."""
         both = ("learning_rate_1", "learning_rate_2") if self.same_rates else ()
         return dict.fromkeys(both, "learning_rate")
 
     def codes(self) -> Mapping[str, int]:
-        """The first stage, and two states of the second."""
         return {"state": 3}
 
     def state(self) -> Mapping[str, Any]:
@@ -149,23 +147,16 @@ class TwoStep(Recursion):
         return {**values, "first": -1.0, "last": -1.0}
 
     def settings(self) -> Mapping[str, float]:
-        """The model's numbers; where columns are, -1 for none; values of the first stage."""
-        names, decay = self.weights, self.trace_decay
-        sticky, second = (
-            names.index(name) if name in names else -1
-            for name in ("stickiness", "inverse_temperature_2")
-        )
+        decay = self.trace_decay
         return {
             "common": float(self.common),
             "after": int(self.trace == "after"),
             "decay": -1.0 if decay is None else float(decay),
-            "sticky": sticky,
-            "second": second,
             "n_values": 3 if decay is None else 2,
         }
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Model-based and model-free values and the last choice, or values of the second stage."""
         if e.state == 0:
             for i in range(2):
@@ -178,18 +169,18 @@ class TwoStep(Recursion):
                 else:
                     x[i, 1] = s.free[i]
                     x[i, 2] = traced
-            if s.last >= 0 and c.sticky >= 0:
-                x[int(s.last), c.sticky] = 1.0
+            if s.last >= 0 and c.at_stickiness >= 0:
+                x[int(s.last), c.at_stickiness] = 1.0
         elif e.state > 0:
             for i in range(2):
-                if c.second >= 0:
-                    x[i, c.second] = s.second[e.state - 1, i]
+                if c.at_inverse_temperature_2 >= 0:
+                    x[i, c.at_inverse_temperature_2] = s.second[e.state - 1, i]
                 else:
                     for a in range(c.n_values):
                         x[i, a] = s.second[e.state - 1, i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Remember the first choice; at the second one the values of both stages move."""
         if e.state == 0:
             s.first = e.choice
@@ -274,7 +265,6 @@ class StayRegression(Recursion):
     parameters = tuple(map(Parameter.weight, STAY))
 
     def codes(self) -> Mapping[str, int]:
-        """The first stage, and two states of the second."""
         return {"state": 3}
 
     def state(self) -> Mapping[str, float]:
@@ -282,7 +272,7 @@ class StayRegression(Recursion):
         return {"first": -1.0, "last": -1.0, "won": 0.0, "usual": 0.0}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """1, reward, transition and their product, for the last first-stage choice."""
         if e.state == 0 and s.last >= 0:
             x[int(s.last), 0] = 1.0
@@ -291,7 +281,7 @@ class StayRegression(Recursion):
             x[int(s.last), 3] = s.won * s.usual
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Remember the first choice, and at the second one the trial."""
         if e.state == 0:
             s.first = e.choice

@@ -73,7 +73,6 @@ class LocalityAgents:
         return np.asarray(np.log(1.0 + apart / between[between > 0].min(initial=np.inf)))
 
     def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
         return softmax(self.objective())
 
     def observe(self, chosen: IntVector, rewards: Vector) -> None:
@@ -128,13 +127,11 @@ class Locality(CompiledModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """Log-odds per unit of distance, or of one option to another."""
         return tuple(map(Parameter.weight, self.terms))
 
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
-        """The columns before every event: (rows, n_options, n_terms); there is no psi."""
         record.check_options(self.n_options)
         x = np.empty((int(record.lengths(which).sum()), self.n_options, len(self.terms)))
         fill_locality(self.locations, tuple(self.terms), record, which, x)

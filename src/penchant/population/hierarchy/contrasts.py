@@ -18,7 +18,7 @@ from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.argument_checks import check_level, one_of
 from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.inference.fit import History
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profile_likelihood import Profiles
 from penchant.json_records import to_json
 from penchant.models.coordinates import Coordinate, Coordinates
 from penchant.models.model import Model

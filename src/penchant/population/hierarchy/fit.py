@@ -22,12 +22,13 @@ from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import Code, DataError, argument, closest_match_hint, format_list
 from penchant.inference.fit import History
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profile_likelihood import Profiles
 from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.coordinates import Coordinates, Links
 from penchant.models.doubts import doubts_of
 from penchant.models.model import Model
 from penchant.population.hierarchy.contrasts import WithinConditions, stack_conditions
+from penchant.population.hierarchy.data_behind_fit import PopulationSource
 from penchant.population.hierarchy.design_matrix import Design, read_design
 from penchant.population.hierarchy.marginal_likelihood import LogCholesky, RandomEffectsStructure
 from penchant.population.hierarchy.marginal_maximization import (
@@ -47,7 +48,6 @@ from penchant.population.hierarchy.quadrature import (
 )
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.hierarchy.result_builder import build_result
-from penchant.population.hierarchy.retained_fit import PopulationSource
 from penchant.population.hierarchy.subject_likelihoods import (
     ChoiceLikelihoods,
     EpisodeLikelihoods,
@@ -362,7 +362,7 @@ def _integration_error(problem: SearchProblem, optimum: SearchResult) -> _Integr
         total < FIT.max_integration_error * hundreds
         and common < FIT.max_integration_error * np.sqrt(hundreds)
     )
-    return _IntegrationError(total, differences, converged)
+    return _IntegrationError(total, differences, bool(converged))
 
 
 def _integration_error_of_draws(problem: SearchProblem, optimum: SearchResult) -> _IntegrationError:

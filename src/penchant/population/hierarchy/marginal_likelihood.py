@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.population.hierarchy._kernels import evidence_and_node_moments
+from penchant.population.hierarchy._quadrature_kernels import evidence_and_node_moments
 
 
 @dataclass(frozen=True)

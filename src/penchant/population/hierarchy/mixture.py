@@ -20,6 +20,7 @@ from penchant.argument_checks import one_of
 from penchant.errors import DataError
 from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.model import Model
+from penchant.population.hierarchy.data_behind_fit import PopulationSource
 from penchant.population.hierarchy.design_matrix import read_design
 from penchant.population.hierarchy.fit import FIT, PopulationFitPlan, build_likelihoods
 from penchant.population.hierarchy.marginal_maximization import (
@@ -31,7 +32,6 @@ from penchant.population.hierarchy.marginal_maximization import (
 )
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.hierarchy.result_builder import build_result
-from penchant.population.hierarchy.retained_fit import PopulationSource
 from penchant.result_tables import (
     Columns,
     Result,

@@ -26,7 +26,7 @@ from penchant.population.hierarchy.contrasts import (
     compare_population_fits,
     level_contrast,
 )
-from penchant.population.hierarchy.retained_fit import PopulationSource
+from penchant.population.hierarchy.data_behind_fit import PopulationSource
 from penchant.population.hierarchy.sampling import PopulationSample, sample_posterior
 from penchant.population.hierarchy.subject_posteriors import (
     PopulationSubjects,

@@ -18,10 +18,10 @@ from penchant.models.coordinates import Coordinates
 from penchant.models.model import Declared, Model, model_words
 from penchant.models.spatial.locality import LOCALITY
 from penchant.population.hierarchy import uncertainty
+from penchant.population.hierarchy.data_behind_fit import PopulationSource
 from penchant.population.hierarchy.design_matrix import Design
 from penchant.population.hierarchy.marginal_maximization import SearchResult
 from penchant.population.hierarchy.result import PopulationFit
-from penchant.population.hierarchy.retained_fit import PopulationSource
 from penchant.population.hierarchy.subject_posteriors import PopulationSubjects
 
 

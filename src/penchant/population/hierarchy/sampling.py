@@ -23,13 +23,13 @@ from penchant.argument_checks import check_whole_number, one_of
 from penchant.errors import DataError
 from penchant.inference.predict import PROPOSAL_DF
 from penchant.json_records import JsonDocument
+from penchant.population.hierarchy.data_behind_fit import PopulationSource
 from penchant.population.hierarchy.marginal_likelihood import (
     MarginalLikelihood,
     RandomEffectsStructure,
 )
 from penchant.population.hierarchy.marginal_maximization import SearchResult
 from penchant.population.hierarchy.quadrature import cholesky_of_inverses
-from penchant.population.hierarchy.retained_fit import PopulationSource
 from penchant.population.hierarchy.subject_likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.trust_region import newton_ascent
 from penchant.result_tables import Columns, IntervalTableExport

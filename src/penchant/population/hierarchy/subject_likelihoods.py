@@ -19,9 +19,9 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.choices import Choices
-from penchant.inference.profile import _kernels as profile_kernels
-from penchant.inference.profile.evaluations import DecisionIndex, ranges
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile import _inner_problem_kernels as profile_kernels
+from penchant.inference.profile.inner_problems import DecisionIndex, ranges
+from penchant.inference.profile.profile_likelihood import Profiles
 from penchant.models.coordinates import Coordinates
 from penchant.softmax.fit_each import (
     Grouping,

@@ -25,8 +25,8 @@ from penchant.json_records import NOT_WRITTEN
 from penchant.models.arguments import as_episodes, data_of
 from penchant.models.model import Model
 from penchant.models.transforms import Transform
+from penchant.population.hierarchy.data_behind_fit import PopulationSource
 from penchant.population.hierarchy.quadrature import NODES_BY_DIMENSION, QuadratureRule
-from penchant.population.hierarchy.retained_fit import PopulationSource
 from penchant.population.hierarchy.subject_likelihoods import ChoiceLikelihoods
 from penchant.population.hierarchy.uncertainty import SubjectPosteriors
 from penchant.result_tables import (

@@ -2,8 +2,9 @@
 
 With two learning rates the profile is continuous, but where a reward equals the value of its option
 another rate takes over, and the gradient jumps. A maximum may lie there: the profile falls to all
-sides, though nowhere with a gradient of 0. The bundle method leads there (`bundle`); whether it has
-arrived is decided by probing all directions, as in a direct search (Kolda, Lewis & Torczon 2003).
+sides, though nowhere with a gradient of 0. The bundle method leads there (`bundle_method`); whether
+it has arrived is decided by probing all directions, as in a direct search (Kolda, Lewis & Torczon
+2003).
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix
-from penchant.inference.profile.profiles import VALUES, Profiles
-from penchant.inference.search.bundle import bundle_search, near_divergence
-from penchant.inference.search.optima import Optima, expected_curvature_at, values_near_optima
+from penchant.inference.profile.profile_likelihood import VALUES, Profiles
+from penchant.inference.search.bundle_method import bundle_search, near_divergence
+from penchant.inference.search.local_maxima import Optima, expected_curvature_at, values_near_optima
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from numba import types
 
-from penchant._compiled import njit
+from penchant._numba_cache import njit
 
 LANES = 8
 MIN_EXP_ARGUMENT = -708.0  # exp of less is subnormal or 0, which would leave no information

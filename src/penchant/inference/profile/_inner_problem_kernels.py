@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._compiled import njit
+from penchant._numba_cache import njit
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.softmax._kernels import (
+from penchant.softmax._likelihood_kernels import (
     INDEX_ZERO,
     compiled_inner,
     compiled_no_alloc,

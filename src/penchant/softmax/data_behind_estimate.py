@@ -15,7 +15,7 @@ import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError, Text
-from penchant.softmax.diagnostics import Diagnostics, Status, Validity
+from penchant.softmax.estimate_diagnostics import Diagnostics, Status, Validity
 from penchant.softmax.intervals_and_tests import ParameterEstimate, TestResult
 
 IntervalKind = Literal["wald", "profile", "calibrated"]

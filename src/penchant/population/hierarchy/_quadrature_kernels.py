@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from penchant._compiled import njit
-from penchant.softmax._kernels import compiled
+from penchant._numba_cache import njit
+from penchant.softmax._likelihood_kernels import compiled
 from penchant.softmax._moment_codegen import LANES, exp_in_place
 
 MIN_TOTAL = 1e-300  # avoids 0 / 0 for subjects none of whose nodes has mass

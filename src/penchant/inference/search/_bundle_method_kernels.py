@@ -1,11 +1,11 @@
-"""Compiled steps of the proximal bundle method (see `bundle`). Bare arrays."""
+"""Compiled steps of the proximal bundle method (see `bundle_method`). Bare arrays."""
 
 import math
 from typing import Any
 
 import numpy as np
 
-from penchant.inference.profile._kernels import fast, fast_inner
+from penchant.inference.profile._inner_problem_kernels import fast, fast_inner
 
 # Changes of the active set: each cut enters and leaves a few times; more is cycling by rounding.
 MAX_QP_ROUNDS = 60

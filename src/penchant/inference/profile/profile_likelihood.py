@@ -20,8 +20,8 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import executed_history
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.profile import _kernels as compiled
-from penchant.inference.profile.evaluations import (
+from penchant.inference.profile import _inner_problem_kernels as compiled
+from penchant.inference.profile.inner_problems import (
     DecisionIndex,
     Evaluations,
     LinearConstraint,

@@ -24,7 +24,7 @@ from penchant.softmax.calibrated_intervals import (
     seed_for_calibration,
 )
 from penchant.softmax.constraints import Constraints
-from penchant.softmax.estimate_data import (
+from penchant.softmax.data_behind_estimate import (
     DetachedSource,
     EstimateFields,
     EstimateSource,

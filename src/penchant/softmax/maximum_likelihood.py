@@ -2,8 +2,8 @@
 
 The plan of maximum likelihood: identification, Newton's method, a proof of existence from its last
 iterate, and only where that fails a linear program for separation and the slower method of
-`stable_newton`. A prior or a penalty makes sure of a maximum. Decisions may be in memory or in
-chunks: see `decisions`.
+`newton_without_cancellation`. A prior or a penalty makes sure of a maximum. Decisions may be in
+memory or in chunks: see `decisions`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from penchant.softmax.constraints import (
     solution_from_constrained_maximum,
 )
 from penchant.softmax.decisions import ChoiceDecisions, Decisions
-from penchant.softmax.diagnostics import Certificate
+from penchant.softmax.estimate_diagnostics import Certificate
 from penchant.softmax.identification import Identification, identification
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.maximum_and_covariance import (
@@ -36,6 +36,7 @@ from penchant.softmax.maximum_and_covariance import (
     unidentified_solution,
 )
 from penchant.softmax.newton import UNDECIDED, Maximum, Quadratic, RestrictedLikelihood, maximise
+from penchant.softmax.newton_without_cancellation import newton_without_cancellation
 from penchant.softmax.prior import ParameterPrior, maximise_firth
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
@@ -50,7 +51,6 @@ from penchant.softmax.separation import (
     recession,
     theta_and_covariance_in_limit,
 )
-from penchant.softmax.stable_newton import stable_newton
 
 Penalty = ParameterPrior | Literal["firth"]
 MAX_NEWTON_STEPS = 100  # ordinary fits take 5 to 20; large offsets and weights begin far out
@@ -137,7 +137,9 @@ def _without_newton_certificate(
     if found is not None and found.proven:
         return _separated_solution(decisions, known, found)
     # separated only within the linear program's tolerance, or no maximum proven: look closer
-    stable = stable_newton(inner.stable_likelihood, maximum.theta, max_steps, maximum.n_steps)
+    stable = newton_without_cancellation(
+        inner.stable_likelihood, maximum.theta, max_steps, maximum.n_steps
+    )
     if found is not None and not stable.proof:
         return _separated_solution(decisions, known, found)
     if stable.settled or maximum.ending != "converged":

@@ -16,7 +16,7 @@ reward, k the gain, and `innovations` are the rewards less their expectation.
 
 import numpy as np
 
-from penchant._compiled import njit
+from penchant._numba_cache import njit
 
 # A multiple of 8, the float64s of a 512-bit register; two blocks hold the 100 options of the paper
 # with few lanes unused.

@@ -15,9 +15,9 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.errors import Code, argument, profile_interval_advice
-from penchant.inference.profile import _kernels as compiled
-from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
-from penchant.inference.profile.profiles import FINITE_VALUES, SCREENING, Profiles
+from penchant.inference.profile import _inner_problem_kernels as compiled
+from penchant.inference.profile.inner_problems import Evaluations, LinearConstraint
+from penchant.inference.profile.profile_likelihood import FINITE_VALUES, SCREENING, Profiles
 from penchant.models.parameters import Limit, Shape
 
 

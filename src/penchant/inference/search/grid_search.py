@@ -15,8 +15,8 @@ from itertools import product
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.profile import _kernels as compiled
-from penchant.inference.profile.profiles import FINITE_VALUES, NUMBERS_AT_ONCE, Profiles
+from penchant.inference.profile import _inner_problem_kernels as compiled
+from penchant.inference.profile.profile_likelihood import FINITE_VALUES, NUMBERS_AT_ONCE, Profiles
 from penchant.models.model import Declared, Model
 from penchant.models.parameters import Shape
 

@@ -262,7 +262,7 @@ class StableMaximum:
         )
 
 
-def stable_newton(
+def newton_without_cancellation(
     likelihood: StableLikelihood, start: Vector, max_steps: int, taken: int = 0
 ) -> StableMaximum:
     """Maximise by `damped_newton`; if it does not settle, by continuation in the offsets.

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._compiled import njit
+from penchant._numba_cache import njit
 from penchant.softmax._moment_codegen import LANES, MAX_CACHED_VECTORS, block_moments, relative_rows
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}

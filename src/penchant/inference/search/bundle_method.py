@@ -5,7 +5,7 @@ gradient describes one side only, and a Newton step leads across it and down. Th
 bundle of cutting planes, one for each point evaluated near by, adds the same expected curvature to
 all of them, and steps to the maximum of the lowest (Lemarechal 1975; with curvature, Lewis & Wylie
 2019). Along a kink such steps are as good as Newton's on a smooth profile; at a maximum on one the
-model predicts no further increase. It relies on the compiled steps of `_kernels`.
+model predicts no further increase. It relies on the compiled steps of `_bundle_method_kernels`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
-from penchant.inference.profile.profiles import ITERATE, Profiles
-from penchant.inference.search import _bundle_kernels as compiled
-from penchant.inference.search.optima import Optima, expected_curvature_at
+from penchant.inference.profile.inner_problems import Evaluations, LinearConstraint
+from penchant.inference.profile.profile_likelihood import ITERATE, Profiles
+from penchant.inference.search import _bundle_method_kernels as compiled
+from penchant.inference.search.local_maxima import Optima, expected_curvature_at
 
 # Fractions of a step that are evaluated in one call: a longer one finds out whether the proximal
 # weight holds the step back, the shorter ones stay on this side of a kink that the step crosses.
@@ -183,8 +183,8 @@ def bundle_search(
 ) -> Optima:
     """Maximize profiles by the bundle method from u (n, n_shape), with weights to start from.
 
-    Whether the ends are maxima is not decided here: see `nonsmooth`. An iteration stops where the
-    weights diverge, and where another one of the same subject is out of its reach.
+    Whether the ends are maxima is not decided here: see `maxima_at_kinks`. An iteration stops where
+    the weights diverge, and where another one of the same subject is out of its reach.
 
     Parameters
     ----------

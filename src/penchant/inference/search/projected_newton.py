@@ -3,7 +3,7 @@
 The Hessian on the way is the expected information of the profile plus a correction that the steps
 teach by symmetric rank-one updates (Nocedal & Wright 2006, section 6.2); bounds on psi are handled
 by an active set. At the end the observed Hessian is taken by differences of gradients. Where the
-gradient jumps the bundle method takes over (`bundle`).
+gradient jumps the bundle method takes over (`bundle_method`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.profile import _kernels as compiled
-from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
-from penchant.inference.profile.profiles import CERTIFIED, ITERATE, Profiles
-from penchant.inference.search.bundle import bundle_search
-from penchant.inference.search.optima import (
+from penchant.inference.profile import _inner_problem_kernels as compiled
+from penchant.inference.profile.inner_problems import Evaluations, LinearConstraint
+from penchant.inference.profile.profile_likelihood import CERTIFIED, ITERATE, Profiles
+from penchant.inference.search.bundle_method import bundle_search
+from penchant.inference.search.local_maxima import (
     Optima,
     fixed_weight_or_inverses,
     free_inverse,

@@ -21,7 +21,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.inference.profile._kernels import ScoredDecisions
+from penchant.inference.profile._inner_problem_kernels import ScoredDecisions
 from penchant.models.model import Model, positive_weights
 from penchant.models.parameters import Parameter
 from penchant.models.priors import Density

@@ -15,19 +15,20 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.inference.profile.evaluations import Evaluations, scored_choices_of_pair
-from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.optima import Optima
+from penchant.inference.profile.inner_problems import Evaluations, scored_choices_of_pair
+from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.search.local_maxima import Optima
 from penchant.models.parameters import Parameter
 from penchant.models.priors import DensityPrior, Prior
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import null_basis
 from penchant.softmax.decisions import ChoiceDecisions
-from penchant.softmax.diagnostics import Diagnostics
+from penchant.softmax.estimate_diagnostics import Diagnostics
 from penchant.softmax.fit import WEAK_CONDITION
 from penchant.softmax.fit_each import Batch, are_maxima_proven_and_identified
 from penchant.softmax.identification import Identification
 from penchant.softmax.maximum_and_covariance import Solution, check_units, inverse_and_condition
+from penchant.softmax.maximum_likelihood import has_maximum, identify, proven_separation, solve
 from penchant.softmax.newton import UNDECIDED
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
@@ -35,7 +36,6 @@ from penchant.softmax.separation import (
     are_maxima_proven_to_exist,
     direction_without_rounding_noise,
 )
-from penchant.softmax.solve import has_maximum, identify, proven_separation, solve
 
 
 @dataclass(frozen=True)
