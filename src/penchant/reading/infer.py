@@ -186,7 +186,7 @@ def _name_task(work: Inference) -> None:
         _settle_documented_offers(work)
         _ask_about_questionnaire(work)
         if work.plain.program is None and said.columns.reward is None:
-            task = recognised_task(work.source.table)
+            task = recognised_task(work.source)
             if task is not None and task.name != "bandit":
                 work.settle("task", task.name)
                 work.settle("kind", "offers" if task.offers else "episodes")
