@@ -325,13 +325,13 @@ def episodes_of_rows(
     # Only the last reward may be missing, as no choice follows that it could explain.
     last[order.stop - 1] = True
     check_events(events, last, place)
-    seen = read_event_context(
-        {name: values[kept] for name, values in context.get("before", {}).items()},
-        {name: values[kept] for name, values in context.get("after", {}).items()},
-        None if mask is None else mask[kept],
-        events,
-        place,
-    )
+    seen = EventContext()
+    if context or mask is not None:
+        own = {role: {x: cells[kept] for x, cells in one.items()} for role, one in context.items()}
+        on_offer = None if mask is None else mask[kept]
+        seen = read_event_context(
+            own.get("before", {}), own.get("after", {}), on_offer, events, place
+        )
     return _split_episodes(events, order, rows.owners, seen), order
 
 

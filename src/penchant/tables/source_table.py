@@ -33,7 +33,7 @@ from penchant.tables.frames import (
     row_place,
 )
 from penchant.tables.labels import NUMBER, Coded, arrow_codes, column_codes, python_values
-from penchant.tables.numbers import exact_floats
+from penchant.tables.numbers import EXACT_INTEGERS, exact_floats
 
 FILE_PREFIX = "file:"
 FILE_STEM = "file:stem"
@@ -257,7 +257,10 @@ class SourceTable:
             return np.asarray(column.to_numpy(), dtype=np.float64)
         if not pa.types.is_integer(column.type):
             return column_floats(self.frame, name, role)
-        values = exact_floats(column.fill_null(0).to_numpy(), f"{role} {name!r}", row_place)
+        whole = column.fill_null(0).to_numpy()
+        is_exact = len(whole) and -EXACT_INTEGERS <= whole.min() <= whole.max() <= EXACT_INTEGERS
+        said = f"{role} {name!r}"
+        values = whole.astype(np.float64) if is_exact else exact_floats(whole, said, row_place)
         if column.null_count:
             values[column.is_null().to_numpy()] = np.nan
         return values
