@@ -13,9 +13,9 @@ import every_model
 import penchant as pn
 from penchant._typing import BoolVector, IntVector, Matrix
 from penchant.assistance.poor_performance_warning import FEATURES, Calibration, EarlyWarning
+from penchant.inference.belief_map import MapFit
 from penchant.json_records import read_value, write_value
 from penchant.models.priors import model_document, model_of
-from penchant.models.spatial.belief_map import MapFit
 from penchant.result_tables import FrameExport
 
 HOLD_DATA = {"Reading", "Study", "StudyData", "StoredEstimates", "Offer"}

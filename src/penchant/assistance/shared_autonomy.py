@@ -36,8 +36,8 @@ from penchant.assistance.assistant_beliefs import (
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, closest_match_hint
 from penchant.inference.precompilation import compile_fits
+from penchant.inference.session_documents import check_kept, model_document, model_of
 from penchant.json_records import read_value, write_value
-from penchant.models.priors import check_kept, model_document, model_of
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.models.spatial.ucl import UCL
 from penchant.result_tables import (

@@ -244,22 +244,12 @@ def posterior_beliefs(
     n_derivatives
         0: none; 1: in delta; 2: in delta and the length scale.
     """
-    columns = kernel(distances, length_scale)
+    columns = np.ascontiguousarray(kernel(distances, length_scale))
     # Compiled loops need an array of this type even where they do not use it: `columns` serves.
-    slopes = kernel.derivative(distances, length_scale) if n_derivatives == 2 else columns
-    return beliefs_from_correlations(
-        ObservedSequence.of(episode), columns, slopes, delta, n_derivatives
-    )
-
-
-def beliefs_from_correlations(
-    observed: ObservedSequence,
-    columns: Matrix,
-    d_columns: Matrix,
-    delta: float,
-    n_derivatives: int = 2,
-) -> Beliefs:
-    """Compute beliefs from correlations (n_options, n_observed) and their derivatives."""
+    slopes = columns
+    if n_derivatives == 2:
+        slopes = np.ascontiguousarray(kernel.derivative(distances, length_scale))
+    observed = ObservedSequence.of(episode)
     n_options, size = columns.shape
     n_orders = 1 + n_derivatives
     rows = np.empty((len(observed.active), n_orders, size))
@@ -267,7 +257,7 @@ def beliefs_from_correlations(
     visits = observed.events[observed.events >= 0]
     compiled.fill_observed_posteriors(
         np.ascontiguousarray(columns[observed.options]),
-        np.ascontiguousarray(d_columns[observed.options]),
+        np.ascontiguousarray(slopes[observed.options]),
         float(delta),
         visits,
         observed.active,
@@ -279,8 +269,8 @@ def beliefs_from_correlations(
     position[observed.options] = np.arange(size)
     out = np.empty((3, n_orders, len(observed.events), n_options))
     compiled.fill_option_posteriors(
-        np.ascontiguousarray(columns),
-        np.ascontiguousarray(d_columns),
+        columns,
+        slopes,
         float(delta),
         position,
         observed.events,

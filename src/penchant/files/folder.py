@@ -21,6 +21,8 @@ from penchant.files.table import read_table, sheet_as_text
 from penchant.files.text import TextSource, source
 
 DESCRIPTION = "dataset_description.json"
+# Files of other names that are read where a folder has none of those.
+TEXTS = (".txt", ".dat", ".iqdat", ".mat")
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".feather", ".arrow", ".xlsx")
 FILE, FOLDER = "source file", "source folder"
 MIN_SHARED_COLUMNS = 0.5  # of all columns that two files must share to be of one kind
@@ -114,7 +116,7 @@ def read_raw(
     path: Any,
     *,
     delimiter: str | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
     encoding: str = "utf-8",
     header: bool = True,
     wanted: Callable[[Sequence[str]], bool] | None = None,
@@ -224,6 +226,8 @@ def _folder_files(folder: Path) -> list[str]:
         if _is_table(file)
     ]
     files = files or sorted(file for file in inside.rglob("*") if _is_table(file))
+    texts = sorted(file for file in inside.iterdir() if _is_table(file, TEXTS))
+    files = files or (texts if len(texts) > 1 else [])
     tables = {file.with_suffix("") for file in files if file.suffix.lower() != ".json"}
     files = [file for file in files if not _describes(file, tables, described)]
     data = [file for file in files if file.stem == "data" or file.stem.endswith("_data")]
@@ -240,9 +244,10 @@ def _folder_files(folder: Path) -> list[str]:
     return [str(file) for file in files]
 
 
-def _is_table(file: Path) -> bool:
+def _is_table(file: Path, suffixes: Sequence[str] = TABLES) -> bool:
     """Whether a file may be a table, by its name."""
-    known = file.suffix.lower() in TABLES and file.name != DESCRIPTION
+    known = file.suffix.lower() in suffixes and file.name != DESCRIPTION
+    known = known and file.stem.lower() not in ("readme", "license", "licence")
     return known and not file.name.startswith(".") and file.is_file()
 
 

@@ -57,9 +57,10 @@ def header(
             fix="Check what wrote it.",
         )
     hint = re.fullmatch(r"sep=(.)\s*", sample[0])  # Excel's own first line
-    above = bool(hint) or _FILE_NAME.fullmatch(sample[0]) is not None
-    if above:
-        sample.pop(0)
+    above = _n_comments(sample)
+    if hint or _FILE_NAME.fullmatch(sample[0]):
+        above = 1
+    del sample[:above]
     if named:
         _refuse_titles(source, sample)
     divided = _delimiter(hint[1] if hint and delimiter is None else delimiter, sample)
@@ -67,8 +68,20 @@ def header(
     if len(cells) == 1:
         _check_single_column(source, divided, sample)
     if not named:
-        return Header(divided, tuple(str(k + 1) for k in range(len(cells))), int(above))
+        return Header(divided, tuple(str(k + 1) for k in range(len(cells))), above)
     return Header(divided, _names(source, cells), n_lines + above)
+
+
+def _n_comments(sample: list[str]) -> int:
+    """How many lines begin with # above the names of columns, and are no such names themselves."""
+    rest = [line for line in sample if not line.startswith("#")]
+    n_above = next((k for k, line in enumerate(sample) if not line.startswith("#")), 0)
+    if not n_above:
+        return 0
+    delimiter = _found(rest)
+    width = max(_widths(rest, delimiter))
+    names_last = max(_widths(sample[n_above - 1 : n_above], delimiter)) == width
+    return n_above - names_last
 
 
 def _refuse_titles(source: TextSource, sample: list[str]) -> None:

@@ -214,7 +214,7 @@ _REFUSED: tuple[tuple[bytes, str, str], ...] = (
     (b"FEA1", "a Feather file of version 1", "Save it as Parquet"),
     (b"SQLite format 3", "an SQLite database", "Export the table as CSV"),
     (b"\x89HDF", "an HDF5 file", "Export the table as CSV"),
-    (b"MATLAB 5.0", "a Matlab file", "Use writetable in Matlab"),
+    (b"MATLAB 7.3", "a Matlab file of version 7.3", "Use writetable in Matlab"),
     (b"RDX", "R's own data format", "Use write.csv in R"),
     (b"X\n\x00", "R's own data format", "Use write.csv in R"),
     (b"$FL", "an SPSS file", "Export it as CSV"),

@@ -14,18 +14,18 @@ from penchant.inference.empirical_bayes_map import check_map
 from penchant.inference.fit import History, fit_model
 from penchant.inference.precompilation import compile_fits
 from penchant.inference.profile.profile_likelihood import Profiles
-from penchant.inference.subject_estimates import estimate_without_data
-from penchant.json_records import read_value, write_value
-from penchant.models.arguments import refuse_no_model, refuse_word
-from penchant.models.model import Declared, Model
-from penchant.models.priors import (
-    Prior,
+from penchant.inference.session_documents import (
     check_kept,
     model_document,
     model_of,
     prior_document,
     prior_of,
 )
+from penchant.inference.subject_estimates import estimate_without_data
+from penchant.json_records import read_value, write_value
+from penchant.models.arguments import refuse_no_model, refuse_word
+from penchant.models.model import Declared, Model
+from penchant.models.priors import Prior
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.result_tables import Columns, Result, Table, format_count
 from penchant.softmax.estimate import Estimate

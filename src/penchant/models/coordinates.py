@@ -273,8 +273,8 @@ def _one_to_one(model: Model) -> list[Parameter]:
         if natural.is_derived:
             continue  # the weight or shape parameter itself stands for it
         told = told_shape if natural.is_shape else told_weights
-        bent = natural.is_shape and not natural.is_rescaled
-        odd = bent and model.shape[natural.index].scale == "linear"
+        bent = natural.transform not in (IDENTITY, Transform("power", natural.transform.low, 1.0))
+        odd = bent and natural.is_shape and natural.range.scale == "linear"
         if natural.index in told or odd:
             continue
         told.add(natural.index)

@@ -54,26 +54,13 @@ class Model(Protocol):
 
 
 class Agents(Protocol):
-    """Agents in play."""
+    """Agents in play; where `before` or `after` is declared, they are told it by name, too."""
 
     def probabilities(self) -> Matrix:
         """Choice probabilities (n_agents, n_options)."""
 
     def observe(self, chosen: IntVector, rewards: Vector) -> None:
         """Learn from what each agent chose and received."""
-
-
-class SeeingAgents(Protocol):
-    """Agents of a model that declares what it must know `before` or `after` a decision.
-
-    They are told it by name, (n_agents,) each.
-    """
-
-    def probabilities(self, before: Described) -> Matrix:
-        """Choice probabilities (n_agents, n_options) of agents who see this."""
-
-    def observe(self, chosen: IntVector, rewards: Vector, after: Described) -> None:
-        """Learn from what each agent chose, received and learnt."""
 
 
 class Member(Generic[T]):
@@ -127,8 +114,7 @@ class Declared:
     objective
         Of an episode, theta and psi: the objective written out, for `check_model` to compare.
     agents
-        Of natural parameters and a number: as many `Agents` before play; `SeeingAgents` where
-        `before` or `after` is declared.
+        Of natural parameters and a number: as many `Agents` before play.
     usual_parameters
         Usual values of parameters that agents need not be given, used by the model or not.
     latent

@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint, prior_argument
 from penchant.files.output import read_document, write_json
-from penchant.json_records import attributes_json, from_json, read_value, write_value
+from penchant.json_records import attributes_json, from_json
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
@@ -126,8 +126,7 @@ class _OfNaturals(NamedTuple):
         for natural in self.naturals:
             if natural.is_shape:
                 continue
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                number, (slope, bend) = natural.of_weights(theta), natural.derivatives(theta)
+            number, slope, bend = natural.derivatives(theta)
             log_density, first, second = self._density(natural.name, number)
             value += log_density
             gradient += first[:, None] * slope
@@ -413,89 +412,10 @@ class OnLinks(NamedTuple):
                 number = c.natural.of_psi(psi[:, c.natural.index])
                 h[:, a] = c.link.inverse(number)
                 continue
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                number, (slope, bend) = c.natural.of_weights(theta), c.natural.derivatives(theta)
+            number, slope, bend = c.natural.derivatives(theta)
             h[:, a] = c.link.inverse(number)
             first, second = c.link.inverse_derivatives(number)
             slopes[:, a] = first[:, None] * slope
             bends[:, a] = first[:, None, None] * bend
             bends[:, a] += second[:, None, None] * slope[:, :, None] * slope[:, None, :]
         return h, slopes, bends
-
-
-def model_document(model: Any) -> Any:
-    """A model of the library with its settings; None for another."""
-    own = type(model).__module__.startswith("penchant.")
-    return write_value(model) if own else None
-
-
-def model_of(document: Any, given: Any) -> Any:
-    """The model of a document, or the one given, where it is not of the library."""
-    if given is not None:
-        return given
-    if document is None:
-        raise DataError(
-            "model",
-            "must be given, as the session was kept with one that is not of the library",
-            got="none",
-            fix="Pass model=.",
-        )
-    return read_value(document)
-
-
-def prior_document(prior: Any) -> dict[str, Any] | None:
-    """A prior in plain numbers; a word only where it is of one's own making."""
-    library = type(prior).__module__.startswith("penchant.")
-    if prior is None or (library and not isinstance(prior, NaturalPrior)):
-        found: dict[str, Any] | None = write_value(prior)
-        return found
-    own = getattr(prior, "densities", {"": None})
-    densities = {name: _density(density) for name, density in own.items()}
-    return {"kind": "own" if None in densities.values() else "natural", "densities": densities}
-
-
-def prior_of(document: Mapping[str, Any]) -> Any:
-    """The prior of a document."""
-    given = document["prior"]
-    if given is None or "kind" not in given:
-        return read_value(given)
-    if given["kind"] == "natural":
-        from scipy import stats
-
-        made = given["densities"].items()
-        return NaturalPrior(
-            **{n: getattr(stats, d["name"])(*d["args"], **d["kwds"]) for n, d in made}
-        )
-    raise DataError(
-        "prior",
-        "must be given, as the session was kept with one that is not of scipy.stats",
-        got="none",
-        fix="Pass prior=.",
-    )
-
-
-def _density(density: Any) -> dict[str, Any] | None:
-    """A frozen distribution by name, or None."""
-    from scipy import stats
-
-    name = getattr(getattr(density, "dist", None), "name", None)
-    if name is None or not hasattr(stats, name):
-        return None
-    try:
-        args = [float(a) for a in density.args]
-        return {"name": name, "args": args, "kwds": {k: float(v) for k, v in density.kwds.items()}}
-    except (TypeError, ValueError):
-        return None
-
-
-def check_kept(document: Any, kind: str, parts: tuple[str, ...]) -> None:
-    """Refuse what `to_dict` of a session did not write."""
-    known = isinstance(document, Mapping) and document.get("format") == f"penchant-{kind.lower()}"
-    missing = [part for part in parts if part not in document] if known else ["format"]
-    if missing:
-        raise DataError(
-            "document",
-            f"must be what {kind}.to_dict wrote",
-            got=f"one without {missing[0]!r} of it",
-            fix="Keep the session again.",
-        )

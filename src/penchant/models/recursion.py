@@ -9,9 +9,11 @@ functions of scalars:
 and, where the first state depends on the shape parameters, a third, `start(s, psi, c)`,
 
 with the state `s`, the event `e`, the shape parameters `psi` and settings `c` of the model, all by
-name. Attributes of any number of (episode, psi) pairs, their derivatives in psi, and agents that
-play follow from these: the source of the two functions is put into a loop over pairs and events,
-with its tangents (`penchant.models.tangents`), and compiled once (`penchant.models.generated`).
+name; `c.at_stickiness` is the column of the weight of that name, before any `/` or `*` in it, or -1
+where the model has none. Attributes of any number of (episode, psi) pairs, their derivatives in
+psi, and agents that play follow from these: the source of the two functions is put into a loop over
+pairs and events, with its tangents (`penchant.models.tangents`), and compiled once
+(`penchant.models.generated`).
 
 Pairs that share an episode, such as points of a grid of psi, run side by side: every update waits
 for the one before it, and a processor fills the time with other pairs.
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,6 +58,7 @@ MIN_RATE = 1e-8
 MAX_RATE_LIKE_0 = 1e-6
 # Points of the grid along a rate, by the number of shape parameters in all.
 N_RATE_GRID = {1: 33, 2: 17, 3: 13}
+AT = "at_"  # before the name of a weight: its column
 
 _HEAD = '''"""Attributes of {name}, generated from its features and update."""
 
@@ -258,9 +262,9 @@ class Recursion(CompiledModel):
         shape = tuple(one.name for one in self.shape)
         bound = tuple((name, to) for name, to in self.bindings().items() if isinstance(to, str))
         whole = "choice", *self.codes()
-        constants = tuple(
-            (name, int(value)) for name, value in self.settings().items() if isinstance(value, int)
-        )
+        columns = {AT + re.split("[/*]", name)[0]: k for k, name in enumerate(self.weights)}
+        settings = {name: v for name, v in self.settings().items() if isinstance(v, int)}
+        constants = tuple({**columns, **settings}.items())
         names = Declarations(shape, bound, tuple(self.state()), whole, kind.optional, constants)
         functions = kind.features, kind.update, kind.start
         return compiled_program(kind.__name__, functions, names)
@@ -400,7 +404,8 @@ class Declarations:
     optional
         Fields of an event without which update runs, too.
     constants
-        Settings that are whole numbers, which become part of the source: (name, number).
+        Settings that are whole numbers, and columns of weights, which become part of the source:
+        (name, number).
     """
 
     shape: tuple[str, ...]
@@ -436,7 +441,9 @@ def compiled_program(
         "states": names.states,
         "events": fields["e"],
         "fixed": tuple(one for one in fields["psi"] if one not in estimated),
-        "settings": tuple(one for one in fields["c"] if one not in constants),
+        "settings": tuple(
+            one for one in fields["c"] if one not in constants and not one.startswith(AT)
+        ),
         "seen": tuple(seen["e"]),
         "learnt": tuple(learnt["e"]),
     }
@@ -478,7 +485,8 @@ def plain_body(
     local = {one.id for one in assigned if isinstance(one.ctx, ast.Store)}
     names = Names(prefixes, indexed, local)
     plain = names.visit(ast.Module(body, []))
-    numbers = {f"{prefixes['c']}{name}": value for name, value in constants.items()}
+    columns = {name: -1 for name in names.found["c"] if name.startswith(AT)}
+    numbers = {f"{prefixes['c']}{name}": value for name, value in {**columns, **constants}.items()}
     plain = Constants(numbers).visit(plain)
     return ast.fix_missing_locations(plain).body, names.found
 
@@ -523,7 +531,7 @@ def _loops(
         update=source(learn, 20),
         **pairs,
     )
-    tangents = Tangents([f"p_{name}" for name in shape], ())
+    tangents = Tangents([f"p_{name}" for name in shape])
     tangents.find_active([show, learn, begin])
     dual_begin = tangents.differentiate(begin)
     duals = [

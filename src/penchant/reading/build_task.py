@@ -253,9 +253,17 @@ def _two_step_cells(source: SourceTable, schema: Schema) -> Columns:
     paid = rewards(source, columns.reward)
     first = _codes(source, schema, choice[0], 2)
     state = None if not columns.state else _codes(source, schema, columns.state, 2, "columns.state")
-    second = _codes(source, schema, choice[1], 4 if state is None else 2)
+    four = state is None or len(source.labels(choice[1], "columns.choice")) > 3
+    second = _codes(source, schema, choice[1], 4 if four else 2)
     led = np.floor(second / 2) if state is None else state
     there = np.isfinite(first + second + led + paid)
+    if four and len(np.unique(np.column_stack([led, second // 2])[there], axis=0)) > 2:
+        raise DataError(
+            f"column {choice[1]}",
+            "must have two codes in each state, the lower two in one of them",
+            got=f"codes that do not go with {columns.state}",
+            fix="Recode it to 1 and 2 in both states.",
+        )
     if state is not None and led[there & (first == 0)].mean() > led[there & (first == 1)].mean():
         led = 1 - led  # the first option mostly leads to the first state
     return {"level1_choice": first + 1, "level2_choice": 2 * led + second % 2 + 1, "reward": paid}

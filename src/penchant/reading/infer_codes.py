@@ -69,6 +69,8 @@ def infer_codes(work: Inference) -> None:
             [one for one in work.free if one != name] or [name],
         )
     elif odd or reason:
+        if reason and reason.startswith("0 in"):
+            odd, rest = [x for x in rest if _number(x) == 0], [x for x in rest if _number(x) != 0]
         said = reason or f"{listed([str(x) for x in odd])} in {name} may be an option, or a mark"
         work.ask(
             "choice.labels",

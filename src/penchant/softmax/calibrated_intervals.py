@@ -176,7 +176,9 @@ class Lattice:
     ) -> None:
         """Move to higher points a stride away, until there are none."""
         shifts = [
-            np.array(shift) for shift in product((-1, 0, 1), repeat=len(strides)) if any(shift)
+            np.array(shift, dtype=np.int64)
+            for shift in product((-1, 0, 1), repeat=len(strides))
+            if any(shift)
         ]
         moving = np.arange(len(best))
         last = np.array(self.dimensions) - 1

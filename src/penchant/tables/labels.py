@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 import pyarrow as pa
@@ -89,7 +89,7 @@ class Coded:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def at(self, row: int) -> Any:
+    def at(self, row: SupportsIndex) -> Any:
         """Return the label of a row as a Python value."""
         return python_values(self.labels[self.codes[row] :][:1])[0]
 

@@ -316,7 +316,8 @@ class AdaptiveGridLayout:
                 min(most, high + GRID.growth * width) if at_high else high,
             )
         support = np.flatnonzero(density > GRID.negligible_density * top)
-        first, last = axis[max(support[0] - 1, 0)], axis[min(support[-1] + 1, len(axis) - 1)]
+        ends = max(int(support[0]) - 1, 0), min(int(support[-1]) + 1, len(axis) - 1)
+        first, last = axis[ends[0]], axis[ends[1]]
         if last - first >= GRID.shrink_below * width:
             return low, high
         return float(first), float(last)

@@ -22,10 +22,16 @@ from penchant.errors import DataError, closest_match_hint
 from penchant.files.output import read_document, write_json
 from penchant.inference.fit import fit
 from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.session_documents import (
+    model_document,
+    model_of,
+    prior_document,
+    prior_of,
+)
 from penchant.inference.subject_estimates import estimate_without_data
 from penchant.json_records import to_json
 from penchant.models.model import Model
-from penchant.models.priors import Prior, model_document, model_of, prior_document, prior_of
+from penchant.models.priors import Prior
 from penchant.result_tables import Columns, Result, Table
 from penchant.softmax.estimate import Estimate
 from penchant.workflow.adaptive_quadrature import (

@@ -122,27 +122,23 @@ class GoNoGo(Recursion):
         return {"pavlovian": 0.0}
 
     def settings(self) -> Mapping[str, int]:
-        """Columns of losses, of the bias, of the cue's gains and losses; -1 for none."""
-        names = self.weights
-        bias = names.index("bias") if self.bias else -1
-        gain = loss = -1
-        if self.pavlovian and not self._searched:
-            loss = len(names) - 1
-            gain = loss - (self.pavlovian == "by valence")
-        return {"loss": int(self.two_sensitivities), "bias": bias, "v_gain": gain, "v_loss": loss}
+        """Column of losses."""
+        return {"loss": int(self.two_sensitivities)}
 
     @staticmethod
     def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Values of both responses to the cue, that of the cue for go, and 1 for go."""
-        if c.bias >= 0:
-            x[1, c.bias] = 1.0
+        if c.at_bias >= 0:
+            x[1, c.at_bias] = 1.0
         if e.cue >= 0:
             for v in range(2):
                 x[0, v * c.loss] += s.q[e.cue, 0, v]
                 x[1, v * c.loss] += s.q[e.cue, 1, v] + psi.pavlovian * s.v[e.cue, v]
-            if c.v_loss >= 0:
-                x[1, c.v_gain] += s.v[e.cue, 0]
-                x[1, c.v_loss] += s.v[e.cue, 1]
+            if c.at_pavlovian >= 0:
+                x[1, c.at_pavlovian] += s.v[e.cue, 0] + s.v[e.cue, 1]
+            if c.at_pavlovian_gain >= 0:
+                x[1, c.at_pavlovian_gain] += s.v[e.cue, 0]
+                x[1, c.at_pavlovian_loss] += s.v[e.cue, 1]
 
     @staticmethod
     def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:

@@ -82,10 +82,6 @@ class Successor(Recursion):
         known = {"leads": np.zeros((2, 2, 2)), "pays": np.zeros((2, 2))}
         return {**known, "first": -1.0, "last": -1.0}
 
-    def settings(self) -> Mapping[str, int]:
-        """Columns of the last choice, -1 for none, and of the second stage."""
-        return {"sticky": 1 if self.stickiness else -1, "second": len(self.weights) - 1}
-
     @staticmethod
     def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """What options lead to pays, and the last choice; what those of the second stage pay."""
@@ -94,11 +90,11 @@ class Successor(Recursion):
                 for j in range(2):
                     for k in range(2):
                         x[i, 0] += s.leads[i, j, k] * s.pays[j, k]
-            if s.last >= 0 and c.sticky >= 0:
-                x[int(s.last), c.sticky] = 1.0
+            if s.last >= 0 and c.at_stickiness >= 0:
+                x[int(s.last), c.at_stickiness] = 1.0
         elif e.state > 0:
             for i in range(2):
-                x[i, c.second] = s.pays[e.state - 1, i]
+                x[i, c.at_inverse_temperature_2] = s.pays[e.state - 1, i]
 
     @staticmethod
     def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:

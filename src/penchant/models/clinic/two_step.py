@@ -147,18 +147,11 @@ class TwoStep(Recursion):
         return {**values, "first": -1.0, "last": -1.0}
 
     def settings(self) -> Mapping[str, float]:
-        """The model's numbers; where columns are, -1 for none; values of the first stage."""
-        names, decay = self.weights, self.trace_decay
-        sticky, second = (
-            names.index(name) if name in names else -1
-            for name in ("stickiness", "inverse_temperature_2")
-        )
+        decay = self.trace_decay
         return {
             "common": float(self.common),
             "after": int(self.trace == "after"),
             "decay": -1.0 if decay is None else float(decay),
-            "sticky": sticky,
-            "second": second,
             "n_values": 3 if decay is None else 2,
         }
 
@@ -176,12 +169,12 @@ class TwoStep(Recursion):
                 else:
                     x[i, 1] = s.free[i]
                     x[i, 2] = traced
-            if s.last >= 0 and c.sticky >= 0:
-                x[int(s.last), c.sticky] = 1.0
+            if s.last >= 0 and c.at_stickiness >= 0:
+                x[int(s.last), c.at_stickiness] = 1.0
         elif e.state > 0:
             for i in range(2):
-                if c.second >= 0:
-                    x[i, c.second] = s.second[e.state - 1, i]
+                if c.at_inverse_temperature_2 >= 0:
+                    x[i, c.at_inverse_temperature_2] = s.second[e.state - 1, i]
                 else:
                     for a in range(c.n_values):
                         x[i, a] = s.second[e.state - 1, i]

@@ -245,7 +245,7 @@ class KalmanFilter(Recursion):
         }
 
     def settings(self) -> Mapping[str, float]:
-        """Where means decay to; whether the world is restless; columns, -1 for none."""
+        """Where means decay to; whether the world is restless."""
         at_start = self.centre == "initial_mean"
         known, free = self._parts(self.initial_mean if at_start else self.centre)
         return {
@@ -255,9 +255,6 @@ class KalmanFilter(Recursion):
             "to_centre": 0.0 if at_start else free,
             "sd": float(np.sqrt(self.noise_variance)),
             "restless": int(self.decay != 1.0 or self.drift_variance != 0.0),
-            "initial_column": self._column("initial_mean"),
-            "centre_column": self._column("centre"),
-            "bonus_column": self._bonus,
         }
 
     @staticmethod
@@ -271,13 +268,14 @@ class KalmanFilter(Recursion):
         """Means, their parts, and standard deviations in units of rewards."""
         for i in range(c.n):
             x[i, 0] = s.mean[i]
-            if c.initial_column >= 0:
-                x[i, c.initial_column] = s.of_initial[i]
-            if c.centre_column >= 0:
-                x[i, c.centre_column] = s.of_centre[i]
-            if c.bonus_column >= 0:
+            if c.at_initial_mean >= 0:
+                x[i, c.at_initial_mean] = s.of_initial[i]
+            if c.at_centre >= 0:
+                x[i, c.at_centre] = s.of_centre[i]
+            if c.at_uncertainty_bonus >= 0:
                 # variances that decay to 0 have no root with a derivative
-                x[i, c.bonus_column] = c.sd * sqrt(s.variance[i]) if s.variance[i] > 0 else 0.0
+                sd = sqrt(s.variance[i]) if s.variance[i] > 0 else 0.0
+                x[i, c.at_uncertainty_bonus] = c.sd * sd
 
     @staticmethod
     def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
@@ -286,28 +284,19 @@ class KalmanFilter(Recursion):
             gain = s.variance[e.choice] / (1.0 + s.variance[e.choice])
             kept = 1.0 / (1.0 + s.variance[e.choice])
             s.mean[e.choice] += gain * (e.reward - s.mean[e.choice])
-            if c.initial_column >= 0:
+            if c.at_initial_mean >= 0:
                 s.of_initial[e.choice] *= kept
-            if c.centre_column >= 0:
+            if c.at_centre >= 0:
                 s.of_centre[e.choice] *= kept
             s.variance[e.choice] = gain
         if c.restless == 1:
             for i in range(c.n):
                 s.mean[i] = psi.decay * s.mean[i] + (1.0 - psi.decay) * c.centre
-                if c.initial_column >= 0:
+                if c.at_initial_mean >= 0:
                     s.of_initial[i] = psi.decay * s.of_initial[i] + (1.0 - psi.decay) * c.to_initial
-                if c.centre_column >= 0:
+                if c.at_centre >= 0:
                     s.of_centre[i] = psi.decay * s.of_centre[i] + (1.0 - psi.decay) * c.to_centre
                 s.variance[i] = psi.decay * psi.decay * s.variance[i] + psi.relative_drift_variance
-
-    def _column(self, name: str) -> int:
-        """Where a weight in units of the temperature stands, or -1."""
-        full = f"{name}/temperature"
-        return self.weights.index(full) if full in self.weights else -1
-
-    @property
-    def _bonus(self) -> int:
-        return self._column("uncertainty_bonus")
 
     @staticmethod
     def _parts(mean: Any) -> tuple[float, float]:

@@ -86,19 +86,16 @@ class UCB1(Recursion):
         return {"count": np.zeros(self.n_options), "total": np.zeros(self.n_options), "time": 1.0}
 
     def settings(self) -> Mapping[str, float]:
-        """Number of options; v0; columns of options never observed, or -1, and of the bonus."""
-        unseen = 1 if self.initial_value is None else -1
-        known = {"n": self.n_options, "initial": float(self.initial_value or 0.0)}
-        return {**known, "unseen": unseen, "bonus": 2 if unseen == 1 else 1}
+        return {"n": self.n_options, "initial": float(self.initial_value or 0.0)}
 
     @staticmethod
     def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Mean reward, indicator of options never observed if v0 is estimated, and bonus."""
         for i in range(c.n):
             x[i, 0] = s.total[i] / s.count[i] if s.count[i] > 0 else c.initial
-            if s.count[i] == 0 and c.unseen >= 0:
-                x[i, c.unseen] = 1.0
-            x[i, c.bonus] = sqrt(log(s.time) / max(s.count[i], 1.0))
+            if s.count[i] == 0 and c.at_initial_value >= 0:
+                x[i, c.at_initial_value] = 1.0
+            x[i, c.at_exploration] = sqrt(log(s.time) / max(s.count[i], 1.0))
 
     @staticmethod
     def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:

@@ -95,7 +95,8 @@ class CambridgeGamble(OfferModel):
                 fix="Give shares of boxes.",
             )
         if self.part == "colours":
-            return {"probability": p, "first": np.arange(p.shape[1]) == np.zeros((len(p), 1))}
+            first = np.arange(p.shape[1]) == np.zeros((len(p), 1))
+            return {"probability": p, "first": first.astype(np.float64)}
         points, stake = offers["points"] / HUNDRED, offers["stake"]
         won = p * np.log(1.0 + points * (1.0 + stake))
         lost = points * (1.0 - stake)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,59 +26,6 @@ from penchant.models.parameters import TEMPERATURE, Parameter, Row, Shape
 from penchant.models.scalars import Fields, Numbers
 
 Option = tuple[Vector, Vector]  # amount and delay
-
-
-class Discounting(Protocol):
-    """A model with one rate k, in which two options change places at most once."""
-
-    def indifferent_at(self, one: Option, other: Option) -> Vector:
-        """Rate at which two options are worth the same."""
-
-
-def consistent_range(model: Discounting, decisions: Any) -> tuple[float, float] | None:
-    """The rates under which every choice is the better option, or None."""
-    points, until = crossings(model, decisions)
-    if np.isnan(points).any():
-        return None
-    low = float(points[~until].max(initial=0.0))
-    high = float(points[until].min(initial=np.inf))
-    return (low, high) if low < high else None
-
-
-def crossings(model: Discounting, decisions: Any) -> tuple[Vector, BoolVector]:
-    """Where each option taken changes places with each of the others.
-
-    Returns
-    -------
-    Points of indifference, one per option not taken: infinity where the option taken is better at
-    every rate, NaN where it is at none; and whether it is better up to the point, or from there.
-    """
-    several = decisions if isinstance(decisions, Sequence) else [decisions]
-    found = [_crossings(model, one) for one in several]
-    return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
-
-
-def _crossings(model: Discounting, decisions: Any) -> tuple[Vector, BoolVector]:
-    check_attributes(decisions, ("amount", "delay"), type(model).__name__)
-    taken = np.repeat(decisions.scored_options, decisions.n_options - 1)
-    others = [[i for i in range(decisions.n_options) if i != c] for c in decisions.scored_options]
-    other = np.array(others, dtype=np.int64).reshape(-1)
-    row = np.repeat(np.flatnonzero(decisions.scored), decisions.n_options - 1)
-    amount, delay = decisions.offers["amount"], decisions.offers["delay"]
-    return _points(
-        model, (amount[row, taken], delay[row, taken]), (amount[row, other], delay[row, other])
-    )
-
-
-def _points(model: Discounting, taken: Option, other: Option) -> tuple[Vector, BoolVector]:
-    """The same for options taken and as many others."""
-    points = model.indifferent_at(taken, other)
-    crosses = (points > 0) & np.isfinite(points)
-    (a, d), (b, e) = taken, other
-    # without discounting the larger amount is better; of equal ones, that which loses less first
-    never = (a < b) | ((a == b) & (a * d > b * e))
-    apart = np.where(never, np.nan, np.inf)
-    return np.where(crosses, points, apart), np.where(crosses, a > b, True)
 
 
 # From an impatience of years to one of seconds, whatever the unit of delay.
@@ -117,7 +64,37 @@ class _OneRate(OfferModel):
         decisions
             `Offers`, or several of the same person.
         """
-        return consistent_range(self, decisions)
+        several = decisions if isinstance(decisions, Sequence) else [decisions]
+        each = zip(*map(self._crossings, several), strict=True)
+        points, until = (np.concatenate(parts) for parts in each)
+        if np.isnan(points).any():
+            return None
+        low = float(points[~until].max(initial=0.0))
+        high = float(points[until].min(initial=np.inf))
+        return (low, high) if low < high else None
+
+    def _crossings(self, decisions: Any) -> tuple[Vector, BoolVector]:
+        """Where each option taken changes places with each of the others.
+
+        Returns
+        -------
+        Points of indifference, one per option not taken: infinity where the option taken is better
+        at every rate, NaN where it is at none; and whether it is better up to the point, or from
+        there.
+        """
+        check_attributes(decisions, self.attributes, type(self).__name__)
+        m, chosen = decisions.n_options, decisions.scored_options
+        row, taken = np.repeat(np.flatnonzero(decisions.scored), m - 1), np.repeat(chosen, m - 1)
+        others = [[i for i in range(m) if i != c] for c in chosen]
+        other = np.array(others, dtype=np.int64).reshape(-1)
+        amount, delay = decisions.offers["amount"], decisions.offers["delay"]
+        a, d, b, e = amount[row, taken], delay[row, taken], amount[row, other], delay[row, other]
+        points = self.indifferent_at((a, d), (b, e))
+        crosses = (points > 0) & np.isfinite(points)
+        # without discounting the larger is better; of equal amounts, that which loses less first
+        never = (a < b) | ((a == b) & (a * d > b * e))
+        apart = np.where(never, np.nan, np.inf)
+        return np.where(crosses, points, apart), np.where(crosses, a > b, True)
 
 
 @dataclass(frozen=True)

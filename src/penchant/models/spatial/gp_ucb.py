@@ -24,15 +24,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import check_number, one_of
+from penchant._typing import Matrix, Vector
+from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.models.controls import with_starts
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
-from penchant.models.record import Record
-from penchant.models.spatial._kernels import KERNELS, process
-from penchant.models.spatial.locality import fill_locality
 from penchant.models.spatial.spatial_model import GaussianAgents, SpatialModel, check_range
 
 ESTIMATED = "Give None to estimate it."
@@ -101,6 +98,7 @@ class GPUCB(SpatialModel):
     """
 
     in_brief: ClassVar[str] = "Gaussian-process UCB of a spatial bandit"
+    ratio: ClassVar[str] = "noise_ratio"
 
     locations: Any
     locality: str | Sequence[str] = ()
@@ -114,7 +112,6 @@ class GPUCB(SpatialModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self.kernel.name, "kernel", KERNELS)
         if self.prior_mean is not None:
             check_number(self.prior_mean, "prior_mean", fix=ESTIMATED)
         if self.noise_ratio is not None:
@@ -137,38 +134,10 @@ class GPUCB(SpatialModel):
             found.append(Shape("noise_ratio", *self.noise_ratio_range, scale="log", n_grid=17))
         return tuple(found)
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        record.check_options(self.n_options)
-        names = [s.name for s in self.shape]
-        x = np.empty((int(record.lengths(which).sum()), self.n_options, len(self.weights)))
-        dx = np.zeros((len(names) if with_slopes else 0, *x.shape))
-        derived = [1 if name == "noise_ratio" else 2 for name in names] if with_slopes else []
-        process(
-            record.chosen,
-            record.rewards,
-            record.starts,
-            which,
-            np.array(self.locations),  # unlocked: loops are compiled for one kind of array
-            KERNELS.index(self.kernel.name),
-            self._each(psi, names, "length_scale"),
-            self._each(psi, names, "noise_ratio"),
-            (np.nan if self.prior_mean is None else float(self.prior_mean), float(self.prior_sd)),
-            np.array(derived, dtype=np.int64),
-            x,
-            dx,
-        )
-        if self.locality:
-            near = x[:, :, len(self.weights) - len(self.locality) :]
-            fill_locality(self.locations, tuple(self.locality), record, which, near)
-        return x, dx if with_slopes else None
-
-    def _each(self, psi: Matrix, names: list[str], name: str) -> Vector:
-        """A shape parameter of every pair, estimated or fixed."""
-        if name in names:
-            return np.ascontiguousarray(psi[:, names.index(name)])
-        return np.full(len(psi), float(self.fixed[name] or 0.0))
+    @property
+    def form(self) -> tuple[float, float, bool, int, int]:
+        prior_at = -1 if self.prior_mean is not None else 2
+        return float(self.prior_mean or 0.0), float(self.prior_sd), True, prior_at, 1
 
     @property
     def fixed(self) -> dict[str, float | None]:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.predict import (
     PROPOSAL_DF,
     log_t,
@@ -87,7 +87,7 @@ class QuadratureRule:
     shape_log_weights: Vector
     weight_log_weights: Vector
     uses_draws: bool
-    from_population: Vector
+    from_population: BoolVector
 
     @property
     def n_nodes(self) -> int:
