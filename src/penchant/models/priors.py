@@ -246,32 +246,14 @@ class PopulationPrior:
 
     def __post_init__(self) -> None:
         names = tuple(map(str, self.names))
-        mean = np.array(self.mean, dtype=np.float64)
-        covariance = np.array(self.covariance, dtype=np.float64)
-        p = len(names)
+        normal = GaussianPrior(self.mean, self.covariance)
+        mean, covariance, p = normal.mean, normal.covariance, len(names)
         if mean.shape != (p,) or covariance.shape != (p, p) or len(self.links) != p:
             raise DataError(
                 "mean, covariance and links",
                 f"must be of {p} parameters",
                 got=f"shapes {mean.shape}, {covariance.shape} and {len(self.links)} links",
                 fix="Match them to names.",
-            )
-        finite = np.isfinite(mean).all() and np.isfinite(covariance).all()
-        if not finite or not np.allclose(covariance, covariance.T, rtol=1e-8, atol=0):
-            raise DataError(
-                "mean and covariance",
-                "must be finite, and the latter symmetric",
-                got="others",
-                fix="Correct them.",
-            )
-        sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-        unit = np.where(sd > 0, sd, 1.0)
-        if (sd == 0).any() or np.linalg.eigvalsh(covariance / np.outer(unit, unit))[0] <= 0:
-            raise DataError(
-                "covariance",
-                "must be positive definite",
-                got="one that is not",
-                fix="Give every parameter some variance.",
             )
         links = tuple(read_link(n, link) for n, link in zip(names, self.links, strict=True))
         for name, value in (("names", names), ("mean", mean), ("links", links)):

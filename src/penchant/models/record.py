@@ -80,15 +80,8 @@ class Record:
                 )
         return {name: np.concatenate([offers[name] for offers in every]) for name in shared}
 
-    def before(self, name: str) -> Matrix:
-        """What was seen at all events under a name."""
-        return self._seen("before", name)
-
-    def after(self, name: str) -> Matrix:
-        """What was learnt after all events under a name."""
-        return self._seen("after", name)
-
-    def _seen(self, role: str, name: str) -> Matrix:
+    def told(self, role: str, name: str) -> Matrix:
+        """What was seen "before" or learnt "after" all events under a name."""
         return np.asarray(self.kept((role, name), lambda: self._joined(role, name)))
 
     def kept(self, key: Any, make: Callable[[], Any]) -> Any:

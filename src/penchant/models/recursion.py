@@ -202,10 +202,9 @@ class Recursion(CompiledModel):
         sizes = self.codes()
         for role, names in (("before", self.before), ("after", self.after)):
             for name in names:
-                values = getattr(record, role)(name)
+                found[name] = values = record.told(role, name)
                 if name in sizes:
-                    values = codes(values, name, 0, sizes[name] - 1, record)
-                found[name] = values
+                    found[name] = codes(values, name, 0, sizes[name] - 1, record)
         return found
 
     def explanatory_many(

@@ -237,14 +237,15 @@ def _follow(
     *labels: Any,
 ) -> Episode:
     """One person's play in a world that shows or tells more than rewards."""
-    course, agents = world.course(rng), agents_of(model, parameters, 1)
+    events, agents = world.events(rng), agents_of(model, parameters, 1)
     chosen: list[int] = []
     rewards: list[float] = []
     masks: list[Any] = []
     before: list[Mapping[str, float]] = []
     after: list[Mapping[str, float]] = []
-    while len(chosen) < n and (seen := course.before()) is not None:
-        mask = course.available()
+    for seen, mask in events:
+        if len(chosen) == n:
+            break
         p = np.asarray(agents.probabilities(_alone(seen)))
         if p.shape[1] != world.n_options:
             raise DataError(
@@ -254,7 +255,7 @@ def _follow(
                 fix="Match them.",
             )
         option = picked(p if mask is None else np.where(mask, p, 0.0), rng)
-        reward, learnt = course.after(int(option[0]))
+        reward, learnt = events.send(int(option[0]))
         agents.observe(option, np.array([reward]), _alone(learnt))
         chosen.append(int(option[0]))
         rewards.append(reward)

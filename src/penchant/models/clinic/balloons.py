@@ -22,7 +22,7 @@ after it. Option 0 is to stop, option 1 to pump.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import exp, log
 from typing import Any, ClassVar, Literal
 
@@ -64,9 +64,9 @@ class Balloons(Recursion):
 
     rule: Literal["target", "mean and variance"] = "target"
 
-    n_options: int = field(default=2, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("balloon", "pump"), init=False, repr=False)
-    after: tuple[str, ...] = field(default=("burst",), init=False, repr=False)
+    n_options = 2
+    before = ("balloon", "pump")
+    after = ("burst",)
 
     optional: ClassVar[tuple[str, ...]] = ("choice", "burst")
 

@@ -19,7 +19,7 @@ that is no decision of this model.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -66,8 +66,8 @@ class Beads(ValueModel):
     win: float = 1.0
     loss: float = 1.0
 
-    n_options: int = field(default=3, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("drawn", "firsts"), init=False, repr=False)
+    n_options = 3
+    before = ("drawn", "firsts")
 
     def __post_init__(self) -> None:
         check_whole_number(self.most, "most", 1)

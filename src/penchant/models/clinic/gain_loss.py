@@ -15,7 +15,7 @@ difference. There is no lapse: what other fits take for lapses lowers the sensit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,7 +61,7 @@ class GainLoss(Recursion):
     decay: bool = False
     single_sensitivity: bool = False
 
-    after: tuple[str, ...] = field(default=("gain", "loss"), init=False, repr=False)
+    after = ("gain", "loss")
 
     @property
     def parameters(self) -> tuple[Row, ...]:

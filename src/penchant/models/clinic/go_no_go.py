@@ -24,7 +24,7 @@ what other fits take for lapses lowers the sensitivities here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -77,8 +77,8 @@ class GoNoGo(Recursion):
     pavlovian: bool | Literal["by valence"] = True
     two_sensitivities: bool = False
 
-    n_options: int = field(default=2, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("cue",), init=False, repr=False)
+    n_options = 2
+    before = ("cue",)
 
     def __post_init__(self) -> None:
         check_whole_number(self.n_cues, "n_cues", 1)

@@ -16,7 +16,7 @@ or, with log_odds, eta_1 - eta_2 = log(b / (1 - b)) / tau.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import log
 from typing import Any, ClassVar
 
@@ -104,7 +104,7 @@ class HiddenState(ValueModel):
 
     log_odds: bool = False
 
-    n_options: int = field(default=2, init=False, repr=False)
+    n_options = 2
 
     parameters = (
         TEMPERATURE,

@@ -21,7 +21,7 @@ their rates, where an error is 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import nan
 from typing import ClassVar
 
@@ -62,7 +62,7 @@ class PearceHall(ValueModel):
 
     n_options: int
 
-    outside: bool = field(default=True, init=False, repr=False)
+    outside = True
 
     parameters = (TEMPERATURE, *rates("learning_scale", "associability_rate"))
 
@@ -116,8 +116,8 @@ class ConfirmationBias(ValueModel):
 
     stickiness: bool = False
 
-    n_options: int = field(default=2, init=False, repr=False)
-    after: tuple[str, ...] = field(default=("forgone",), init=False, repr=False)
+    n_options = 2
+    after = ("forgone",)
 
     @property
     def parameters(self) -> tuple[Row, ...]:

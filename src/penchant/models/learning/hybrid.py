@@ -18,7 +18,7 @@ A decision without a choice changes nothing; options shown are learnt from.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any, ClassVar
 
@@ -84,7 +84,7 @@ class GershmanHybrid(Recursion):
     stickiness: bool = False
     bias: bool = False
 
-    n_options: int = field(default=2, init=False, repr=False)
+    n_options = 2
 
     def __post_init__(self) -> None:
         for name in ("noise_variance", "prior_variance"):

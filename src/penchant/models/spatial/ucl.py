@@ -40,6 +40,7 @@ from penchant.bandit.beliefs import (
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import distances_to
 from penchant.errors import DataError
+from penchant.models.doubts import start_words
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.record import Record
@@ -238,10 +239,10 @@ class UCL(SpatialModel):
     def __str__(self) -> str:
         cooled = "nu / log t" if self.cooling == "logarithmic" else "nu constant"
         first = "the first choice is t = 1" if self.clock == "choices" else "every event counts"
-        scale = "estimated" if self.length_scale is None else f"{self.length_scale:g}"
         return (
             f"stochastic UCL, {self.n_options} options, noise variance {self.noise_variance:g}, "
-            f"length scale {scale} ({self.kernel.name}), temperature {cooled}, clock: {first}"
+            f"length scale {start_words(self.length_scale)} ({self.kernel.name}), "
+            f"temperature {cooled}, clock: {first}"
             + (", bonus free" if self.bonus == "free" else "")
             + (f", prior map of {self.n_functions} functions" if self.n_functions else "")
             + (f", locality: {', '.join(self.terms)}" if self.terms else "")
@@ -279,4 +280,4 @@ class UCLAgents(GaussianAgents):
             best = heuristic >= heuristic.max(axis=1, keepdims=True)
             return np.asarray(best / best.sum(axis=1, keepdims=True))
         q = heuristic * self.model.inverse_temperature(t) / nu
-        return softmax(q + self.locality.objective())
+        return softmax(q + self.locality())
