@@ -194,22 +194,25 @@ def _objects(values: Sequence[Any]) -> Any:
 
 def column_flags(table: Table, name: Any, role: str) -> BoolVector:
     """Read a column of True/False or 0/1."""
-    series = table[name]
-    coded = column_labels(table, name, role)
+    return flags_of(column_labels(table, name, role), f"{role} {name!r}")
+
+
+def flags_of(coded: Coded, said: str) -> BoolVector:
+    """A column of True/False or 0/1 as a mask."""
     values = coded.labels.tolist()
     if coded.missing.size:
         places = format_list(map(row_place, coded.missing[:11].tolist()), coded.missing.size)
         raise DataError(
-            f"{role} {name!r}",
+            said,
             "must not be missing",
             got=f"an empty cell at {places}",
             fix="Fill it with 0 or 1.",
         )
     if not all(type(value) in (int, bool) and value in (0, 1) for value in values):
         raise DataError(
-            f"{role} {name!r}",
+            said,
             "must hold True/False or 0/1",
-            got=f"{format_list(map(repr, values))} (dtype {series.dtype})",
+            got=format_list(map(repr, values)),
             fix="Convert it.",
         )
     return np.array(values, dtype=bool)[coded.codes]
