@@ -17,7 +17,7 @@ from itertools import product
 
 import numpy as np
 
-from penchant._typing import BoolMatrix, BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolMatrix, BoolVector, IntMatrix, IntVector, Matrix, Vector
 from penchant.inference.profile import _inner_problem_kernels as compiled
 from penchant.inference.profile.inner_problems import Evaluations, LinearConstraint
 from penchant.inference.profile.profile_likelihood import FINITE_VALUES, VALUES, Profiles
