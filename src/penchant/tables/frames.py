@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 import narwhals as nw
 import numpy as np
@@ -194,22 +194,25 @@ def _objects(values: Sequence[Any]) -> Any:
 
 def column_flags(table: Table, name: Any, role: str) -> BoolVector:
     """Read a column of True/False or 0/1."""
-    series = table[name]
-    coded = column_labels(table, name, role)
+    return flags_of(column_labels(table, name, role), f"{role} {name!r}")
+
+
+def flags_of(coded: Coded, said: str) -> BoolVector:
+    """A column of True/False or 0/1 as a mask."""
     values = coded.labels.tolist()
     if coded.missing.size:
         places = format_list(map(row_place, coded.missing[:11].tolist()), coded.missing.size)
         raise DataError(
-            f"{role} {name!r}",
+            said,
             "must not be missing",
             got=f"an empty cell at {places}",
             fix="Fill it with 0 or 1.",
         )
     if not all(type(value) in (int, bool) and value in (0, 1) for value in values):
         raise DataError(
-            f"{role} {name!r}",
+            said,
             "must hold True/False or 0/1",
-            got=f"{format_list(map(repr, values))} (dtype {series.dtype})",
+            got=format_list(map(repr, values)),
             fix="Convert it.",
         )
     return np.array(values, dtype=bool)[coded.codes]
@@ -324,9 +327,9 @@ class Ids:
         """Name a row, its decision and its option."""
         return f"{self.row_place(row)} ({self.decision_name(row)}, option {self.option.at(row)})"
 
-    def row_place(self, row: int) -> str:
+    def row_place(self, row: SupportsIndex) -> str:
         """Name a row of the user's table."""
-        return row_place(row // self.per_row)
+        return row_place(int(row) // self.per_row)
 
     def rows_of(self, row: int) -> IntVector:
         """All rows of the decision that a row belongs to."""
