@@ -144,13 +144,6 @@ def _is_dead(holder: str) -> bool:
 def check_writable(path: FilePath, overwrite: bool) -> Path:
     """Refuse, before the work is done, an output path that could not be written after it.
 
-    Parameters
-    ----------
-    path
-        The file to be written.
-    overwrite
-        Whether it may replace an existing file.
-
     Returns
     -------
     The file that would be written, links followed.

@@ -42,15 +42,7 @@ PLACE = "place among the options"  # the option of a row, where no column says i
 
 
 def build_choices(source: SourceTable, schema: Schema) -> Built:
-    """Make choices among options with attributes.
-
-    Parameters
-    ----------
-    source
-        The rows that count.
-    schema
-        What the table is, whole.
-    """
+    """Make choices among options with attributes."""
     if schema.attributes is None:
         raise DataError(
             "attributes",
@@ -269,19 +261,7 @@ def _long_attributes(schema: Schema) -> tuple[str, ...]:
 def attribute_variables(
     source: SourceTable, schema: Schema, name: str, cells: Sequence[Any], *, levels: bool = False
 ) -> dict[str, Vector]:
-    """An attribute as variables: numbers as one, words as a 0/1 variable of each level but one.
-
-    Parameters
-    ----------
-    source, schema
-        The table, and the levels to compare with.
-    name
-        The attribute.
-    cells
-        A column or constant per option.
-    levels
-        Whether numbers are levels, too.
-    """
+    """An attribute as variables: numbers as one, words as a 0/1 variable of each level but one."""
     role = f"attributes.{name}"
     texts = [cell for cell in cells if isinstance(cell, str)]
     words = texts if levels else [cell for cell in texts if _holds_words(source, cell, role)]

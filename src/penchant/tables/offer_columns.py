@@ -159,13 +159,6 @@ def numbered_columns(
 ) -> dict[str, tuple[str, ...]] | None:
     """Columns of attributes that are numbered by option, or None where one has none.
 
-    Parameters
-    ----------
-    names
-        Columns of a table.
-    wanted
-        Attributes; all that are numbered, if none are named.
-
     Examples
     --------
     >>> numbered_columns(["price_1", "price_2", "who"], ["price"])
