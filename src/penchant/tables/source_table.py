@@ -204,7 +204,7 @@ class SourceTable:
         return self._keys[known]
 
     def changes(self, values: Vector | IntVector, names: Sequence[str], role: str) -> BoolVector:
-        """Rows whose value is another than in the first row with the same labels of some columns."""
+        """Rows whose value is not that of the first row with the same labels of some columns."""
         key, n = self.key(names, role)
         first = np.zeros(n, dtype=values.dtype)
         first[key[::-1]] = values[::-1]
