@@ -201,11 +201,13 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
         option = arrow_codes(pa.array(_position(key) + 1).cast(pa.string()))
     parts = tuple(source.codes(name, "columns.decision") for name in decision)
     people = _coded_people(source, subject)
-    check_roles({"decision": decision, "chosen": (chosen,), "weight": column_list(columns.weight)})
+    attributes = _long_attributes(schema)
+    apart = {"decision": decision, "chosen": (chosen,), "weight": column_list(columns.weight)}
+    check_roles({**apart, "attributes": attributes})
     said = [(("decision", name), part) for name, part in zip(decision, parts, strict=True)]
     check_present([*said, (("option", columns.option or PLACE), option)])
     warn_similar(option.labels.tolist(), "option")
-    names = [source.check(x, "attributes.columns") for x in _long_attributes(schema)]
+    names = [source.check(x, "attributes.columns") for x in attributes]
     out = opt_out(schema)
     is_none = np.array([str(x) == str(out) for x in option.labels.tolist()])[option.codes]
     if out is not None:
