@@ -59,7 +59,7 @@ def read_delimited(
         decimal = "," if top.delimiter != "," and _has_decimal_commas(table) else "."
     one_of(decimal, "decimal", (".", ","))
     if table is None or decimal == ",":
-        table = _read_portion(source, text, top, top.n_lines, decimal)
+        table = _read_portion(source, text, top, top.n_lines, decimal or ".")
     n_quotes = text.count(b'"')
     if decimal == top.delimiter and not n_quotes:
         raise DataError(

@@ -158,14 +158,14 @@ def _not_json(value: Any, field: str) -> TypeError:
     )
 
 
-def read_document(path: FilePath, kind: str, *, version: int) -> dict[str, Any]:
+def read_document(path: FilePath, format: str, *, version: int) -> dict[str, Any]:
     """Read a JSON file that Penchant has written.
 
     Parameters
     ----------
     path
         The file.
-    kind
+    format
         What its field "format" must say, such as "penchant-estimate".
     version
         The newest version of that format that is understood; the oldest is 1.
@@ -179,14 +179,14 @@ def read_document(path: FilePath, kind: str, *, version: int) -> dict[str, Any]:
     if not isinstance(document, dict) or "format" not in document:
         raise DataError(
             name,
-            f"must be a {kind} file",
+            f"must be a {format} file",
             got="no field 'format'",
             fix="Name a file that penchant wrote.",
         )
-    if document["format"] != kind:
+    if document["format"] != format:
         raise DataError(
             name,
-            f"must be a {kind} file",
+            f"must be a {format} file",
             got=f"format {document['format']!r}",
             fix="Name a file of the right kind.",
         )

@@ -203,10 +203,6 @@ class Coordinates:
         own = list(enumerate(self.each[self.n_shape :]))
         return sorted(own, key=lambda one: one[1].natural.is_ratio)
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON: names and links."""
-        return {c.name: c.link.to_dict() for c in self.each}
-
 
 def _check_names(asked: Mapping[str, Any], known: list[str]) -> None:
     for name in asked:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 import narwhals as nw
 import numpy as np
@@ -324,9 +324,9 @@ class Ids:
         """Name a row, its decision and its option."""
         return f"{self.row_place(row)} ({self.decision_name(row)}, option {self.option.at(row)})"
 
-    def row_place(self, row: int) -> str:
+    def row_place(self, row: SupportsIndex) -> str:
         """Name a row of the user's table."""
-        return row_place(row // self.per_row)
+        return row_place(int(row) // self.per_row)
 
     def rows_of(self, row: int) -> IntVector:
         """All rows of the decision that a row belongs to."""

@@ -377,6 +377,7 @@ class LikelihoodRatio:
         Parameters that the larger model has more.
     """
 
+    json_names = ("smaller", "larger", "df", "statistics", "p_values", "total", "total_p_value")
     smaller: str
     larger: str
     statistics: Vector
