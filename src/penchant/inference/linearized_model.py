@@ -28,7 +28,7 @@ import numpy as np
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_number, one_of
 from penchant.bandit.beliefs import RewardPrior
-from penchant.bandit.episode import Episode
+from penchant.bandit.episode import Episode, Episodes
 from penchant.choices import Choices, NaturalParameters
 from penchant.errors import (
     DataError,
@@ -188,7 +188,7 @@ def check_coordinate(model: Model, coordinate: str) -> None:
 
 
 def fit_linearized(
-    episodes: Episode | Sequence[Episode],
+    episodes: Episodes,
     model: Model,
     *,
     nominal: Nominal,
@@ -440,7 +440,7 @@ def _warn_about_linearization(said: str) -> None:
 
 
 def compare_nominals(
-    episodes: Episode | Sequence[Episode], model: Model, nominals: Sequence[Nominal]
+    episodes: Episodes, model: Model, nominals: Sequence[Nominal]
 ) -> list[Estimate]:
     """Linearised fits about several points, the highest *exact* log-likelihood first.
 
@@ -472,7 +472,7 @@ MIN_DEFICIT = 1e-6
 
 
 def relinearize(
-    episodes: Episode | Sequence[Episode], model: Model, *, nominal: Nominal, max_steps: int = 200
+    episodes: Episodes, model: Model, *, nominal: Nominal, max_steps: int = 200
 ) -> Estimate:
     """Linearise again about the last estimate until nothing moves: the exact estimate.
 
