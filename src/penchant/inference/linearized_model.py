@@ -33,9 +33,7 @@ from penchant.choices import Choices, NaturalParameters
 from penchant.errors import (
     DataError,
     PenchantWarning,
-    argument,
     closest_match_hint,
-    linearisation_advice,
 )
 from penchant.inference.existence_of_maximum import lacks_finite_maximum
 from penchant.inference.fit import fit_model, no_scored_decision_error
@@ -53,6 +51,7 @@ from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.estimate_diagnostics import (
+    LINEARISATION_ADVICE,
     OUTSIDE,
     Validity,
     is_small_deviation,
@@ -319,7 +318,7 @@ def _fit_about_nominal(
     subjects = {episode.subject for episode in episodes}
     if subject is None and len(subjects) == 1:
         (subject,) = subjects
-    notes = (*pooled_notes(len(subjects), linearized=True), *estimate.notes)
+    notes = (*pooled_notes(len(subjects)), *estimate.notes)
     whose = replace(estimate, subject=subject, n_subjects=len(subjects), notes=notes)
     return _with_validity(profiles, whose, nominal, back, bounds)
 
@@ -420,7 +419,7 @@ def _validity_notes(ratio: float, bounds: tuple[float, float], exact: float) -> 
     low, high = bounds
     said = f"Linearised: Delta / nominal = {ratio:.4g}, bounds {low:.4g} and {high:.4g}"
     small = is_small_deviation(ratio, bounds)
-    ending = "." if small else f": not small, so {linearisation_advice()}."
+    ending = "." if small else f": not small, so {LINEARISATION_ADVICE.lower()}."
     likelihood = (
         f"Exact log-likelihood there: {exact:.4f}."
         if np.isfinite(exact)
@@ -432,7 +431,7 @@ def _validity_notes(ratio: float, bounds: tuple[float, float], exact: float) -> 
 def _warn_about_linearization(said: str) -> None:
     warnings.warn(
         PenchantWarning(
-            f"{said} " + f"{argument('Re-linearise with relinearize, or use the exact fit')}.",
+            f"{said} {LINEARISATION_ADVICE}.",
             "linearisation",
         ),
         stacklevel=4,
