@@ -296,7 +296,7 @@ def episodes_of_rows(
     )
 
     def place(k: int) -> str:
-        return _row_locator(rows.owners, rows.number)(order.rows[k])
+        return _row_locator(rows.owners, rows.number)(int(order.rows[k]))
 
     def in_order(values: Any, absent: Any) -> Any:
         # `values[rows]` alone would take the last row for ABSENT, as -1 is a valid index.

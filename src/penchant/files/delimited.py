@@ -59,7 +59,7 @@ def read_delimited(
         decimal = "," if top.delimiter != "," and _has_decimal_commas(table) else "."
     one_of(decimal, "decimal", (".", ","))
     if table is None or decimal == ",":
-        table = _read_portion(source, text, top, top.n_lines, decimal)
+        table = _read_portion(source, text, top, top.n_lines, decimal or ".")
     n_quotes = text.count(b'"')
     if decimal == top.delimiter and not n_quotes:
         raise DataError(
@@ -236,13 +236,6 @@ def copy_delimited(source: TextSource, path: Path, *, portion: int = 1 << 25) ->
     """Write a CSV file, also a gzipped one, as Parquet with the columns of `read_table`.
 
     The first look finds the types that all portions of a column allow, the second one writes them.
-
-    Parameters
-    ----------
-    source, path
-        The file, and that to write.
-    portion
-        Bytes of text that are in memory at a time.
     """
     top = read_header(source, delimiter=None)
     kinds = [pa.null()] * len(top.names)

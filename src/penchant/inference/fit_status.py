@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import argument, prior_advice, profile_interval_advice, weak_prior_argument
 from penchant.inference.existence_of_maximum import (
@@ -145,9 +145,9 @@ class _OptimaProperties:
     optima: Optima
     newton_certificates: ExistenceCertificates
     touched: BoolVector
-    unmoved: BoolVector
+    unmoved: BoolMatrix
     flat: BoolVector
-    loose: BoolVector
+    loose: BoolMatrix
     towards: IntVector
     is_plain: BoolVector
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntMatrix, IntVector, Matrix, Vector
 from penchant.argument_checks import check_whole_number, one_of
 from penchant.bandit.episode import Episode, executed_history
 from penchant.errors import DataError
@@ -130,7 +130,7 @@ class Record:
         )
 
     @cached_property
-    def choice_sets(self) -> IntVector | None:
+    def choice_sets(self) -> IntMatrix | None:
         """Options that could be chosen at all events, (n_events, width); None where all could.
 
         Compiled likelihoods have arrays of one width. It is a multiple of the size of every set,

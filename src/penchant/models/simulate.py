@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntMatrix, IntVector, Matrix, Vector
 from penchant.argument_checks import check_rng, check_whole_number
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
@@ -382,9 +382,9 @@ def play_like(
 class Played(NamedTuple):
     """What agents did in play: arrays (n_events, n_agents)."""
 
-    chosen: IntVector
+    chosen: IntMatrix
     rewards: Matrix
-    executed: IntVector
+    executed: IntMatrix
 
 
 def played(

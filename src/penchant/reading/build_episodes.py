@@ -68,15 +68,7 @@ class _Taken(NamedTuple):
 
 
 def build_episodes(source: SourceTable, schema: Schema) -> Built:
-    """Make episodes.
-
-    Parameters
-    ----------
-    source
-        The rows that count.
-    schema
-        What the table is, whole.
-    """
+    """Make episodes."""
     columns = schema.columns
     choice = column_list(columns.choice)
     if not choice:

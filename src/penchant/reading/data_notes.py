@@ -20,13 +20,7 @@ MOSTLY_REPEATED = 0.8  # share of choices that repeat the one before; a stuck ke
 
 
 def reading_doubts(reading: Reading) -> tuple[str, ...]:
-    """What is allowed, but often a mistake: people of nearly one name, keys that are stuck.
-
-    Parameters
-    ----------
-    reading
-        What was read.
-    """
+    """What is allowed, but often a mistake: people of nearly one name, keys that are stuck."""
     found: dict[str, list[str]] = {}
     for label in map(str, reading.subjects):
         found.setdefault(label.strip().lower(), []).append(label)

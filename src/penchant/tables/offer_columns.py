@@ -10,6 +10,7 @@ from penchant.errors import Code, DataError, argument, format_list, format_names
 from penchant.tables.columns import (
     NO_COLUMN,
     named_column,
+    numbered_on,
     plain_name,
 )
 from penchant.tables.lexicon import offer_names, role_column, says_nothing, vocabulary, words_of
@@ -159,13 +160,6 @@ def numbered_columns(
 ) -> dict[str, tuple[str, ...]] | None:
     """Columns of attributes that are numbered by option, or None where one has none.
 
-    Parameters
-    ----------
-    names
-        Columns of a table.
-    wanted
-        Attributes; all that are numbered, if none are named.
-
     Examples
     --------
     >>> numbered_columns(["price_1", "price_2", "who"], ["price"])
@@ -173,19 +167,10 @@ def numbered_columns(
     >>> numbered_columns(["price_1", "price_2", "size"], ["price", "size"]) is None
     True
     """
-    found: dict[str, dict[int, str]] = {}
-    for name in names:
-        stem, _, number = name.rpartition("_")
-        if stem and number.isdecimal():
-            found.setdefault(stem, {})[int(number)] = name
-    whole = {
-        stem: tuple(own[i] for i in sorted(own))
-        for stem, own in found.items()
-        if len(own) > 1 and sorted(own) == list(range(min(own), min(own) + len(own)))
-    }
-    if not whole or any(name not in whole for name in wanted):
+    found = {stem: tuple(own.values()) for stem, own in numbered_on(names)[0].items()}
+    if not found or any(name not in found for name in wanted):
         return None
-    return {name: whole[name] for name in wanted or whole}
+    return {name: found[name] for name in wanted or found}
 
 
 def is_offers(names: Sequence[str]) -> bool:

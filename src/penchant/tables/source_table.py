@@ -125,15 +125,7 @@ class SourceTable:
         return {}
 
     def check(self, name: str, role: str) -> str:
-        """A column's name, if there is such a column.
-
-        Parameters
-        ----------
-        name
-            The name.
-        role
-            The key of the schema that has it.
-        """
+        """A column's name, if there is such a column."""
         if name not in self.names:
             hint = closest_match_hint(name, self.names) or " Correct the name."
             raise DataError(
@@ -212,15 +204,7 @@ class SourceTable:
         return self._keys[known]
 
     def changes(self, values: Vector | IntVector, names: Sequence[str], role: str) -> BoolVector:
-        """Rows whose value is another than in the first row with the same labels of some columns.
-
-        Parameters
-        ----------
-        values
-            A value per row.
-        names, role
-            As for `key`.
-        """
+        """Rows whose value is not that of the first row with the same labels of some columns."""
         key, n = self.key(names, role)
         first = np.zeros(n, dtype=values.dtype)
         first[key[::-1]] = values[::-1]
@@ -232,15 +216,7 @@ class SourceTable:
         return bool(self.changes(self.codes(name, "columns").codes, within, "columns").any())
 
     def floats(self, name: str, role: str) -> Vector:
-        """A column as numbers; amounts with a unit are numbers, and what is missing is NaN.
-
-        Parameters
-        ----------
-        name
-            The column.
-        role
-            The key of the schema that names it.
-        """
+        """A column as numbers; amounts with a unit are numbers, and what is missing is NaN."""
         if name not in self._nested_floats:
             try:
                 self._nested_floats[name] = self._numbers(name, role)
@@ -334,15 +310,7 @@ class SourceTable:
         return [own[k] for k in of_row[self.rows].tolist()]
 
     def kept(self, mask: BoolVector, reason: str) -> SourceTable:
-        """The rows of a mask; the others are counted under a reason.
-
-        Parameters
-        ----------
-        mask
-            Rows to keep.
-        reason
-            Why the others are left out.
-        """
+        """The rows of a mask; the others are counted under a reason."""
         n_left = int(len(mask) - mask.sum())
         if not n_left:
             return self

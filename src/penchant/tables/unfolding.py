@@ -57,13 +57,6 @@ def unfold_numbered(source: SourceTable, minimum: int = MIN_NUMBERED) -> SourceT
     """A row per decision, where columns such as choice_1 to choice_40 hold a decision each.
 
     Only names count: one of the stems must say that it is what was chosen, and no other column may.
-
-    Parameters
-    ----------
-    source
-        The table.
-    minimum
-        Decisions that there must be.
     """
     for stems in numbered_on(source.names):
         found = {stem.rstrip("_. "): own for stem, own in stems.items() if len(own) >= minimum}

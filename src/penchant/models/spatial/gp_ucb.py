@@ -19,7 +19,7 @@ delta = 1e-4: that is prior_mean=50, prior_sd=100 here, and tau and the weights 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -97,8 +97,8 @@ class GPUCB(SpatialModel):
            [ 1.37,  1.52]])
     """
 
-    in_brief: ClassVar[str] = "Gaussian-process UCB of a spatial bandit"
-    ratio: ClassVar[str] = "noise_ratio"
+    in_brief = "Gaussian-process UCB of a spatial bandit"
+    ratio = "noise_ratio"
 
     locations: Any
     locality: Names = ()

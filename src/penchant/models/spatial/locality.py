@@ -16,7 +16,7 @@ short way of the hand.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy
@@ -26,7 +26,7 @@ from penchant.bandit.landscape import check_locations
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.parameters import Parameter, Row
 from penchant.models.record import CompiledModel, Record
-from penchant.models.spatial._kernels import TERMS, nearness, spread_over
+from penchant.models.spatial._kernels import TERMS, nearness
 
 LOCALITY = TERMS
 
@@ -55,7 +55,7 @@ class Locality(CompiledModel):
            [0., 1.]])
     """
 
-    in_brief: ClassVar[str] = "places only, no learning"
+    in_brief = "places only, no learning"
 
     locations: Any
     terms: Names = LOCALITY
@@ -127,4 +127,7 @@ def fill_locality(
     # unlocked: loops are compiled for one kind of array
     places = np.array(locations)
     nearness(record.chosen, record.starts, used, places, spacing(places), codes, columns)
-    spread_over(columns, offsets, lengths, position, x)
+    begin = np.repeat(offsets[position], lengths[position])
+    ends = np.cumsum(lengths[position])
+    within = np.arange(len(x)) - np.repeat(ends - lengths[position], lengths[position])
+    x[:] = columns[begin + within]

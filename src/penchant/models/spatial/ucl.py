@@ -85,8 +85,8 @@ class UCL(SpatialModel):
         last choice whatever they believe.
     """
 
-    in_brief: ClassVar[str] = "stochastic UCL of a spatial bandit"
-    ratio: ClassVar[str] = "relative_precision"
+    in_brief = "stochastic UCL of a spatial bandit"
+    ratio = "relative_precision"
     example: ClassVar[Mapping[str, Any]] = {"noise_variance": 1.0}
 
     locations: Any
