@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import IntVector
-from penchant.errors import Code, DataError, argument, format_list
+from penchant.errors import DataError, format_list
 from penchant.files.folder import FILE, FOLDER
 from penchant.reading.build import kept_rows
 from penchant.reading.fact_checks import check_facts, is_task_number
@@ -602,7 +602,7 @@ def _settle_long_attributes(work: Inference) -> None:
     if numbers:
         work.doubts.append(
             f"{format_list(numbers)}: the same for all options of a decision, and not used. To use "
-            f"one, {argument('interact {} with the options', Code(numbers[0]))}."
+            f"one, interact {numbers[0]} with the options."
         )
 
 
