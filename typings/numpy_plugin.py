@@ -161,8 +161,8 @@ def einsum(context: FunctionContext) -> Type:
     """A number where the subscripts end in an arrow, else an array."""
     subscripts = context.args[0][0]
     operands = [one for some in context.arg_types[1:2] for one in some]
-    found = promoted(context, operands)
-    if found is None or not isinstance(subscripts, StrExpr):
+    found = promoted(context, operands) or AnyType(TypeOfAny.explicit)
+    if not isinstance(subscripts, StrExpr):
         return context.default_return_type
     return found if subscripts.value.endswith("->") else array(context, found)
 

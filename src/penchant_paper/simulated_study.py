@@ -251,9 +251,9 @@ class LengthScales:
         psi, ratios = nominal_point(model, replace(NOMINALS[self.performance], length_scale=None))
         return BackMap(model, psi, ratios, "delta").values(np.nanmean(theta, axis=0))
 
-    def columns(self) -> dict[str, list[object]]:
+    def columns(self) -> dict[str, Sequence[object]]:
         """One row per length scale."""
-        found: dict[str, list[object]] = {
+        found: dict[str, Sequence[object]] = {
             "performance": [self.performance] * len(self.scales),
             "length_scale": self.scales.tolist(),
             "neighbour_correlation": self.correlations.tolist(),

@@ -31,6 +31,7 @@ from penchant.tables.frames import (
     column_flags,
     column_floats,
     column_labels,
+    flags_of,
     joint_codes,
     joint_labels,
     open_frame,
@@ -167,8 +168,12 @@ def episodes_from_frame(
     )
     check_columns(table, named)
     check_roles(named)
-    owners = owner_labels(table, {"subject": subject, "block": block})
-    number = None if decision is None else decision_numbers(table, decision, owners)
+    owners = owner_labels(_labels_in(table), {"subject": subject, "block": block})
+    number = (
+        None
+        if decision is None
+        else decision_numbers(_float_column(table, decision, "decision"), decision, owners)
+    )
     place = _row_locator(owners, number)
     first = 0 if options is not None or locations is not None else base
 
@@ -193,8 +198,8 @@ def episodes_from_frame(
         rewards,
         owners,
         number,
-        row_flags(table, is_choice, "is_choice"),
-        row_flags(table, scored, "scored"),
+        row_flags(_labels_in(table), is_choice, "is_choice"),
+        row_flags(_labels_in(table), scored, "scored"),
         taken if executed is None else picked_of(executed, "executed"),
         {role: _context_columns(table, role, names) for role, names in context.items()},
         np.column_stack([column_flags(table, c, "available") for c in available])
@@ -291,7 +296,7 @@ def episodes_of_rows(
     )
 
     def place(k: int) -> str:
-        return _row_locator(rows.owners, rows.number)(order.rows[k])
+        return _row_locator(rows.owners, rows.number)(int(order.rows[k]))
 
     def in_order(values: Any, absent: Any) -> Any:
         # `values[rows]` alone would take the last row for ABSENT, as -1 is a valid index.
@@ -320,13 +325,13 @@ def episodes_of_rows(
     # Only the last reward may be missing, as no choice follows that it could explain.
     last[order.stop - 1] = True
     check_events(events, last, place)
-    seen = read_event_context(
-        {name: values[kept] for name, values in context.get("before", {}).items()},
-        {name: values[kept] for name, values in context.get("after", {}).items()},
-        None if mask is None else mask[kept],
-        events,
-        place,
-    )
+    seen = EventContext()
+    if context or mask is not None:
+        own = {role: {x: cells[kept] for x, cells in one.items()} for role, one in context.items()}
+        on_offer = None if mask is None else mask[kept]
+        seen = read_event_context(
+            own.get("before", {}), own.get("after", {}), on_offer, events, place
+        )
     return _split_episodes(events, order, rows.owners, seen), order
 
 
@@ -357,9 +362,13 @@ def episode_rows(
     [[1, 3], [2, 0]]
     """
     table = open_frame(frame)
-    owners = owner_labels(table, {"subject": subject, "block": block})
+    owners = owner_labels(_labels_in(table), {"subject": subject, "block": block})
     zeros: IntVector = np.zeros(len(table), dtype=np.int64)
-    number = None if decision is None else decision_numbers(table, decision, owners)
+    number = (
+        None
+        if decision is None
+        else decision_numbers(_float_column(table, decision, "decision"), decision, owners)
+    )
     nothing = np.full(len(table), np.nan)
     rows = EventRows(zeros, nothing, owners, number, None, None, zeros, {}, None)
     episode, person = rows.owner_codes()
@@ -379,7 +388,7 @@ def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, blo
         people = " or ".join(argument("subject", str(column)) for column in columns)
         ways = f"{people} if it names people, or {blocks}"
         return f"Column {names} tells them apart: add {ways} if each of its labels is a play"
-    both = f"{argument('subject', (str(subject), str(columns[0])))}{argument(' of `read`')}"
+    both = argument("subject", (str(subject), str(columns[0])))
     return (
         f"Column {names} tells them apart: add {blocks} if each of its labels is a play of its "
         f"own, {both} if the same label of {subject} is several people"
@@ -459,16 +468,28 @@ def _as_tuple(name: Any) -> tuple[Any, ...]:
     return tuple(name) if isinstance(name, (tuple, list)) else (name,)
 
 
-def owner_labels(table: Table, names: dict[str, Any]) -> Owners:
-    """Labels of subject and block of each row, for those of the two that are given."""
+def owner_labels(labels_of: Callable[[Any, str], Coded], names: Mapping[str, Any]) -> Owners:
+    """Labels of subject and block of each row, for those of the two that are given.
+
+    Parameters
+    ----------
+    labels_of
+        From a column, and what messages call it, to its labels.
+    names
+        {"subject": its column, "block": its column, or several}.
+    """
     named = [(role, name) for role, given in names.items() for name in _as_tuple(given)]
     named = [(role, name) for role, name in named if name is not None]
-    coded = [column_labels(table, name, f"{role} {name!r}") for role, name in named]
+    coded = [labels_of(name, f"{role} {name!r}") for role, name in named]
     check_present(zip(named, coded, strict=True))
     parts: dict[str, list[Coded]] = {}
     for (role, _), labels in zip(named, coded, strict=True):
         parts.setdefault(role, []).append(labels)
     return {role: joint_labels(columns) for role, columns in parts.items()}
+
+
+def _labels_in(table: Table) -> Callable[[Any, str], Coded]:
+    return lambda name, said: column_labels(table, name, said)
 
 
 def _placed_options(
@@ -530,12 +551,13 @@ def _reward_column(table: Table, reward: Any) -> Vector:
     return gain - np.abs(loss)
 
 
-def row_flags(table: Table, name: Any, role: str) -> BoolVector | None:
+def row_flags(labels_of: Callable[[Any, str], Coded], name: Any, role: str) -> BoolVector | None:
     """Mask of a column of flags, or of one that says the opposite; None without one."""
     if name is None:
         return None
     column, is_opposite = flagged(name)
-    return column_flags(table, column, role) ^ is_opposite
+    said = f"{role} {column!r}"
+    return flags_of(labels_of(column, said), said) ^ is_opposite
 
 
 def _context_columns(table: Table, role: str, names: Mapping[str, Any]) -> dict[str, Vector]:
@@ -567,9 +589,8 @@ def _split_episodes(
     ]
 
 
-def decision_numbers(table: Table, name: Any, owners: Owners) -> IntVector:
-    """Whole numbers of decisions."""
-    numbers = _float_column(table, name, "decision")
+def decision_numbers(numbers: Vector, name: Any, owners: Owners) -> IntVector:
+    """Numbers of decisions of a column, which are whole."""
     with np.errstate(invalid="ignore"):
         # Beyond 2^53 neighbouring numbers of a float64 column would be equal.
         whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= EXACT_INTEGERS)
@@ -595,7 +616,7 @@ def _unnumbered_rows_remedy(name: Any, numbers: Vector) -> str:
     if len(given) in (0, len(numbers)) or (given != np.floor(given)).any():
         return ""
     kept = where_said(f"{in_condition(name)} >= {given.min():g}")
-    return f", or pass {kept}{argument(' to `read`')} if nobody decided in the other rows"
+    return f", or pass {kept} when reading if nobody decided in the other rows"
 
 
 def _float_column(table: Table, name: Any, role: str) -> Vector:

@@ -234,13 +234,6 @@ def copy_delimited(source: TextSource, path: Path, *, portion: int = 1 << 25) ->
     """Write a CSV file, also a gzipped one, as Parquet with the columns of `read_table`.
 
     The first look finds the types that all portions of a column allow, the second one writes them.
-
-    Parameters
-    ----------
-    source, path
-        The file, and that to write.
-    portion
-        Bytes of text that are in memory at a time.
     """
     top = read_header(source, delimiter=None)
     kinds = [pa.null()] * len(top.names)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import argument, prior_advice, profile_interval_advice, weak_prior_argument
 from penchant.inference.existence_of_maximum import (
@@ -145,9 +145,9 @@ class _OptimaProperties:
     optima: Optima
     newton_certificates: ExistenceCertificates
     touched: BoolVector
-    unmoved: BoolVector
+    unmoved: BoolMatrix
     flat: BoolVector
-    loose: BoolVector
+    loose: BoolMatrix
     towards: IntVector
     is_plain: BoolVector
 
@@ -364,7 +364,7 @@ def _advice_for_model(message: str, model: Model, checks: Diagnostics) -> str:
     use = "Else use" if own else "Use"
     return re.sub(
         rf"Drop a variable(, [^,]*)??, {re.escape(prior_advice())}",
-        f"{own}{use} {argument('a parameter_prior')}",
+        f"{own}{use} {weak_prior_argument()}",
         message,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,26 +15,18 @@ from penchant.inference.empirical_bayes_map import check_map
 from penchant.inference.fit import History, fit_model
 from penchant.inference.precompilation import compile_fits
 from penchant.inference.profile.profile_likelihood import Profiles
-from penchant.inference.session_documents import (
-    check_kept,
-    model_document,
-    model_of,
-    prior_document,
-    prior_of,
-)
 from penchant.inference.subject_estimates import estimate_without_data
-from penchant.json_records import read_value, write_value
+from penchant.json_records import record_document, session_from_document
 from penchant.models.arguments import refuse_no_model, refuse_word
 from penchant.models.model import Declared, Model
-from penchant.models.priors import Prior
-from penchant.models.spatial.map_basis import MapPrior
+from penchant.models.spatial.map_basis import FitPrior, MapPrior
 from penchant.result_tables import Columns, Result, Table, format_count
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.prior import ScaledPrior
 from penchant.tables.events import NOTHING
 
 
-def live(model: Model, *, parameter_prior: Prior | MapPrior | None = None) -> Live:
+def live(model: Model, *, parameter_prior: FitPrior | None = None) -> Live:
     """Estimate while somebody decides.
 
     Every estimate is that of `fit` on the same history. What fits of the model can need is compiled
@@ -77,7 +70,7 @@ def live(model: Model, *, parameter_prior: Prior | MapPrior | None = None) -> Li
 
 
 def fit_so_far(
-    histories: Sequence[History], model: Model, prior: Prior | MapPrior | None = None
+    histories: Sequence[History], model: Model, prior: FitPrior | None = None
 ) -> Estimate:
     """Estimate that `fit` makes of some blocks; an empty one before any decision."""
     # A block that has just begun is empty, which a fit would refuse.
@@ -86,6 +79,15 @@ def fit_so_far(
         return fit_model(played, model, parameter_prior=prior)
     others = ScaledPrior(prior.others) if isinstance(prior, MapPrior) else prior
     return estimate_without_data(Profiles(model, (played,), others))
+
+
+@dataclass(frozen=True)
+class LiveRecord:
+    """What is stored of a live estimate."""
+
+    model: Any  # of the library, or text that stands for another
+    prior: Any
+    blocks: tuple[History, ...]
 
 
 class Live(Result):
@@ -97,7 +99,7 @@ class Live(Result):
         What is fitted.
     """
 
-    def __init__(self, model: Model, parameter_prior: Prior | MapPrior | None = None) -> None:
+    def __init__(self, model: Model, parameter_prior: FitPrior | None = None) -> None:
         refuse_no_model(model)
         refuse_word(parameter_prior)
         if isinstance(parameter_prior, MapPrior):
@@ -269,17 +271,11 @@ class Live(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """State to continue from later, ready for JSON."""
-        return {
-            "format": "penchant-live",
-            "version": 1,
-            "model": model_document(self.model),
-            "prior": prior_document(self.parameter_prior),
-            "blocks": [write_value(episode) for episode in self.episodes],
-        }
+        return record_document(Live, LiveRecord(self.model, self.parameter_prior, self.episodes))
 
     @classmethod
     def from_dict(
-        cls, document: Mapping[str, Any], model: Any = None, prior: Prior | MapPrior | None = None
+        cls, document: Mapping[str, Any], model: Any = None, prior: FitPrior | None = None
     ) -> Self:
         """Go on from what `to_dict` wrote: the same estimate follows.
 
@@ -290,13 +286,10 @@ class Live(Result):
         model, prior
             Where they are not of the library, and so not in the document.
         """
-        check_kept(document, "Live", ("model", "prior", "blocks"))
-        # Models and priors of users are not in the document, and have to be given again.
-        known = prior_of(document) if prior is None else prior
-        again = cls(model_of(document["model"], model), known)
-        blocks = tuple(read_value(block) for block in document["blocks"])
-        if blocks:
-            again._before, again._present = blocks[:-1], blocks[-1]
+        kept = session_from_document(cls, document, LiveRecord, model=model, prior=prior)
+        again = cls(kept.model, kept.prior)
+        if kept.blocks:
+            again._before, again._present = kept.blocks[:-1], kept.blocks[-1]
         return again
 
     def __repr__(self) -> str:

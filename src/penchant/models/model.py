@@ -242,9 +242,13 @@ class RememberingAgents:
     def probabilities(self, before: Mapping[str, Vector] | None = None) -> Matrix:
         """Choice probabilities (n_agents, n_options) after what happened, and what is seen."""
         self.before = [*self.before[: len(self.chosen)], before or {}]
-        return softmax(np.stack([self._objective(a) for a in range(self.n_agents)]))
+        return softmax(self.objective())
 
-    def _objective(self, agent: int) -> Vector:
+    def objective(self) -> Matrix:
+        """Objective of every option: (n_agents, n_options)."""
+        return np.stack([self._objective_of(agent) for agent in range(self.n_agents)])
+
+    def _objective_of(self, agent: int) -> Vector:
         # the variables of an event do not depend on what is chosen at it
         episode = Episode(
             [*(options[agent] for options in self.chosen), 0],

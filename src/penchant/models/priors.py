@@ -11,7 +11,13 @@ import numpy as np
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint, prior_argument
 from penchant.files.output import read_document, write_json
-from penchant.json_records import attributes_json, from_json
+from penchant.json_records import (
+    document_head,
+    read_value,
+    record_document,
+    record_from_document,
+    write_value,
+)
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
@@ -46,6 +52,7 @@ class DensityPrior(Protocol):
 DENSITY_STEP = 1e-4  # of a standard deviation, or of what is left to the end of the support
 
 
+@dataclass(init=False, repr=False, eq=False)
 class NaturalPrior:
     """Independent densities of natural parameters, each a frozen distribution of scipy.stats.
 
@@ -66,6 +73,8 @@ class NaturalPrior:
     NaturalPrior(learning_rate, temperature)
     """
 
+    densities: Mapping[str, Any]
+
     def __init__(self, **densities: Any) -> None:
         if not densities:
             raise DataError(
@@ -79,8 +88,18 @@ class NaturalPrior:
                     got=type(density).__name__,
                     fix="Give one.",
                 )
-        self.densities: Mapping[str, Any] = dict(densities)
+        self.densities = dict(densities)
         self.known = {name: _Known.of(density) for name, density in densities.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Densities by name, ready for JSON."""
+        found: dict[str, Any] = write_value(self.densities, Mapping[str, Any])
+        return found
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> NaturalPrior:
+        """Read what `to_dict` wrote."""
+        return cls(**read_value(document, Mapping[str, Any]))
 
     def check(self, naturals: Sequence[Parameter]) -> None:
         """Raise an error if a name is not one of the natural parameters."""
@@ -191,9 +210,6 @@ class _Known(NamedTuple):
         return cls(float(low), float(high), float(density.std()), float(density.median()))
 
 
-FORMAT = "penchant-population-prior"
-
-
 @dataclass(frozen=True, eq=False)
 class PopulationPrior:
     """Parameters on their links are normal: mean and covariance of a population.
@@ -230,32 +246,14 @@ class PopulationPrior:
 
     def __post_init__(self) -> None:
         names = tuple(map(str, self.names))
-        mean = np.array(self.mean, dtype=np.float64)
-        covariance = np.array(self.covariance, dtype=np.float64)
-        p = len(names)
+        normal = GaussianPrior(self.mean, self.covariance)
+        mean, covariance, p = normal.mean, normal.covariance, len(names)
         if mean.shape != (p,) or covariance.shape != (p, p) or len(self.links) != p:
             raise DataError(
                 "mean, covariance and links",
                 f"must be of {p} parameters",
                 got=f"shapes {mean.shape}, {covariance.shape} and {len(self.links)} links",
                 fix="Match them to names.",
-            )
-        finite = np.isfinite(mean).all() and np.isfinite(covariance).all()
-        if not finite or not np.allclose(covariance, covariance.T, rtol=1e-8, atol=0):
-            raise DataError(
-                "mean and covariance",
-                "must be finite, and the latter symmetric",
-                got="others",
-                fix="Correct them.",
-            )
-        sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-        unit = np.where(sd > 0, sd, 1.0)
-        if (sd == 0).any() or np.linalg.eigvalsh(covariance / np.outer(unit, unit))[0] <= 0:
-            raise DataError(
-                "covariance",
-                "must be positive definite",
-                got="one that is not",
-                fix="Give every parameter some variance.",
             )
         links = tuple(read_link(n, link) for n, link in zip(names, self.links, strict=True))
         for name, value in (("names", names), ("mean", mean), ("links", links)):
@@ -315,21 +313,12 @@ class PopulationPrior:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON."""
-        links = [link.to_dict() for link in self.links]
-        rest = attributes_json(self, "mean", "covariance")
-        return {"format": FORMAT, "version": 1, "names": list(self.names), "links": links, **rest}
+        return record_document(PopulationPrior, self)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> PopulationPrior:
         """Read what `to_dict` wrote."""
-        if not isinstance(document, Mapping) or document.get("format") != FORMAT:
-            raise DataError(
-                "prior",
-                "must be a document that PopulationPrior.to_dict wrote",
-                got="another",
-                fix="Save one with people.prior.save(path).",
-            )
-        return from_json(cls, document)
+        return record_from_document(cls, document, cls)
 
     def save(self, path: Any, *, overwrite: bool = True) -> None:
         """Write it to a file, to be read by `read`."""
@@ -338,7 +327,7 @@ class PopulationPrior:
     @classmethod
     def read(cls, path: Any) -> PopulationPrior:
         """Read a file that `save` wrote."""
-        return cls.from_dict(read_document(path, FORMAT, version=1))
+        return cls.from_dict(read_document(path, **document_head(cls)))
 
     def __repr__(self) -> str:
         each = zip(self.names, self.links, self.mean, strict=True)

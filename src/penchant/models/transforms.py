@@ -157,11 +157,6 @@ class Transform:
         ends = (self.low, self.high), (other.low, other.high)
         return self.name == other.name and np.allclose(*ends, rtol=0.0, atol=1e-6)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON."""
-        bounds = {"low": self.low, "high": self.high} if self.name == "logit" else {}
-        return {"name": self.name, **bounds}
-
     def __str__(self) -> str:
         whole = np.allclose((self.low, self.high), (0.0, 1.0), rtol=0.0, atol=1e-6)
         if self.name == "logit" and not whole:

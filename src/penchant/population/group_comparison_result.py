@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import Any, Literal
 
 from penchant._typing import Label
-from penchant.errors import argument, format_list
-from penchant.json_records import attributes_json, to_json
+from penchant.errors import format_list
+from penchant.json_records import to_json
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.parameter_score_correlations import NAMES as RELATED
 from penchant.population.parameter_score_correlations import Relation, relations_table
@@ -149,6 +149,10 @@ class GroupComparison(Result):
         What was held the same where groups or scores were compared, if anything.
     """
 
+    json_names = (
+        *("adjustment", "level", ("logarithms", "logs"), "covariates", "differences", "joint"),
+        "relations",
+    )
     populations: Mapping[Any, PopulationEstimate]
     differences: tuple[Difference, ...]
     joint: tuple[PairTest, ...]
@@ -202,8 +206,7 @@ class GroupComparison(Result):
         lost = [
             _left_out_note(label or own, p) for own, p in self.populations.items() if p.left_out
         ]
-        keeps = argument("fit_population(..., covariates=)")
-        doubt = f"Those left out are seldom like the others: {keeps} compares everybody."
+        doubt = "Those left out are seldom like the others: a population compares everybody."
         return (*lost, doubt) if lost else ()
 
     def _scale_notes(self) -> tuple[str, ...]:
@@ -246,24 +249,8 @@ class GroupComparison(Result):
 
     def document(self) -> dict[str, Any]:
         """Result as a dictionary for JSON."""
-        return {
-            "format": "penchant-group-comparison",
-            "version": 1,
-            **attributes_json(self, "adjustment", "level", ("logarithms", "logs")),
-            **({"covariates": list(self.covariates)} if self.covariates else {}),
-            "groups": [
-                {"group": to_json(label), "n_subjects": p.n_subjects, "rule": p.rule}
-                for label, p in self.populations.items()
-            ],
-            "differences": [attributes_json(d, *NAMES) for d in self.differences],
-            "joint": [
-                {
-                    **attributes_json(t, "first", "second"),
-                    **attributes_json(t.test, "kind", "statistic", "degrees_of_freedom", "p_value"),
-                    **attributes_json(t, "adjusted_p_value"),
-                    "note": t.test.note,
-                }
-                for t in self.joint
-            ],
-            **({"relations": to_json(self.relations)} if self.relations else {}),
-        }
+        groups = [
+            {"group": to_json(label), "n_subjects": p.n_subjects, "rule": p.rule}
+            for label, p in self.populations.items()
+        ]
+        return super().document() | {"groups": groups}

@@ -32,15 +32,7 @@ _KINDS = {"episodes": "play"}
 
 
 def build(source: SourceTable, schema: Schema) -> Reading:
-    """Make the data that a schema describes.
-
-    Parameters
-    ----------
-    source
-        The table.
-    schema
-        What it is; nothing in it may be left open.
-    """
+    """Make the data that a schema describes."""
     if schema.kind is None:
         raise DataError(
             "kind", "must be given in the schema", got="none", fix='Say kind = "episodes".'

@@ -42,15 +42,7 @@ PLACE = "place among the options"  # the option of a row, where no column says i
 
 
 def build_choices(source: SourceTable, schema: Schema) -> Built:
-    """Make choices among options with attributes.
-
-    Parameters
-    ----------
-    source
-        The rows that count.
-    schema
-        What the table is, whole.
-    """
+    """Make choices among options with attributes."""
     if schema.attributes is None:
         raise DataError(
             "attributes",
@@ -209,11 +201,13 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
         option = arrow_codes(pa.array(_position(key) + 1).cast(pa.string()))
     parts = tuple(source.codes(name, "columns.decision") for name in decision)
     people = _coded_people(source, subject)
-    check_roles({"decision": decision, "chosen": (chosen,), "weight": column_list(columns.weight)})
+    attributes = _long_attributes(schema)
+    apart = {"decision": decision, "chosen": (chosen,), "weight": column_list(columns.weight)}
+    check_roles({**apart, "attributes": attributes})
     said = [(("decision", name), part) for name, part in zip(decision, parts, strict=True)]
     check_present([*said, (("option", columns.option or PLACE), option)])
     warn_similar(option.labels.tolist(), "option")
-    names = [source.check(x, "attributes.columns") for x in _long_attributes(schema)]
+    names = [source.check(x, "attributes.columns") for x in attributes]
     out = opt_out(schema)
     is_none = np.array([str(x) == str(out) for x in option.labels.tolist()])[option.codes]
     if out is not None:
@@ -269,19 +263,7 @@ def _long_attributes(schema: Schema) -> tuple[str, ...]:
 def attribute_variables(
     source: SourceTable, schema: Schema, name: str, cells: Sequence[Any], *, levels: bool = False
 ) -> dict[str, Vector]:
-    """An attribute as variables: numbers as one, words as a 0/1 variable of each level but one.
-
-    Parameters
-    ----------
-    source, schema
-        The table, and the levels to compare with.
-    name
-        The attribute.
-    cells
-        A column or constant per option.
-    levels
-        Whether numbers are levels, too.
-    """
+    """An attribute as variables: numbers as one, words as a 0/1 variable of each level but one."""
     role = f"attributes.{name}"
     texts = [cell for cell in cells if isinstance(cell, str)]
     words = texts if levels else [cell for cell in texts if _holds_words(source, cell, role)]

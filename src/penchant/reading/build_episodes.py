@@ -68,15 +68,7 @@ class _Taken(NamedTuple):
 
 
 def build_episodes(source: SourceTable, schema: Schema) -> Built:
-    """Make episodes.
-
-    Parameters
-    ----------
-    source
-        The rows that count.
-    schema
-        What the table is, whole.
-    """
+    """Make episodes."""
     columns = schema.columns
     choice = column_list(columns.choice)
     if not choice:
@@ -142,16 +134,17 @@ def episodes_by_columns(
     context, available
         What was seen, and on offer.
     """
-    frame = source.frame
-    owners = owner_labels(frame, {"subject": told["subject"], "block": told["block"]})
-    trial = told["decision"]
+    owners = owner_labels(source.codes, {"subject": told["subject"], "block": told["block"]})
+    trial, number = told["decision"], None
+    if trial is not None:
+        number = decision_numbers(source.floats(trial, "columns.trial"), trial, owners)
     rows = EventRows(
         options,
         paid,
         owners,
-        None if trial is None else decision_numbers(frame, trial, owners),
-        row_flags(frame, told.get("is_choice"), "is_choice"),
-        row_flags(frame, told.get("scored"), "scored"),
+        number,
+        row_flags(source.codes, told.get("is_choice"), "is_choice"),
+        row_flags(source.codes, told.get("scored"), "scored"),
         executed,
         context or {},
         available,

@@ -33,15 +33,7 @@ Cell = Any  # a column, a number, or one of these for each item or outcome
 
 
 def build_offers(source: SourceTable, schema: Schema) -> Built:
-    """Make offers.
-
-    Parameters
-    ----------
-    source
-        The rows that count.
-    schema
-        What the table is, whole.
-    """
+    """Make offers."""
     choice = column_list(schema.columns.choice)
     if not choice:
         raise DataError("columns.choice", "must name the column of choices", got="none")

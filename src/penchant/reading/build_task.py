@@ -24,17 +24,7 @@ TWO_STEP = "two-step"
 
 
 def build_task(source: SourceTable, schema: Schema, task: NamedTask) -> Built:
-    """Make the data of a named task.
-
-    Parameters
-    ----------
-    source
-        The rows that count.
-    schema
-        What is said of the table beside its task.
-    task
-        The task.
-    """
+    """Make the data of a named task."""
     columns: dict[str, str] = {}
     if task.name == TWO_STEP:
         cells = _two_step_cells(source, schema)

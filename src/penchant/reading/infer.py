@@ -8,7 +8,7 @@ a reading (see `fact_checks`), and say how a role that is known is coded.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import IntVector
-from penchant.errors import Code, DataError, argument, format_list
+from penchant.errors import DataError, format_list
 from penchant.files.folder import FILE, FOLDER
 from penchant.reading.build import kept_rows
 from penchant.reading.fact_checks import check_facts, is_task_number
@@ -188,7 +188,7 @@ def _name_task(work: Inference) -> None:
         _settle_documented_offers(work)
         _ask_about_questionnaire(work)
         if work.plain.program is None and said.columns.reward is None:
-            task = recognised_task(work.source.table)
+            task = recognised_task(work.source)
             if task is not None and task.name != "bandit":
                 work.settle("task", task.name)
                 work.settle("kind", "offers" if task.offers else "episodes")
@@ -204,29 +204,15 @@ def _settle_documented_offers(work: Inference) -> None:
         found = offer_columns(work.names, {})
     except DataError:
         return
-    if found.losses and named("choice", work.names).columns[:1] == ("choice",):
+    if found.loses and named("choice", work.names).columns[:1] == ("choice",):
         return  # gains and losses that were paid, as in the Iowa task
     labels = work.source.labels(str(found.chosen), "columns.choice")
     if {code_key(label) for label in labels} <= {0.0, 1.0, -1.0}:
         work.settle("kind", "offers")
         work.settle("columns.choice", str(found.chosen))
-        work.settle("attributes", _with_losses(found.offers, found.losses))
+        work.settle("attributes", found.offers)
         work.settle("choice.labels", (0, 1))
         work.settle("choice.missed", (-1,))
-
-
-def _with_losses(offers: Mapping[str, Any], losses: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes whose losses are marked as lost, whatever their sign."""
-    marked = {}
-    for name, options in offers.items():
-        places = {*losses.get(name, ())}
-        marked[name] = tuple(
-            tuple(f"-{x}" if (k, j) in places else x for j, x in enumerate(own))
-            if isinstance(own, (tuple, list))
-            else own
-            for k, own in enumerate(options)
-        )
-    return marked
 
 
 def _ask_about_questionnaire(work: Inference) -> None:
@@ -655,7 +641,7 @@ def _settle_long_attributes(work: Inference) -> None:
     if numbers:
         work.doubts.append(
             f"{format_list(numbers)}: the same for all options of a decision, and not used. To use "
-            f"one, {argument('interact {} with the options', Code(numbers[0]))}."
+            f"one, interact {numbers[0]} with the options."
         )
 
 
@@ -834,10 +820,9 @@ def _complete_offers(work: Inference) -> None:
 def _offers_said(work: Inference) -> dict[str, Any] | None:
     """Attributes of offers by usual names, also of gambles whose chances nobody says: even."""
     try:
-        described, losses = recognised_offers(work.names)
+        return recognised_offers(work.names)
     except DataError:
         return None
-    return None if described is None else _with_losses(described, losses)
 
 
 # --- episodes ------------------------------------------------------------------------------------

@@ -28,13 +28,7 @@ _MISSING_CODES = frozenset(
 
 
 def infer_codes(work: Inference) -> None:
-    """Settle the codes of the options, or ask about them.
-
-    Parameters
-    ----------
-    work
-        An inference whose draft names the column of choices.
-    """
+    """Settle the codes of the options, or ask about them."""
     draft = work.draft
     if not isinstance(draft.columns.choice, str):
         return

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Matrix, Names, Vector
 from penchant.argument_checks import check_level, one_of
 from penchant.choices import Choices
-from penchant.errors import DataError, interval_kind_argument
+from penchant.errors import interval_kind_argument
 from penchant.result_tables import (
     Backend,
     Column,
@@ -117,18 +117,14 @@ class Estimate(EstimateFields, FrameExport):
         return len(self.names)
 
     @property
-    def n_identified(self) -> float:
+    def n_identified(self) -> int:
         """Number of parameters that AIC and BIC count: the rank of the weights, and all of psi.
 
         A direction of the weights that changes no probability counts for nothing. What goes to
         infinity where choices are separated counts, as does a shape parameter that has no estimate:
-        the fit was free to choose them. NaN where an estimate that was read from a file does not
-        tell.
+        the fit was free to choose them.
         """
-        d = self.source.n_weights
-        if d is not None:
-            return self.diagnostics.rank + self.n_parameters - d
-        return self.n_parameters if self.status != "not identified" else float("nan")
+        return self.diagnostics.rank + self.n_parameters - self.n_weights
 
     @property
     def weights(self) -> Vector:
@@ -147,13 +143,6 @@ class Estimate(EstimateFields, FrameExport):
     @property
     def n_weights(self) -> int:
         """Number of linear weights; the shape parameters follow them."""
-        if self.source.n_weights is None:
-            raise DataError(
-                "n_weights",
-                "must be told by the model, which is not kept with an estimate",
-                got="none",
-                fix="Fit again with fit(data, model).",
-            )
         return self.source.n_weights
 
     @property
@@ -193,7 +182,7 @@ class Estimate(EstimateFields, FrameExport):
         self,
         level: float = 0.95,
         kind: IntervalKind = "wald",
-        of: str | Sequence[str] | None = None,
+        of: Names | None = None,
         *,
         rng: Rng = None,
         n_drawn: int = N_DRAWN,
@@ -228,9 +217,7 @@ class Estimate(EstimateFields, FrameExport):
         found: Matrix = self.source.intervals([self], names, space, level, kind, rng, n_drawn)[0]
         return found
 
-    def _requested_parameters(
-        self, of: str | Sequence[str] | None
-    ) -> tuple[Space, tuple[str, ...]]:
+    def _requested_parameters(self, of: Names | None) -> tuple[Space, tuple[str, ...]]:
         """Names of the requested parameters, and whether they are theta or natural ones."""
         known = {"theta": self.names, "parameters": self.natural_names}
         if of is None:
@@ -451,7 +438,7 @@ class Estimate(EstimateFields, FrameExport):
         """Estimate without data and model, with these natural parameters."""
         words, n = self.source.model_words, self.source.n_weights
         ratios = self.source.has_ratios(self)
-        source = DetachedSource(found, level, kind, words, self.natural_covariance, n, ratios)
+        source = DetachedSource(found, level, kind, n, words, self.natural_covariance, ratios)
         return dataclasses.replace(self, source=source)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -610,4 +597,4 @@ class Estimate(EstimateFields, FrameExport):
         Choices are attached again with `attach`. The natural parameters of a model come back with
         the intervals that were written; for others, fit again.
         """
-        return cls(**serialization.estimate_arguments_from_document(content))
+        return cls(**serialization.estimate_arguments_from_document(cls, content))

@@ -7,27 +7,26 @@ what to do about it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from penchant._typing import Vector
 from penchant.errors import (
-    Code,
     DataError,
     argument,
     closest_match_hint,
-    linearisation_advice,
     prior_advice,
     profile_interval_advice,
     weak_prior_argument,
 )
-from penchant.json_records import MinimumValue
+from penchant.json_records import NOT_WRITTEN, MinimumValue
 
 Direction: TypeAlias = Mapping[str, float]  # entries of a direction of theta, by parameter
 Count: TypeAlias = Annotated[int, MinimumValue(0)]
 Certificate = Literal["newton", "linear program", "prior", "penalty"]
+LINEARISATION_ADVICE = "Linearise about another prior, or use the exact fit"
 LARGEST_RATIO = 1.0  # beyond, a deviation exceeds the nominal value and linearising is no guide
 OUTSIDE: Literal["outside the model"] = "outside the model"
 
@@ -45,7 +44,7 @@ def outside_model_sentence() -> str:
     return (
         "theta gives parameters that the model cannot have, such as a decision noise or a "
         "prior variance that is not positive, so there are no natural parameters: "
-        f"{linearisation_advice()}."
+        f"{LINEARISATION_ADVICE.lower()}."
     )
 
 
@@ -77,16 +76,16 @@ class Validity:
         Natural parameters that rest on the deviation.
     """
 
-    nominal: Any
+    nominal: Mapping[str, float | None]
     coordinate: str
     ratio: float
     bounds: tuple[float, float]
     exact_log_likelihood: float
     of_shape: tuple[str, ...]
-    nominal_psi: Vector | None = None
-    nominal_ratios: Vector | None = None
-    weights: Vector | None = None
-    psi: Vector | None = None
+    nominal_psi: Vector | None = field(default=None, metadata=NOT_WRITTEN)
+    nominal_ratios: Vector | None = field(default=None, metadata=NOT_WRITTEN)
+    weights: Vector | None = field(default=None, metadata=NOT_WRITTEN)
+    psi: Vector | None = field(default=None, metadata=NOT_WRITTEN)
 
     @property
     def valid(self) -> bool:
@@ -104,21 +103,11 @@ class Validity:
         return f"{said}: ratio {self.ratio:.4g}"
 
 
-def nominal_dict(nominal: Any) -> dict[str, Any]:
-    """The nominal point as plain numbers."""
-    if isinstance(nominal, Mapping):
-        return {name: None if v is None else float(v) for name, v in nominal.items()}
-    return asdict(nominal)
-
-
-def describe_nominal_point(nominal: Any) -> str:
+def describe_nominal_point(nominal: Mapping[str, float | None]) -> str:
     """The nominal point in words: a prior of rewards, or the values of a mapping."""
-    known = nominal_dict(nominal)
-    if set(known) != {"mean", "variance", "length_scale"}:
-        return ", ".join(f"{name} {value:g}" for name, value in known.items()) or "nothing"
-    length = known["length_scale"]
-    scale = "" if length is None else f", length scale {length:g}"
-    return f"prior mean {known['mean']:g}, variance {known['variance']:g}{scale}"
+    said = ", ".join(f"{name} {value:g}" for name, value in nominal.items() if value is not None)
+    of_rewards = "variance" in nominal
+    return f"prior {said.replace('_', ' ')}" if of_rewards else said or "nothing"
 
 
 Status = Literal[
@@ -222,10 +211,6 @@ def describe_combination(weights: Mapping[str, float], digits: int = 3) -> str:
     return words or "0"
 
 
-def _interaction_advice(name: str) -> str:
-    return argument("interact {} with the options", Code(name))
-
-
 def not_identified_sentence(
     rank: int, n_parameters: int, null: tuple[Mapping[str, float], ...], needed: int
 ) -> str:
@@ -243,7 +228,7 @@ def not_identified_sentence(
         reasons.append(f"{same} is the same for all options of every choice set")
     advice = (
         "Drop a variable"
-        + (f", {_interaction_advice(alone[0])}" if alone else "")
+        + (f", interact {alone[0]} with the options" if alone else "")
         + f", {prior_advice()}, or collect at least {needed} more decision"
         + ("." if needed == 1 else "s.")
     )

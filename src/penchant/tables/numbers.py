@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Vector
+from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, argument, format_list
 from penchant.files.text import MISSING_WORDS
 
@@ -21,7 +21,7 @@ def position(i: int) -> str:
     return f"position {i}"
 
 
-def exact_floats(values: Any, name: str, place: Place = position) -> Vector:
+def exact_floats(values: Any, name: str, place: Place = position) -> Matrix:
     """Return `values` as float64, without a copy where they are float64 already.
 
     Integers beyond 2**53 that float64 cannot hold, text, dates and complex numbers are errors;
@@ -169,12 +169,11 @@ def text_advice(value: Any) -> str:
 
     >>> from penchant.errors import format_for_python
     >>> format_for_python(text_advice("1,5"))
-    "It looks like decimal comma; pass decimal=',' when reading the table."
+    "It looks like decimal comma; pass decimal=',' when reading."
     """
     text = str(value).strip()
     if re.fullmatch(r"[+-]?[\d.]*,\d+", text):
-        typed = f"{argument('decimal', ',')}{argument(' when reading the table')}"
-        return f"It looks like decimal comma; pass {typed}."
+        return f"It looks like decimal comma; pass {argument('decimal', ',')} when reading."
     if re.fullmatch(r"[+-]?\d{1,3}([ '_\u00a0\u202f]\d{3})+([.,]\d+)?", text):
         return "It looks like a thousands separator; remove it."
     if re.fullmatch(r"[+-]?[\d.,]+\s*%", text):

@@ -96,15 +96,7 @@ def _steps(order: InTime, number: IntVector) -> IntVector:
 
 
 def check_counting(order: InTime, number: IntVector, person: IntVector, place: Place) -> None:
-    """Raise an error unless numbers count on from 0 or 1, or through the blocks of a person.
-
-    Parameters
-    ----------
-    order
-        The rows, sorted.
-    number, person, place
-        As for `in_time`.
-    """
+    """Raise an error unless numbers count on from 0 or 1, or through the blocks of a person."""
     fresh = ~_runs_on(order, number, person, strict=True)
     _check_start(order, number, fresh & ~np.isin(number[order.first], (0, 1)), place)
     gap = np.flatnonzero(_steps(order, number) > 1)
@@ -255,15 +247,6 @@ def without_unknown(
     beliefs before it are known. "skip" takes such a choice for none: it is counted in time, neither
     scored nor learnt from, and beliefs go on from before it. The last choice of an episode needs no
     reward. With "error" nothing changes.
-
-    Parameters
-    ----------
-    events
-        Events of all episodes.
-    order
-        The row of each, and where episodes start.
-    missing_reward
-        What to do.
 
     Examples
     --------

@@ -13,7 +13,6 @@ from penchant.tables.columns import (
     NOT,
     flagged,
     named_column,
-    refuse_one_row_per_subject,
 )
 from penchant.tables.lexicon import is_named, role_column
 
@@ -32,6 +31,8 @@ PARTS: Mapping[str, str] = {
 NEEDED = {"chosen": "chosen or choice or option", "reward": "reward or outcome or payoff"}
 # Forced choices are shown: a column that is 1 where `is_choice` is 0.
 FORCED = ("forced", "is_forced", "forced_choice", "forced_trial")
+
+ColumnNames = str | tuple[str, ...]  # of one column, or of several that are one together
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,14 @@ class PlayColumns:
         Parts that no one named: their columns were recognised.
     """
 
-    chosen: str | tuple[str, ...]
+    chosen: ColumnNames
     reward: str | tuple[str, str]
     subject: str | None = None
-    block: str | tuple[str, ...] | None = None
+    block: ColumnNames | None = None
     decision: str | None = None
     is_choice: str | None = None
     scored: str | None = None
-    executed: str | tuple[str, ...] | None = None
+    executed: ColumnNames | None = None
     found: tuple[str, ...] = ()
 
     def arguments(self) -> dict[str, Any]:
@@ -123,7 +124,6 @@ def play_columns(
         columns[part] = wanted.get(part) or _found(part, free, coordinates)
     missing = [part for part in NEEDED if columns.get(part) is None]
     if missing:
-        refuse_one_row_per_subject(names, columns.get("subject"))
         raise DataError(
             quoted_argument(missing[0]),
             f"must be given, as no column is called {NEEDED[missing[0]]}",

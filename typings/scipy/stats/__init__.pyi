@@ -14,6 +14,12 @@ class _Distribution:
     sf: _Elementwise
     def __call__(self, *parameters: float) -> _Frozen: ...
 
+class rv_continuous:
+    def __call__(self, *args: float, **kwds: float) -> _Frozen: ...
+
+class rv_discrete:
+    def __call__(self, *args: float, **kwds: float) -> _Frozen: ...
+
 chi2: _Distribution
 norm: _Distribution
 t: _Distribution

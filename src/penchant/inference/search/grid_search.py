@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolMatrix, BoolVector, IntMatrix, IntVector, Matrix, Vector
 from penchant.inference.profile import _inner_problem_kernels as compiled
 from penchant.inference.profile.profile_likelihood import FINITE_VALUES, NUMBERS_AT_ONCE, Profiles
 from penchant.models.model import Declared, Model
@@ -59,7 +59,7 @@ class Grids:
     values: Matrix
     theta: Matrix
     dimensions: tuple[int, ...]
-    solved: BoolVector
+    solved: BoolMatrix
 
     def __len__(self) -> int:
         return len(self.values)
@@ -113,7 +113,7 @@ def _neighbours(values: Matrix, dimensions: tuple[int, ...]) -> Iterator[tuple[M
         yield below.reshape(values.shape), above.reshape(values.shape)
 
 
-def _local_maxima(values: Matrix, dimensions: tuple[int, ...]) -> BoolVector:
+def _local_maxima(values: Matrix, dimensions: tuple[int, ...]) -> BoolMatrix:
     """Points that no neighbour along an axis exceeds: (n, n_psi)."""
     found = np.isfinite(values)
     for below, above in _neighbours(values, dimensions):
@@ -123,7 +123,7 @@ def _local_maxima(values: Matrix, dimensions: tuple[int, ...]) -> BoolVector:
 
 def best_cells(
     values: Matrix, dimensions: tuple[int, ...], n_cells: int
-) -> tuple[IntVector, BoolVector]:
+) -> tuple[IntMatrix, BoolMatrix]:
     """Best cells of every subject to start from, and which of them are local maxima of the grid.
 
     Local maxima come first, the highest before others. A ridge across the grid has few of them in
@@ -134,7 +134,7 @@ def best_cells(
     return cells, np.take_along_axis(maxima, cells, axis=1)
 
 
-def are_flat(values: Matrix, dimensions: tuple[int, ...], cells: IntVector) -> BoolVector:
+def are_flat(values: Matrix, dimensions: tuple[int, ...], cells: IntMatrix) -> BoolMatrix:
     """Whether cells (n, n_cells) are level with their neighbours: no gradient leads away."""
     level = np.ones(values.shape, dtype=bool)
     with np.errstate(invalid="ignore"):
@@ -371,7 +371,7 @@ def _solve_lines(
     n_per_line: int,
     decrement_tol: float,
     rough_below: float = np.inf,
-) -> tuple[Matrix, Matrix, BoolVector]:
+) -> tuple[Matrix, Matrix, BoolMatrix]:
     """Objective (n_subjects, n_psi) and weights (n_subjects, n_psi, n_weights) of all subjects.
 
     psi (n_psi, n_shape) lie in lines of n_per_line neighbours each; `decrement_tol`: of squared

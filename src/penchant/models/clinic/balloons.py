@@ -22,9 +22,9 @@ after it. Option 0 is to stop, option 1 to pump.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import exp, log
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,15 +60,15 @@ class Balloons(Recursion):
     ('risk_taking*inverse_temperature', 'inverse_temperature', 'burst_belief', 'updating')
     """
 
-    in_brief: ClassVar[str] = "balloons that may burst"
+    in_brief = "balloons that may burst"
 
     rule: Literal["target", "mean and variance"] = "target"
 
-    n_options: int = field(default=2, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("balloon", "pump"), init=False, repr=False)
-    after: tuple[str, ...] = field(default=("burst",), init=False, repr=False)
+    n_options = 2
+    before = ("balloon", "pump")
+    after = ("burst",)
 
-    optional: ClassVar[tuple[str, ...]] = ("choice", "burst")
+    optional = ("choice", "burst")
 
     @property
     def weights(self) -> tuple[str, ...]:

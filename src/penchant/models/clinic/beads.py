@@ -19,8 +19,7 @@ that is no decision of this model.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -58,16 +57,16 @@ class Beads(ValueModel):
     {'temperature': 0.12, 'cost': 0.04}
     """
 
-    in_brief: ClassVar[str] = "to draw on or to name a jar"
-    smooth: ClassVar[bool] = False  # which value is the larger one changes with the cost
+    in_brief = "to draw on or to name a jar"
+    smooth = False  # which value is the larger one changes with the cost
 
     share: float = 0.85
     most: int = 20
     win: float = 1.0
     loss: float = 1.0
 
-    n_options: int = field(default=3, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("drawn", "firsts"), init=False, repr=False)
+    n_options = 3
+    before = ("drawn", "firsts")
 
     def __post_init__(self) -> None:
         check_whole_number(self.most, "most", 1)

@@ -23,9 +23,9 @@ What is learnt after a decision is `input`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import exp, nan
-from typing import Any, ClassVar
+from typing import Any
 
 from penchant._typing import Matrix, Vector
 from penchant.models.parameters import Parameter, Row, Shape
@@ -56,14 +56,14 @@ class HGF(ValueModel):
     ('inverse_temperature', 'omega_2', 'omega_3')
     """
 
-    in_brief: ClassVar[str] = "hierarchical Gaussian filter"
+    in_brief = "hierarchical Gaussian filter"
 
     kappa: float | None = 1.0
     initial: tuple[float, float, float, float] = (0.0, 0.1, 1.0, 1.0)
 
-    n_options: int = field(default=2, init=False, repr=False)
-    after: tuple[str, ...] = field(default=("input",), init=False, repr=False)
-    outside: bool = field(default=True, init=False, repr=False)
+    n_options = 2
+    after = ("input",)
+    outside = True
 
     @property
     def parameters(self) -> tuple[Row, ...]:

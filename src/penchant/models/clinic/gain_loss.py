@@ -15,8 +15,8 @@ difference. There is no lapse: what other fits take for lapses lowers the sensit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -54,14 +54,14 @@ class GainLoss(Recursion):
     {'gain_sensitivity': 4.0, 'loss_sensitivity': 1.9, 'gain_rate': 0.5, 'loss_rate': 0.3}
     """
 
-    in_brief: ClassVar[str] = "gains and losses learnt apart"
+    in_brief = "gains and losses learnt apart"
 
     n_options: int
     single_rate: bool = False
     decay: bool = False
     single_sensitivity: bool = False
 
-    after: tuple[str, ...] = field(default=("gain", "loss"), init=False, repr=False)
+    after = ("gain", "loss")
 
     @property
     def parameters(self) -> tuple[Row, ...]:

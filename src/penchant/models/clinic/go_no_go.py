@@ -24,8 +24,8 @@ what other fits take for lapses lowers the sensitivities here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -70,15 +70,15 @@ class GoNoGo(Recursion):
     {'sensitivity': 4.4, 'bias': 0.3, 'pavlovian': 0.6, 'learning_rate': 0.2}
     """
 
-    in_brief: ClassVar[str] = "Pavlovian go/no-go"
+    in_brief = "Pavlovian go/no-go"
 
     n_cues: int = 4
     bias: bool = True
     pavlovian: bool | Literal["by valence"] = True
     two_sensitivities: bool = False
 
-    n_options: int = field(default=2, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("cue",), init=False, repr=False)
+    n_options = 2
+    before = ("cue",)
 
     def __post_init__(self) -> None:
         check_whole_number(self.n_cues, "n_cues", 1)

@@ -23,20 +23,21 @@ first-stage decision is 0. Nothing is learnt from a trial without a second choic
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.models.clinic.two_step import TwoStageModel
 from penchant.models.controls import control_names
 from penchant.models.parameters import Parameter, Row
-from penchant.models.recursion import Recursion, rates
+from penchant.models.recursion import rates
 from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
-class Successor(Recursion):
+class Successor(TwoStageModel):
     """Successor representation in the two-step task: psi = (a_M, a_R).
 
     Parameters
@@ -57,13 +58,9 @@ class Successor(Recursion):
     'converged'
     """
 
-    in_brief: ClassVar[str] = "two-step, where choices lead"
+    in_brief = "two-step, where choices lead"
 
     stickiness: bool = True
-
-    n_options: int = field(default=2, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("state",), init=False, repr=False)
-    optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
     @property
     def parameters(self) -> tuple[Row, ...]:
@@ -73,9 +70,6 @@ class Successor(Recursion):
             Parameter.weight("inverse_temperature_2", positive=True),
             *rates("successor_rate", "reward_rate"),
         )
-
-    def codes(self) -> Mapping[str, int]:
-        return {"state": 3}
 
     def state(self) -> Mapping[str, Any]:
         """M (option, state, option), R; first choices, of this trial and the last one made."""

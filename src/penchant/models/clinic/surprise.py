@@ -21,9 +21,8 @@ their rates, where an error is 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import nan
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,12 +56,12 @@ class PearceHall(ValueModel):
     ('inverse_temperature', 'learning_scale', 'associability_rate')
     """
 
-    in_brief: ClassVar[str] = "rate by surprise"
-    smooth: ClassVar[bool] = False  # the size of an error has a kink where it is 0
+    in_brief = "rate by surprise"
+    smooth = False  # the size of an error has a kink where it is 0
 
     n_options: int
 
-    outside: bool = field(default=True, init=False, repr=False)
+    outside = True
 
     parameters = (TEMPERATURE, *rates("learning_scale", "associability_rate"))
 
@@ -111,13 +110,13 @@ class ConfirmationBias(ValueModel):
     {'temperature': 0.2, 'confirmatory_rate': 0.3, 'disconfirmatory_rate': 0.2}
     """
 
-    in_brief: ClassVar[str] = "full feedback, two rates"
-    smooth: ClassVar[bool] = False  # where an error is 0, the other rate takes over
+    in_brief = "full feedback, two rates"
+    smooth = False  # where an error is 0, the other rate takes over
 
     stickiness: bool = False
 
-    n_options: int = field(default=2, init=False, repr=False)
-    after: tuple[str, ...] = field(default=("forgone",), init=False, repr=False)
+    n_options = 2
+    after = ("forgone",)
 
     @property
     def parameters(self) -> tuple[Row, ...]:

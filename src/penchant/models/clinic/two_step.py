@@ -33,8 +33,8 @@ first-stage decision is 0. Nothing is learnt from a trial without a second choic
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -48,8 +48,20 @@ from penchant.models.scalars import Fields, Numbers
 BASED, FREE, TRACED = "model_based", "model_free", "model_free_with_trace"
 
 
+class TwoStageModel(Recursion):
+    """Base of models of the two-step task: at a decision `state` is seen, 0 in the first stage."""
+
+    n_options = 2
+    before = ("state",)
+    optional = ("choice", "reward")
+
+    def codes(self) -> Mapping[str, int]:
+        """The first stage, and two states of the second."""
+        return {"state": 3}
+
+
 @dataclass(frozen=True)
-class TwoStep(Recursion):
+class TwoStep(TwoStageModel):
     """Model-based and model-free learning in the two-step task.
 
     Parameters
@@ -81,8 +93,8 @@ class TwoStep(Recursion):
     'converged'
     """
 
-    in_brief: ClassVar[str] = "model-based and model-free"
-    smooth: ClassVar[bool] = False  # where two values are equal, the other one becomes the larger
+    in_brief = "model-based and model-free"
+    smooth = False  # where two values are equal, the other one becomes the larger
 
     common: float = 0.7
     trace: Literal["before", "after"] = "before"
@@ -90,10 +102,6 @@ class TwoStep(Recursion):
     same_rates: bool = False
     same_temperatures: bool = False
     stickiness: bool = True
-
-    n_options: int = field(default=2, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("state",), init=False, repr=False)
-    optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
     def __post_init__(self) -> None:
         check_number(self.common, "common", fix="Give the probability of the usual transition.")
@@ -134,9 +142,6 @@ class TwoStep(Recursion):
     def bindings(self) -> Mapping[str, str]:
         both = ("learning_rate_1", "learning_rate_2") if self.same_rates else ()
         return dict.fromkeys(both, "learning_rate")
-
-    def codes(self) -> Mapping[str, int]:
-        return {"state": 3}
 
     def state(self) -> Mapping[str, Any]:
         """Values, and first choices: of this trial, and the last one made; -1 for none.
@@ -229,7 +234,7 @@ STAY = ("stay", "reward", "transition", "reward:transition")
 
 
 @dataclass(frozen=True)
-class StayRegression(Recursion):
+class StayRegression(TwoStageModel):
     """To stay with the last first-stage choice: stay ~ reward x transition, without learning.
 
     The weights are log-odds of repeating the last first-stage choice: at all, more after a reward
@@ -254,18 +259,11 @@ class StayRegression(Recursion):
     [1.5, 0.4, -0.2, 0.3]
     """
 
-    in_brief: ClassVar[str] = "two-step, stay ~ reward x transition"
+    in_brief = "two-step, stay ~ reward x transition"
 
     win_above: float = 0.0
 
-    n_options: int = field(default=2, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("state",), init=False, repr=False)
-    optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
-
     parameters = tuple(map(Parameter.weight, STAY))
-
-    def codes(self) -> Mapping[str, int]:
-        return {"state": 3}
 
     def state(self) -> Mapping[str, float]:
         """First choice of this trial and of the last whole one, -1 for none; what became of it."""

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -98,7 +98,7 @@ class KalmanFilter(Recursion):
     ['relative_prior_variance', 'decay', 'relative_drift_variance']
     """
 
-    in_brief: ClassVar[str] = "Bayesian mean tracker and a bonus"
+    in_brief = "Bayesian mean tracker and a bonus"
 
     n_options: int
     noise_variance: float = 1.0
@@ -111,7 +111,7 @@ class KalmanFilter(Recursion):
     stickiness: bool = False
     bias: bool = False
 
-    optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
+    optional = ("choice", "reward")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -312,13 +312,13 @@ class KalmanFilter(Recursion):
     def __str__(self) -> str:
         words = [f"Kalman filter, {self.n_options} options"]
         words.append(f"noise variance {self.noise_variance:g}")
-        words.append(f"prior variance {_said(self.prior_variance)}")
+        words.append(f"prior variance {start_words(self.prior_variance)}")
         words.append(f"initial mean {start_words(self.initial_mean)}")
         if self.decay != 1 or self.drift_variance != 0:
-            words.append(f"decay {_said(self.decay)}")
-            words.append(f"drift variance {_said(self.drift_variance)}")
+            words.append(f"decay {start_words(self.decay)}")
+            words.append(f"drift variance {start_words(self.drift_variance)}")
         if self.centre != "initial_mean":
-            words.append(f"centre {_said(self.centre)}")
+            words.append(f"centre {start_words(self.centre)}")
         words += [] if self.bonus else ["no uncertainty bonus"]
         return ", ".join([*words, *control_words(self.stickiness, self.bias)])
 
@@ -361,7 +361,3 @@ def prior_variances(n_grid: int, *, static: bool, bonus: tuple[str, int] | None)
 def check_variance(value: object, name: str) -> None:
     """Refuse what is no variance."""
     check_number(value, name, above=0, fix="Give a variance, in squared units of rewards.")
-
-
-def _said(value: float | str | None) -> str:
-    return "estimated" if value is None else f"{value:g}"

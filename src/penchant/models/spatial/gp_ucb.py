@@ -18,16 +18,16 @@ delta = 1e-4: that is prior_mean=50, prior_sd=100 here, and tau and the weights 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Matrix, Names, Vector
 from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.models.controls import with_starts
+from penchant.models.doubts import start_words
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.spatial.spatial_model import GaussianAgents, SpatialModel, check_range
@@ -51,7 +51,7 @@ class GPUCBAgents(GaussianAgents):
     def probabilities(self) -> Matrix:
         variance = np.diagonal(self.covariance, axis1=1, axis2=2) + self.noise_variance
         heuristic = self.mean + self.parameters["bonus"] * np.sqrt(variance)
-        return softmax(heuristic / self.parameters["temperature"] + self.locality.objective())
+        return softmax(heuristic / self.parameters["temperature"] + self.locality())
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +97,11 @@ class GPUCB(SpatialModel):
            [ 1.37,  1.52]])
     """
 
-    in_brief: ClassVar[str] = "Gaussian-process UCB of a spatial bandit"
-    ratio: ClassVar[str] = "noise_ratio"
+    in_brief = "Gaussian-process UCB of a spatial bandit"
+    ratio = "noise_ratio"
 
     locations: Any
-    locality: str | Sequence[str] = ()
+    locality: Names = ()
     kernel: Kernel = GAUSSIAN
     length_scale: float | None = None
     noise_ratio: float | None = 1e-4
@@ -160,13 +160,10 @@ class GPUCB(SpatialModel):
         return GPUCBAgents(self, parameters, n_agents)
 
     def __str__(self) -> str:
-        def told(name: str) -> str:
-            value = self.fixed[name]
-            return "estimated" if value is None else f"{value:g}"
-
         return (
             f"Gaussian-process UCB, {self.n_options} options, {self.kernel.name} kernel, "
-            f"length scale {told('length_scale')}, noise ratio {told('noise_ratio')}, "
-            f"prior mean {told('prior_mean')}, prior sd {self.prior_sd:g}"
+            f"length scale {start_words(self.length_scale)}, "
+            f"noise ratio {start_words(self.noise_ratio)}, "
+            f"prior mean {start_words(self.prior_mean)}, prior sd {self.prior_sd:g}"
             + (f", locality: {', '.join(self.locality)}" if self.locality else "")
         )

@@ -13,10 +13,11 @@ from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import Kernel
 from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError
+from penchant.models.model import RememberingAgents
 from penchant.models.parameters import Row, Shape
 from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import KERNELS, credible_limits
-from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality, spacing
+from penchant.models.spatial.locality import Locality, check_terms, fill_locality, spacing
 
 
 class SpatialModel(CompiledModel):
@@ -164,8 +165,11 @@ class GaussianAgents(ABC):
         correlation = model.kernel(distances(model.locations), scale)
         self.mean: Matrix = np.repeat(expected[None], n_agents, axis=0)
         self.covariance: Matrix = np.repeat(variance * correlation[None], n_agents, axis=0)
-        own = self.parameters
-        self.locality = LocalityAgents.of(model.locations, model.locality, own, n_agents)
+        self.places: RememberingAgents | None = None
+        if model.terms:
+            weights = [check_number(self.parameters[name], name) for name in model.terms]
+            near = Locality(model.locations, model.terms)
+            self.places = RememberingAgents(near, np.array(weights), np.empty(0), n_agents)
         self.time = 1
 
     @abstractmethod
@@ -179,5 +183,10 @@ class GaussianAgents(ABC):
         gain = column / (column[agents, chosen] + self.noise_variance)[:, None]
         self.mean += gain * (rewards - self.mean[agents, chosen])[:, None]
         self.covariance -= gain[:, :, None] * column[:, None, :]
-        self.locality.observe(chosen, rewards)
+        if self.places is not None:
+            self.places.observe(chosen, rewards)
         self.time += 1
+
+    def locality(self) -> Any:
+        """Weighted sum of the terms of locality, (n_agents, n_options); 0 without any."""
+        return 0.0 if self.places is None else self.places.objective()

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import special
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Matrix, Names, Vector
 from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import (
     EXPONENTIAL,
@@ -40,6 +40,7 @@ from penchant.bandit.beliefs import (
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import distances_to
 from penchant.errors import DataError
+from penchant.models.doubts import start_words
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.record import Record
@@ -84,8 +85,8 @@ class UCL(SpatialModel):
         last choice whatever they believe.
     """
 
-    in_brief: ClassVar[str] = "stochastic UCL of a spatial bandit"
-    ratio: ClassVar[str] = "relative_precision"
+    in_brief = "stochastic UCL of a spatial bandit"
+    ratio = "relative_precision"
     example: ClassVar[Mapping[str, Any]] = {"noise_variance": 1.0}
 
     locations: Any
@@ -100,7 +101,7 @@ class UCL(SpatialModel):
     precision_range: tuple[float, float] = (1.5e-8, 400.0)
     length_scale_range: tuple[float, float] | None = None
     prior_map: MapBasis | None = None
-    locality: bool | str | Sequence[str] = ()
+    locality: bool | Names = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -238,10 +239,10 @@ class UCL(SpatialModel):
     def __str__(self) -> str:
         cooled = "nu / log t" if self.cooling == "logarithmic" else "nu constant"
         first = "the first choice is t = 1" if self.clock == "choices" else "every event counts"
-        scale = "estimated" if self.length_scale is None else f"{self.length_scale:g}"
         return (
             f"stochastic UCL, {self.n_options} options, noise variance {self.noise_variance:g}, "
-            f"length scale {scale} ({self.kernel.name}), temperature {cooled}, clock: {first}"
+            f"length scale {start_words(self.length_scale)} ({self.kernel.name}), "
+            f"temperature {cooled}, clock: {first}"
             + (", bonus free" if self.bonus == "free" else "")
             + (f", prior map of {self.n_functions} functions" if self.n_functions else "")
             + (f", locality: {', '.join(self.terms)}" if self.terms else "")
@@ -279,4 +280,4 @@ class UCLAgents(GaussianAgents):
             best = heuristic >= heuristic.max(axis=1, keepdims=True)
             return np.asarray(best / best.sum(axis=1, keepdims=True))
         q = heuristic * self.model.inverse_temperature(t) / nu
-        return softmax(q + self.locality.objective())
+        return softmax(q + self.locality())

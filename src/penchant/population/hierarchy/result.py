@@ -7,16 +7,21 @@ computed; one that was read from JSON has stored numbers only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.errors import DataError, Text
-from penchant.json_records import attributes_json, from_json, to_json
+from penchant.json_records import (
+    NOT_WRITTEN,
+    attributes_json,
+    record_document,
+    record_from_document,
+)
 from penchant.models.coordinates import Coordinates
 from penchant.models.priors import PopulationPrior, with_ratios
 from penchant.population.hierarchy import uncertainty
@@ -44,7 +49,6 @@ from penchant.result_tables import (
 from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.tail_probabilities import t_isf
 
-FORMAT = "penchant-population"
 CorrelationRow: TypeAlias = tuple[str, str, float, float, float]  # two names, r, low, high
 ByLevel: TypeAlias = Matrix | Mapping[Any, Matrix]  # by level of a factor, where groups have own
 
@@ -67,60 +71,24 @@ class SpreadEstimate(NamedTuple):
     high: float
 
 
-class GroupRow(NamedTuple):
-    """A parameter of the average person of a level of a factor, as it is written."""
+class GroupParameters(NamedTuple):
+    """The average person of a level of a factor."""
 
     factor: str
-    level: Any
-    name: str
-    estimate: float
-    standard_error: float
-    low: float
-    high: float
+    level: Label
+    parameters: tuple[ParameterEstimate, ...]
 
 
-class ParameterRow(NamedTuple):
-    """A parameter of the typical person, as it is written."""
+@dataclass(frozen=True)
+class StoredResults:
+    """Results of a fit, at 95 %, that could only be recomputed from the data: stored with it."""
 
-    name: str
-    estimate: float
-    standard_error: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class PopulationDocument:
-    """Stored form of a fit: its fields, and results that could only be recomputed from the data."""
-
-    status: str
-    message: str
-    model: str
-    names: tuple[str, ...]
-    coefficients: Vector
-    covariance: Matrix
-    degrees_of_freedom: Vector
-    parameter_names: tuple[str, ...]
-    links: Mapping[str, str]
-    spread: ByLevel
-    correlations: ByLevel
-    correlated: tuple[CorrelationRow, ...] = ()
+    parameters: tuple[ParameterEstimate, ...]
+    groups: tuple[GroupParameters, ...]
     spreads: tuple[SpreadEstimate, ...]
-    parameters: tuple[ParameterRow, ...]
-    groups: tuple[GroupRow, ...] = ()
-    reliability: Mapping[str, float]
-    estimator: str
-    log_likelihood: float
+    correlated: tuple[CorrelationRow, ...]
     maximum_log_likelihood: float
-    n_parameters: int
-    integration_error: float
-    n_subjects: int
-    n_decisions: int
-    evidence: Vector
-    loo_each: Vector
-    subjects: PopulationSubjects
     prior: PopulationPrior | None
-    notes: tuple[str, ...]
 
 
 COLUMNS = (
@@ -192,8 +160,8 @@ class PopulationFit(IntervalTableExport):
     model_words: str
     notes: tuple[str, ...] = ()
     sd_limits: Matrix = field(default_factory=lambda: np.empty((0, 0, 2)), repr=False)
-    source: PopulationSource | None = field(default=None, repr=False)
-    document: PopulationDocument | None = field(default=None, repr=False)
+    source: PopulationSource | None = field(default=None, repr=False, metadata=NOT_WRITTEN)
+    stored: StoredResults | None = field(default=None, repr=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
         """Word the sentences for Python; other front ends find what they name marked in them."""
@@ -241,9 +209,7 @@ class PopulationFit(IntervalTableExport):
         """
         check_level(level)
         if self.source is None:
-            if covariates or level != 0.95:
-                raise self._missing_data_error("parameters_at")
-            return tuple(ParameterEstimate(*row) for row in self._saved_document.parameters)
+            return self._stored_results("parameters_at", level, covariates).parameters
         found = []
         half = t_isf((1 - level) / 2, self.degrees_of_freedom.min())
         for label, base, rows in self._design_rows(covariates):
@@ -268,14 +234,8 @@ class PopulationFit(IntervalTableExport):
         """
         check_level(level)
         if self.source is None:
-            if level != 0.95:
-                raise self._missing_data_error("group_parameters")
-            found: dict[tuple[str, Any], tuple[ParameterEstimate, ...]] = {}
-            for row in self._saved_document.groups:
-                numbers = row.estimate, row.standard_error, row.low, row.high
-                own = found.get((row.factor, row.level), ())
-                found[row.factor, row.level] = (*own, ParameterEstimate(row.name, *numbers))
-            return found
+            saved = self._stored_results("group_parameters", level)
+            return {(one.factor, one.level): one.parameters for one in saved.groups}
         return {
             (variable.name, label): self.parameters_at(level, **{variable.name: label})
             for variable in self.source.design.variables.values()
@@ -317,9 +277,7 @@ class PopulationFit(IntervalTableExport):
         """
         check_level(level)
         if self.source is None:
-            if level != 0.95:
-                raise self._missing_data_error("spreads")
-            return self._saved_document.spreads
+            return self._stored_results("spreads", level).spreads
         if level == 0.95:
             return self._spreads_with_limits(self.sd_limits)
         own = self.source.problem, self.source.optimum, self._spread_errors
@@ -409,7 +367,7 @@ class PopulationFit(IntervalTableExport):
     def maximum_log_likelihood(self) -> float:
         """Log-likelihood at its own maximum, where REML was asked for."""
         if self.source is None:
-            return self._saved_document.maximum_log_likelihood
+            return self._stored_results("maximum_log_likelihood").maximum_log_likelihood
         if self.estimator == "ml":
             return self.log_likelihood
         return uncertainty.maximum_log_likelihood(self.source.optimum)
@@ -422,11 +380,10 @@ class PopulationFit(IntervalTableExport):
     def prior_for(self, **covariates: Any) -> PopulationPrior:
         """Prior of a new person with these covariates."""
         if self.source is None:
-            if covariates:
+            prior = self._stored_results("prior_for", covariates=covariates).prior
+            if prior is None:
                 raise self._missing_data_error("prior_for")
-            if self._saved_document.prior is None:
-                raise self._missing_data_error("prior_for")
-            return self._saved_document.prior
+            return prior
         rows = self._design_rows(covariates)
         if len(rows) > 1:
             assert self.source.conditions is not None
@@ -581,7 +538,7 @@ class PopulationFit(IntervalTableExport):
     def _correlation_rows(self, level: float) -> list[CorrelationRow]:
         """Pairs of parameters with their correlation between people and its interval."""
         if self.source is None:
-            return list(self._saved_document.correlated) if level == 0.95 else []
+            return list(self.stored.correlated) if self.stored and level == 0.95 else []
         structure = self.source.optimum.marginal.structure
         if not structure.spread.correlated or structure.spread.n_groups > 1:
             return []
@@ -633,57 +590,36 @@ class PopulationFit(IntervalTableExport):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; `from_dict` reads them back."""
-        return {
-            "format": FORMAT,
-            "version": 1,
-            **attributes_json(
-                self,
-                *("status", "message", ("model", "model_words"), "names", "coefficients"),
-                *("covariance", "degrees_of_freedom", "parameter_names", "links", "spread"),
-                "correlations",
-            ),
-            "correlated": to_json(self._correlation_rows(0.95)),
-            "spreads": to_json(self.spreads()),
-            "parameters": to_json([astuple(p) for p in self.parameters]),
-            "groups": to_json(
-                [(*key, *astuple(p)) for key, own in self.group_parameters().items() for p in own]
-            ),
-            **attributes_json(
-                self,
-                *("reliability", "estimator", "log_likelihood", "maximum_log_likelihood"),
-                *("n_parameters", "aic", "bic", "loo", "integration_error", "n_subjects"),
-                *("n_decisions", "evidence", "loo_each"),
-            ),
-            "subjects": self.subjects.document(),
-            "prior": None if self._is_within_subjects() else self.prior.to_dict(),
-            "notes": list(self.notes),
-        }
+        stored = StoredResults(
+            self.parameters,
+            tuple(GroupParameters(*key, own) for key, own in self.group_parameters().items()),
+            self.spreads(),
+            tuple(self._correlation_rows(0.95)),
+            self.maximum_log_likelihood,
+            None if self._is_within_subjects() else self.prior,
+        )
+        shown = attributes_json(self, "aic", "bic", "loo")
+        return record_document(PopulationFit, self) | record_document(PopulationFit, stored) | shown
 
     def _is_within_subjects(self) -> bool:
         """Whether there are conditions within subjects, so that no single prior is the fit's."""
         if self.source is None:
-            return self._saved_document.prior is None
+            return self._stored_results("prior").prior is None
         return self.source.conditions is not None
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> PopulationFit:
         """Read what `to_dict` wrote: all numbers; without the decisions."""
-        if not isinstance(document, Mapping) or document.get("format") != FORMAT:
-            raise DataError(
-                "document",
-                "must be one that PopulationFit.to_dict wrote",
-                got="another",
-                fix="Give that.",
-            )
-        read = from_json(PopulationDocument, document)
-        own = {f.name: getattr(read, f.name) for f in fields(cls) if hasattr(read, f.name)}
-        return cls(**own, model_words=read.model, document=read)
+        stored = record_from_document(cls, document, StoredResults)
+        return replace(record_from_document(cls, document, cls), stored=stored)
 
-    @property
-    def _saved_document(self) -> PopulationDocument:
-        """Stored document of a fit that was read without its data."""
-        assert self.document is not None
-        return self.document
+    def _stored_results(
+        self, what: str, level: float = 0.95, covariates: Mapping[str, Any] | None = None
+    ) -> StoredResults:
+        """Results of a fit that was read without its data: at 95 %, of the average."""
+        if self.stored is None or level != 0.95 or covariates:
+            raise self._missing_data_error(what)
+        return self.stored
 
 
 def _format_with_intervals(parameters: Sequence[ParameterEstimate]) -> str:
