@@ -218,21 +218,6 @@ def _blocks_unused(work: Inference) -> None:
             return
 
 
-def _short_blocks(work: Inference) -> None:
-    """Blocks of a row each: a number of trials under a name of blocks."""
-    block = column_list(work.draft.columns.block)
-    if work.said.columns.block is not None or not block:
-        return
-    rows = np.bincount(work.source.key(work.plays, "columns.subject")[0])
-    if np.median(rows) < 2 <= MIN_ROWS_OF_A_TOTAL <= len(work.source):
-        work.question_taken(
-            "columns.block",
-            f"{' and '.join(block)} would name blocks of one row. In which columns does "
-            "learning begin anew? [] for none.",
-            ([], list(block)),
-        )
-
-
 def _constant_choice(work: Inference) -> None:
     """A choice that nobody ever changes says something else, such as the arm of a study."""
     choice, people = work.draft.columns.choice, work.draft.columns.subject
@@ -773,7 +758,6 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
         _options_on_offer,
         _places_or_labels,
         _repeated_trials,
-        _short_blocks,
         _blocks_unused,
         _cue_unused,
         _contexts_between,

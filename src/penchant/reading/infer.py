@@ -858,10 +858,11 @@ def _name_blocks(work: Inference) -> None:
     if work.draft.columns.block is not None:
         return
     block, session = named("block", work.free), named("session", work.free)
-    if len(block.columns) == 1 and not named("trial", work.free).columns:
+    if len(block.columns) == 1 < len(work.source):
         rows = np.bincount(work.source.key((*work.people, *block.columns), "columns.block")[0])
-        if rows.max() == 1 < len(work.source):  # a block of a row each: it numbers trials
-            work.settle("columns.trial", block.columns[0])
+        if np.median(rows) < 2:  # a block of a row each: it numbers trials
+            if not named("trial", work.free).columns:
+                work.settle("columns.trial", block.columns[0])
             block = Match()
     if not block.columns:
         block = Match(tuple(name for name in work.free if is_task_number(work.source, name)))
