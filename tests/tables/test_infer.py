@@ -498,3 +498,9 @@ def test_people_who_begin_anew_in_another_group_may_be_others():
 
 def test_a_size_beside_an_outcome_is_questioned():
     assert "columns.reward" in roles(asked(play(outcome=np.arange(36) % 2)))
+
+
+def test_a_label_that_never_has_a_reward_may_be_no_option():
+    words = np.array(["links", "rechts", "weiss nicht"])[np.arange(36) % 3]
+    reward = [None if word == "weiss nicht" else float(k % 4) for k, word in enumerate(words)]
+    assert answers(play(choice=words, reward=reward), "choice.missed")[0] == ["weiss nicht"]
