@@ -32,6 +32,8 @@ NEEDED = {"chosen": "chosen or choice or option", "reward": "reward or outcome o
 # Forced choices are shown: a column that is 1 where `is_choice` is 0.
 FORCED = ("forced", "is_forced", "forced_choice", "forced_trial")
 
+ColumnNames = str | tuple[str, ...]  # of one column, or of several that are one together
+
 
 @dataclass(frozen=True)
 class PlayColumns:
@@ -54,14 +56,14 @@ class PlayColumns:
         Parts that no one named: their columns were recognised.
     """
 
-    chosen: str | tuple[str, ...]
+    chosen: ColumnNames
     reward: str | tuple[str, str]
     subject: str | None = None
-    block: str | tuple[str, ...] | None = None
+    block: ColumnNames | None = None
     decision: str | None = None
     is_choice: str | None = None
     scored: str | None = None
-    executed: str | tuple[str, ...] | None = None
+    executed: ColumnNames | None = None
     found: tuple[str, ...] = ()
 
     def arguments(self) -> dict[str, Any]:
