@@ -398,9 +398,8 @@ def _population_contrasts(study: Findings) -> Columns:
     parts = []
     for contrast, adjusted in zip(study.everybody.contrasts, study.everybody.adjusted, strict=True):
         n, columns = len(contrast.names), {**contrast.frame_columns()}
-        head = {"column": [contrast.factor] * n, "contrast": [contrast.words] * n}
-        head["parameter"] = columns.pop("name")
-        parts.append(head | columns | {"adjusted_p_value": adjusted})
+        own = {"parameter": columns.pop("name"), **columns, "adjusted_p_value": adjusted}
+        parts.append({"column": [contrast.factor] * n, "contrast": [contrast.words] * n, **own})
     return stack_columns(parts)
 
 
