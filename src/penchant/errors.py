@@ -45,14 +45,10 @@ class Code(str):
 def argument(name: str, value: Any = None) -> str:
     """Mark an argument inside a text, with a value if given, for the front end to word.
 
-    The name may also be a phrase, with {} for the value, for which a front end has one of its own.
-
     >>> format_for_python(f"Pass {argument('level', 0.95)}.")
     'Pass level=0.95.'
     >>> format_for_python(argument("subject"))
     'subject'
-    >>> format_for_python(argument("let {} interact with the options", Code("price")))
-    'let price interact with the options'
     """
     return f"{_OPEN}{name}{'' if value is None else _VALUE + repr(value)}{_CLOSE}"
 
@@ -78,9 +74,7 @@ def format_for_python(text: str) -> str:
 
 
 def _python_wording(name: str, value: str | None) -> str:
-    if value is None:
-        return name
-    return name.replace("{}", value) if "{}" in name else f"{name}={value}"
+    return name if value is None else f"{name}={value}"
 
 
 class Text(str):
@@ -309,8 +303,8 @@ def drop_set_argument() -> str:
 
 
 def prior_advice() -> str:
-    """Mark the advice to use a prior."""
-    return argument("give a parameter_prior")
+    """Mark the advice to use the weak prior."""
+    return f"use {weak_prior_argument()}"
 
 
 def profile_interval_advice(verb: str = "Read") -> str:
@@ -321,8 +315,3 @@ def profile_interval_advice(verb: str = "Read") -> str:
 def interval_kind_argument(kind: str) -> str:
     """Mark the argument for a kind of intervals."""
     return argument("kind", kind)
-
-
-def linearisation_advice() -> str:
-    """Mark the advice where a linearised fit is not valid."""
-    return argument("re-linearise or use the exact fit")

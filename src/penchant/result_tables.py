@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.argument_checks import one_of
-from penchant.errors import DataError, Text, argument
+from penchant.errors import DataError, Text
 from penchant.json_records import JsonDocument
 
 Backend = Literal["pandas", "polars", "pyarrow"]
@@ -361,24 +361,16 @@ def format_count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
-def pooled_notes(n_subjects: int, linearized: bool = False) -> tuple[str, ...]:
+def pooled_notes(n_subjects: int) -> tuple[str, ...]:
     """Note that one estimate is made of several subjects, whose parameters may differ.
 
-    >>> from penchant.errors import format_for_python
-    >>> [format_for_python(note) for note in pooled_notes(16)]
-    ['16 subjects pooled as one, with the same parameters; fit_each fits each.']
-    >>> pooled_notes(1)
-    ()
+    >>> pooled_notes(16), pooled_notes(1)
+    (('16 subjects pooled as one, with the same parameters; each can be fitted alone.',), ())
     """
     if n_subjects < 2:
         return ()
-    if linearized:
-        advice = argument("fit_linearized_each fits each")
-    else:
-        advice = argument("fit_each fits each")
-    return (
-        f"{format_count(n_subjects, 'subject')} pooled as one, with the same parameters; {advice}.",
-    )
+    who = format_count(n_subjects, "subject")
+    return (f"{who} pooled as one, with the same parameters; each can be fitted alone.",)
 
 
 def single_option_notes(sizes: IntVector) -> tuple[str, ...]:

@@ -497,7 +497,7 @@ def test_a_column_that_tells_repeated_numbers_apart_is_named():
     assert_refused(
         table(),
         "2 again at row 4 (subject 9).\nColumn game tells them apart: add block='game' if each of "
-        "its labels is a play of its own, subject=('who', 'game') of `read` if the same label of "
+        "its labels is a play of its own, subject=('who', 'game') if the same label of "
         "who is several people, or drop repeated rows.",
         block=None,
     )

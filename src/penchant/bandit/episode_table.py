@@ -388,7 +388,7 @@ def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, blo
         people = " or ".join(argument("subject", str(column)) for column in columns)
         ways = f"{people} if it names people, or {blocks}"
         return f"Column {names} tells them apart: add {ways} if each of its labels is a play"
-    both = f"{argument('subject', (str(subject), str(columns[0])))}{argument(' of `read`')}"
+    both = argument("subject", (str(subject), str(columns[0])))
     return (
         f"Column {names} tells them apart: add {blocks} if each of its labels is a play of its "
         f"own, {both} if the same label of {subject} is several people"
@@ -616,7 +616,7 @@ def _unnumbered_rows_remedy(name: Any, numbers: Vector) -> str:
     if len(given) in (0, len(numbers)) or (given != np.floor(given)).any():
         return ""
     kept = where_said(f"{in_condition(name)} >= {given.min():g}")
-    return f", or pass {kept}{argument(' to `read`')} if nobody decided in the other rows"
+    return f", or pass {kept} when reading if nobody decided in the other rows"
 
 
 def _float_column(table: Table, name: Any, role: str) -> Vector:

@@ -364,7 +364,7 @@ def _advice_for_model(message: str, model: Model, checks: Diagnostics) -> str:
     use = "Else use" if own else "Use"
     return re.sub(
         rf"Drop a variable(, [^,]*)??, {re.escape(prior_advice())}",
-        f"{own}{use} {argument('a parameter_prior')}",
+        f"{own}{use} {weak_prior_argument()}",
         message,
     )
 

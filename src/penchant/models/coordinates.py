@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -109,19 +110,8 @@ class Coordinates:
     @classmethod
     def of_variables(cls, names: Sequence[str], links: Links = None) -> Coordinates:
         """Of the weights of explanatory variables: themselves, or on the links asked for."""
-        if isinstance(links, str):
-            _all_weights(links)
-            links = None  # they are
-        asked = dict(links or {})
-        _check_names(asked, list(names))
-        each = tuple(
-            Coordinate(
-                bound_weight(name, a),
-                read_link(name, asked[name]) if name in asked else IDENTITY,
-            )
-            for a, name in enumerate(names)
-        )
-        return cls(each, (), len(names))
+        linear: Any = SimpleNamespace(weights=tuple(names), shape=())
+        return cls.of_model(linear, links)
 
     def __len__(self) -> int:
         return len(self.each)

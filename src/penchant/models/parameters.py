@@ -346,11 +346,7 @@ class Parameter:
 
     def slopes(self, theta: Matrix) -> Matrix:
         """Gradients in the weights at many of them; NaN where there are none."""
-        found = np.zeros(theta.shape)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            first = self.transform.first(self._quotient(theta))
-            for a, slope in zip(self.weights, self._quotient_slopes(theta), strict=True):
-                found[:, a] = first * slope
+        _, found, _ = self.derivatives(theta)
         own = list(self.weights)
         both = np.concatenate([found[:, own], theta[:, own]], axis=1)
         fine: BoolVector = np.all(np.isfinite(both), axis=1)

@@ -511,49 +511,46 @@ def _loops(
     needed = [one for one in program["learnt"] if one not in names.optional]
     known = _known(needed, codes)
     read = [f"p_{name} = psi[k + lane, {j}]" for j, name in enumerate(shape)]
-    pairs = {
-        "n_lanes": N_LANES,
-        "events": lines([f"e_{one} = all_{one}[t]" for one in events], 12),
-        "known": known,
-        "parameters": lines(read, 12),
-        "parameters_inside": lines(read, 16),
-    }
     arguments = ["which", "starts", "psi", *(f"all_{one}" for one in events), *numbers]
     arguments += [f"start_{one}" for one in states]
+    arrays = [f"s_{one} = np.empty(({N_LANES},) + start_{one}.shape)" for one in states]
     resets = [f"s_{one}[lane] = start_{one}" for one in states]
-    plain = _PAIRS.format(
-        function="attributes",
-        arguments=", ".join([*arguments, "x"]),
-        states=lines(_state_arrays(states), 4),
-        resets=lines([*resets, source(begin, 12)], 12),
-        features=source(show, 16),
-        update=source(learn, 20),
-        **pairs,
-    )
     tangents = Tangents([f"p_{name}" for name in shape])
     tangents.find_active([show, learn, begin])
-    dual_begin = tangents.differentiate(begin)
     duals = [
         tangent_name(f"s_{one}", m)
         for one in states
         if f"s_{one}" in tangents.active
         for m in range(len(shape))
     ]
-    outputs = [f"{tangent_name('x', m)} = slopes[{m}]" for m in range(len(shape))]
-    arrays = [f"{one} = np.empty_like({one.partition('__')[0]})" for one in duals]
-    sloped = _PAIRS.format(
-        function="attributes_and_slopes",
-        arguments=", ".join([*arguments, "x", "slopes"]),
-        states=lines([*_state_arrays(states), *arrays, *outputs], 4),
-        resets=lines(
-            [*resets, *(f"{one}[lane] = 0.0" for one in duals), source(dual_begin, 12)], 12
+    dual_arrays = [f"{one} = np.empty_like({one.partition('__')[0]})" for one in duals]
+    dual_arrays += [f"{tangent_name('x', m)} = slopes[{m}]" for m in range(len(shape))]
+    dual_resets = [f"{one}[lane] = 0.0" for one in duals]
+    text = ""
+    for function, outputs, more_arrays, more_resets, bodies in (
+        ("attributes", ["x"], [], [], (begin, show, learn)),
+        (
+            "attributes_and_slopes",
+            ["x", "slopes"],
+            dual_arrays,
+            dual_resets,
+            tuple(map(tangents.differentiate, (begin, show, learn))),
         ),
-        features=source(tangents.differentiate(show), 16),
-        update=source(tangents.differentiate(learn), 20),
-        **pairs,
-    )
+    ):
+        text += _PAIRS.format(
+            function=function,
+            arguments=", ".join([*arguments, *outputs]),
+            n_lanes=N_LANES,
+            states=lines([*arrays, *more_arrays], 4),
+            parameters=lines(read, 12),
+            resets=lines([*resets, *more_resets, source(bodies[0], 12)], 12),
+            events=lines([f"e_{one} = all_{one}[t]" for one in events], 12),
+            known=known,
+            parameters_inside=lines(read, 16),
+            features=source(bodies[1], 16),
+            update=source(bodies[2], 20),
+        )
     own = [f"p_{name} = psi[lane, {j}]" for j, name in enumerate(shape)]
-    agents = ""
     for function, body, fields, more, test in (
         ("begin", begin, (), [], "True"),
         ("show", show, program["seen"], ["x"], "True"),
@@ -565,7 +562,7 @@ def _loops(
             *numbers,
             *(f"s_{one}" for one in states),
         ]
-        agents += _AGENTS.format(
+        text += _AGENTS.format(
             function=function,
             arguments=", ".join([*given, *more]),
             events=lines([f"e_{one} = all_{one}[lane]" for one in fields], 8),
@@ -573,17 +570,13 @@ def _loops(
             known=test,
             body=source(body, 12),
         )
-    return plain + sloped + agents
+    return text
 
 
 def _known(fields: Sequence[str], codes: Sequence[str]) -> str:
     """Test that an event has everything that is learnt from."""
     tests = [f"e_{one} >= 0" if one in codes else f"e_{one} == e_{one}" for one in fields]
     return " and ".join(tests) or "True"
-
-
-def _state_arrays(states: Sequence[str]) -> list[str]:
-    return [f"s_{one} = np.empty(({N_LANES},) + start_{one}.shape)" for one in states]
 
 
 def lines(lines: Sequence[str], indent: int) -> str:

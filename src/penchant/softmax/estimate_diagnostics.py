@@ -14,11 +14,9 @@ import numpy as np
 
 from penchant._typing import Vector
 from penchant.errors import (
-    Code,
     DataError,
     argument,
     closest_match_hint,
-    linearisation_advice,
     prior_advice,
     profile_interval_advice,
     weak_prior_argument,
@@ -28,6 +26,7 @@ from penchant.json_records import NOT_WRITTEN, MinimumValue
 Direction: TypeAlias = Mapping[str, float]  # entries of a direction of theta, by parameter
 Count: TypeAlias = Annotated[int, MinimumValue(0)]
 Certificate = Literal["newton", "linear program", "prior", "penalty"]
+LINEARISATION_ADVICE = "Linearise about another prior, or use the exact fit"
 LARGEST_RATIO = 1.0  # beyond, a deviation exceeds the nominal value and linearising is no guide
 OUTSIDE: Literal["outside the model"] = "outside the model"
 
@@ -45,7 +44,7 @@ def outside_model_sentence() -> str:
     return (
         "theta gives parameters that the model cannot have, such as a decision noise or a "
         "prior variance that is not positive, so there are no natural parameters: "
-        f"{linearisation_advice()}."
+        f"{LINEARISATION_ADVICE.lower()}."
     )
 
 
@@ -212,10 +211,6 @@ def describe_combination(weights: Mapping[str, float], digits: int = 3) -> str:
     return words or "0"
 
 
-def _interaction_advice(name: str) -> str:
-    return argument("interact {} with the options", Code(name))
-
-
 def not_identified_sentence(
     rank: int, n_parameters: int, null: tuple[Mapping[str, float], ...], needed: int
 ) -> str:
@@ -233,7 +228,7 @@ def not_identified_sentence(
         reasons.append(f"{same} is the same for all options of every choice set")
     advice = (
         "Drop a variable"
-        + (f", {_interaction_advice(alone[0])}" if alone else "")
+        + (f", interact {alone[0]} with the options" if alone else "")
         + f", {prior_advice()}, or collect at least {needed} more decision"
         + ("." if needed == 1 else "s.")
     )

@@ -347,7 +347,7 @@ class ChoiceSource(EstimateSource):
                 "cluster",
                 "must be given where the choices have no subject",
                 got="None",
-                fix=f"{argument('Pass one label per decision')}.",
+                fix="Give one label per decision.",
             )
         theta = _finite_theta(estimate, "clustered()")
         return clustered_covariance(theta, estimate.inverse_information, choices, labels)
@@ -443,5 +443,5 @@ def _finite_theta(estimate: EstimateFields, what: str) -> Vector:
         what,
         "must have a finite estimate",
         got=f"status {estimate.status!r}",
-        fix=f"Use {argument('method', 'firth')} or {argument('a parameter_prior')}.",
+        fix=f"Use {argument('method', 'firth')} or {weak_prior_argument()}.",
     )

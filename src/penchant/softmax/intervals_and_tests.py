@@ -16,7 +16,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.choices import Choices
-from penchant.errors import DataError, argument
+from penchant.errors import DataError
 from penchant.softmax.constraints import (
     Constraints,
     InfeasibleError,
@@ -321,7 +321,7 @@ def require_several_clusters(known: list[Any]) -> None:
             "cluster",
             "must name at least two clusters",
             got=f"only {known[0]!r}",
-            fix=f"Use {argument('robust()')} where decisions are independent.",
+            fix="Use the robust covariance where decisions are independent.",
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 
-from penchant._typing import IntVector, Label, Vector
+from penchant._typing import IntVector, Label, Names, Vector
 from penchant.argument_checks import one_of
 from penchant.bandit.episode import Episode, highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
@@ -272,7 +272,7 @@ def play_data(
     gaps: Gaps = "error",
     shown: int = 0,
     missing_reward: MissingReward = "error",
-    payoffs: Sequence[str] | str | None = None,
+    payoffs: Names | None = None,
     payoff_noise: float | None = None,
     seen: Mapping[str, Any] | None = None,
 ) -> StudyData:
@@ -410,7 +410,7 @@ def read_study(
     missing_reward: MissingReward = "error",
     landscape_by: Sequence[str] | None = None,
     expected: str | None = None,
-    payoffs: Sequence[str] | str | None = None,
+    payoffs: Names | None = None,
     payoff_noise: float | None = None,
 ) -> StudyData:
     """Read the table of a study: of play, one row per event; or of offers, one row per decision.

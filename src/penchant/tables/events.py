@@ -168,7 +168,7 @@ def _say_fault(
         "rewards",
         "must not be missing before the last decision",
         "Fill them, or end the episode there: beliefs after a reward that is not known are not "
-        f"known either. {argument('With a table, ')}{argument('missing_reward', 'truncate')} "
+        f"known either. With a table, {argument('missing_reward', 'truncate')} "
         f"does so; {argument('missing_reward', 'skip')} leaves out these choices alone.",
         place,
     )

@@ -392,7 +392,7 @@ def _without_empty(columns: Sequence[tuple[tuple[str, Any], Coded]]) -> str:
         return ""
     kept = f"{in_condition(name)} >= {min(numbers):g}"
     condition = argument("keep", Code(f'"{kept}"'))
-    return f", such as by {condition}{argument(' of `read`')}"
+    return f", such as by {condition} when reading"
 
 
 def joint_codes(columns: Sequence[Coded]) -> tuple[IntVector, int]:

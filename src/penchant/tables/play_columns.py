@@ -31,6 +31,8 @@ NEEDED = {"chosen": "chosen or choice or option", "reward": "reward or outcome o
 # Forced choices are shown: a column that is 1 where `is_choice` is 0.
 FORCED = ("forced", "is_forced", "forced_choice", "forced_trial")
 
+ColumnNames = str | tuple[str, ...]  # of one column, or of several that are one together
+
 
 def columns_used(columns: Mapping[str, Any]) -> set[str]:
     """Every column that has a part."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from penchant.models.parameters import Parameter, Shape
 from penchant.models.recursion import ValueModel, rates
@@ -39,8 +38,8 @@ class AversiveLearning(ValueModel):
     {'inverse_temperature': 0.3, 'learning_rate': 0.3, 'gamma': 1.7}
     """
 
-    in_brief: ClassVar[str] = "punishments whose sizes are shown"
-    smooth: ClassVar[bool] = False  # probabilities are cut off at 0 and 1
+    in_brief = "punishments whose sizes are shown"
+    smooth = False  # probabilities are cut off at 0 and 1
 
     n_options = 2
     before = ("magnitude_0", "magnitude_1")

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,7 +60,7 @@ class Balloons(Recursion):
     ('risk_taking*inverse_temperature', 'inverse_temperature', 'burst_belief', 'updating')
     """
 
-    in_brief: ClassVar[str] = "balloons that may burst"
+    in_brief = "balloons that may burst"
 
     rule: Literal["target", "mean and variance"] = "target"
 
@@ -68,7 +68,7 @@ class Balloons(Recursion):
     before = ("balloon", "pump")
     after = ("burst",)
 
-    optional: ClassVar[tuple[str, ...]] = ("choice", "burst")
+    optional = ("choice", "burst")
 
     @property
     def weights(self) -> tuple[str, ...]:

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -58,8 +57,8 @@ class Beads(ValueModel):
     {'temperature': 0.12, 'cost': 0.04}
     """
 
-    in_brief: ClassVar[str] = "to draw on or to name a jar"
-    smooth: ClassVar[bool] = False  # which value is the larger one changes with the cost
+    in_brief = "to draw on or to name a jar"
+    smooth = False  # which value is the larger one changes with the cost
 
     share: float = 0.85
     most: int = 20

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, nan
-from typing import Any, ClassVar
+from typing import Any
 
 from penchant._typing import Matrix, Vector
 from penchant.models.parameters import Parameter, Row, Shape
@@ -56,7 +56,7 @@ class HGF(ValueModel):
     ('inverse_temperature', 'omega_2', 'omega_3')
     """
 
-    in_brief: ClassVar[str] = "hierarchical Gaussian filter"
+    in_brief = "hierarchical Gaussian filter"
 
     kappa: float | None = 1.0
     initial: tuple[float, float, float, float] = (0.0, 0.1, 1.0, 1.0)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class GainLoss(Recursion):
     {'gain_sensitivity': 4.0, 'loss_sensitivity': 1.9, 'gain_rate': 0.5, 'loss_rate': 0.3}
     """
 
-    in_brief: ClassVar[str] = "gains and losses learnt apart"
+    in_brief = "gains and losses learnt apart"
 
     n_options: int
     single_rate: bool = False

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class GoNoGo(Recursion):
     {'sensitivity': 4.4, 'bias': 0.3, 'pavlovian': 0.6, 'learning_rate': 0.2}
     """
 
-    in_brief: ClassVar[str] = "Pavlovian go/no-go"
+    in_brief = "Pavlovian go/no-go"
 
     n_cues: int = 4
     bias: bool = True

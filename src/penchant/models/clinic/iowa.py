@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -146,7 +146,7 @@ class PVL(ProspectDecks):
     ('gain', 'loss', 'learning_rate', 'sensitivity')
     """
 
-    in_brief: ClassVar[str] = "Iowa gambling, prospect valence"
+    in_brief = "Iowa gambling, prospect valence"
 
     n_options: int = 4
     rule: Literal["decay", "delta"] = "delta"
@@ -185,7 +185,7 @@ class VPP(ProspectDecks):
     ['consistency', 'loss_aversion', 'win_perseverance', 'loss_perseverance']
     """
 
-    in_brief: ClassVar[str] = "Iowa gambling, value and perseverance"
+    in_brief = "Iowa gambling, value and perseverance"
 
     n_options: int = 4
     payscale: float = 100.0
@@ -243,7 +243,7 @@ class ORL(Decks):
     ('value', 'frequency', 'perseverance')
     """
 
-    in_brief: ClassVar[str] = "Iowa gambling, outcome representation"
+    in_brief = "Iowa gambling, outcome representation"
 
     n_options: int = 4
     payscale: float = 100.0

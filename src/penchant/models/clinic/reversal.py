@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +50,7 @@ class EWA(ValueModel):
     {'temperature': 0.3, 'value_decay': 0.6, 'experience_decay': 0.6}
     """
 
-    in_brief: ClassVar[str] = "experience-weighted attraction"
+    in_brief = "experience-weighted attraction"
 
     n_options: int
 
@@ -100,7 +100,7 @@ class HiddenState(ValueModel):
     ('inverse_temperature', 'hazard', 'reliability')
     """
 
-    in_brief: ClassVar[str] = "belief in which option is good now"
+    in_brief = "belief in which option is good now"
 
     log_odds: bool = False
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class Successor(TwoStageModel):
     'converged'
     """
 
-    in_brief: ClassVar[str] = "two-step, where choices lead"
+    in_brief = "two-step, where choices lead"
 
     stickiness: bool = True
 

@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import nan
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,8 +56,8 @@ class PearceHall(ValueModel):
     ('inverse_temperature', 'learning_scale', 'associability_rate')
     """
 
-    in_brief: ClassVar[str] = "rate by surprise"
-    smooth: ClassVar[bool] = False  # the size of an error has a kink where it is 0
+    in_brief = "rate by surprise"
+    smooth = False  # the size of an error has a kink where it is 0
 
     n_options: int
 
@@ -111,8 +110,8 @@ class ConfirmationBias(ValueModel):
     {'temperature': 0.2, 'confirmatory_rate': 0.3, 'disconfirmatory_rate': 0.2}
     """
 
-    in_brief: ClassVar[str] = "full feedback, two rates"
-    smooth: ClassVar[bool] = False  # where an error is 0, the other rate takes over
+    in_brief = "full feedback, two rates"
+    smooth = False  # where an error is 0, the other rate takes over
 
     stickiness: bool = False
 

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class TwoStageModel(Recursion):
 
     n_options = 2
     before = ("state",)
-    optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
+    optional = ("choice", "reward")
 
     def codes(self) -> Mapping[str, int]:
         """The first stage, and two states of the second."""
@@ -93,8 +93,8 @@ class TwoStep(TwoStageModel):
     'converged'
     """
 
-    in_brief: ClassVar[str] = "model-based and model-free"
-    smooth: ClassVar[bool] = False  # where two values are equal, the other one becomes the larger
+    in_brief = "model-based and model-free"
+    smooth = False  # where two values are equal, the other one becomes the larger
 
     common: float = 0.7
     trace: Literal["before", "after"] = "before"
@@ -259,7 +259,7 @@ class StayRegression(TwoStageModel):
     [1.5, 0.4, -0.2, 0.3]
     """
 
-    in_brief: ClassVar[str] = "two-step, stay ~ reward x transition"
+    in_brief = "two-step, stay ~ reward x transition"
 
     win_above: float = 0.0
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class VolatileKalman(Recursion):
     ('inverse_temperature', 'volatility_rate', 'initial_volatility', 'noise_variance')
     """
 
-    in_brief: ClassVar[str] = "rate by how fast rewards change"
+    in_brief = "rate by how fast rewards change"
 
     n_options: int
     initial_value: float = 0.0

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class RandomChoice(Recursion):
     <Estimate converged: bias_0=0.69315, bias_1=-0.69315>
     """
 
-    in_brief: ClassVar[str] = "fixed preferences, no learning"
+    in_brief = "fixed preferences, no learning"
 
     n_options: int
 
@@ -115,7 +115,7 @@ class WinStayLoseShift(Recursion):
     <Estimate converged: epsilon=0.2005>
     """
 
-    in_brief: ClassVar[str] = "noisy win-stay-lose-shift"
+    in_brief = "noisy win-stay-lose-shift"
 
     n_options: int
     win_above: float = 0.0

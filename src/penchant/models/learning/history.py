@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -58,7 +57,7 @@ class HistoryRegression(Recursion):
     <Estimate converged: reward_1=1.8227, reward_2=0.89222, choice_1=-0.40334>
     """
 
-    in_brief: ClassVar[str] = "regression on the past"
+    in_brief = "regression on the past"
 
     n_options: int
     reward_lags: int = 3

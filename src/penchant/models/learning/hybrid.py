@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class GershmanHybrid(Recursion):
     [0.2, 0.4, 0.9]
     """
 
-    in_brief: ClassVar[str] = "directed and random exploration"
+    in_brief = "directed and random exploration"
 
     noise_variance: float | Sequence[float] = 10.0
     prior_variance: float | Sequence[float] | None = 100.0

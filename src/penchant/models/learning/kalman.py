@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -98,7 +98,7 @@ class KalmanFilter(Recursion):
     ['relative_prior_variance', 'decay', 'relative_drift_variance']
     """
 
-    in_brief: ClassVar[str] = "Bayesian mean tracker and a bonus"
+    in_brief = "Bayesian mean tracker and a bonus"
 
     n_options: int
     noise_variance: float = 1.0
@@ -111,7 +111,7 @@ class KalmanFilter(Recursion):
     stickiness: bool = False
     bias: bool = False
 
-    optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
+    optional = ("choice", "reward")
 
     def __post_init__(self) -> None:
         super().__post_init__()

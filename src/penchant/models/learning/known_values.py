@@ -55,7 +55,7 @@ class KnownValues(Recursion):
     <Estimate converged: decision_noise=3.8321>
     """
 
-    in_brief: ClassVar[str] = "known values, cooling or not"
+    in_brief = "known values, cooling or not"
     example: ClassVar[Mapping[str, Any]] = {"values": (0, 1)}
 
     values: Sequence[float]

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -134,7 +134,7 @@ class QLearning(Recursion):
     [('temperature', 0.2), ('learning_rate_positive', 0.5)]
     """
 
-    in_brief: ClassVar[str] = "Rescorla-Wagner, composable"
+    in_brief = "Rescorla-Wagner, composable"
 
     n_options: int
     initial_value: float | None = 0.0

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class UCB1(Recursion):
     <Estimate converged: temperature=0.19071, exploration=0.58495>
     """
 
-    in_brief: ClassVar[str] = "mean rewards and a bonus by counts"
+    in_brief = "mean rewards and a bonus by counts"
 
     n_options: int
     initial_value: float | None = 0.0

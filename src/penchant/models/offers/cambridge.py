@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class CambridgeGamble(OfferModel):
     {'probability_distortion': 1.4, 'colour_bias': 0.5}
     """
 
-    in_brief: ClassVar[str] = "stakes that are shown in turn; colours"
+    in_brief = "stakes that are shown in turn; colours"
 
     part: Literal["stakes", "colours"] = "stakes"
 

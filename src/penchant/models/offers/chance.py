@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class ProbabilityDiscounting(OfferModel):
     [9.0, 5.0]
     """
 
-    in_brief: ClassVar[str] = "A / (1 + h odds against)"
+    in_brief = "A / (1 + h odds against)"
 
     delays: bool = False
     odds: tuple[float, float] = ODDS
@@ -103,7 +103,7 @@ class Ambiguity(OfferModel):
     [2.0, -1.0]
     """
 
-    in_brief: ClassVar[str] = "hidden chances (Levy)"
+    in_brief = "hidden chances (Levy)"
 
     kind: Literal["linear", "exponential"] = "linear"
 
@@ -160,7 +160,7 @@ class PeerInfluence(OfferModel):
     [[4.5, 0.0], [4.0, 1.0]]
     """
 
-    in_brief: ClassVar[str] = "gambles, and what others took"
+    in_brief = "gambles, and what others took"
 
     attributes = ("high", "low", "probability", "condition")
     parameters = (TEMPERATURE, per_temperature("peer_influence", "influence_weight"), CURVATURE)

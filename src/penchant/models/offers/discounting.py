@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -123,7 +123,7 @@ class HyperbolicDiscounting(_OneRate):
     [[50.0], [12.9]]
     """
 
-    in_brief: ClassVar[str] = "A / (1 + k D)"
+    in_brief = "A / (1 + k D)"
 
     rates: tuple[float, float] = RATES
 
@@ -153,7 +153,7 @@ class ExponentialDiscounting(_OneRate):
         Range of k in which to search, per unit of delay.
     """
 
-    in_brief: ClassVar[str] = "A exp(-k D)"
+    in_brief = "A exp(-k D)"
 
     rates: tuple[float, float] = RATES
 
@@ -186,7 +186,7 @@ class QuasiHyperbolicDiscounting(OfferModel):
         Range of k in which to search, per unit of delay; delta = exp(-k).
     """
 
-    in_brief: ClassVar[str] = "present bias"
+    in_brief = "present bias"
 
     rates: tuple[float, float] = RATES
 
@@ -227,7 +227,7 @@ class ConstantSensitivityDiscounting(OfferModel):
         Range of s.
     """
 
-    in_brief: ClassVar[str] = "A exp(-(k D)^s)"
+    in_brief = "A exp(-(k D)^s)"
 
     rates: tuple[float, float] = RATES
     sensitivities: tuple[float, float] = (0.05, 5.0)

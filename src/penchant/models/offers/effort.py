@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit
@@ -52,7 +52,7 @@ class Effort(OfferModel):
     [[2.0], [2.5]]
     """
 
-    in_brief: ClassVar[str] = "rewards for effort"
+    in_brief = "rewards for effort"
 
     kind: Literal["linear", "quadratic", "power", "hyperbolic", "exponential", "sigmoid"] = "linear"
     rates: tuple[float, float] = (1e-4, 1e3)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, log
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -86,7 +86,7 @@ class ExpectedUtility(GambleModel):
     [3.0, 2.5]
     """
 
-    in_brief: ClassVar[str] = "gambles by expected utility"
+    in_brief = "gambles by expected utility"
 
     weighting = "none"
     parameters = (TEMPERATURE, CURVATURE)
@@ -121,7 +121,7 @@ class ProspectValue(GambleModel):
     [[2.0, -1.5], [0.0, 0.0]]
     """
 
-    in_brief: ClassVar[str] = "gambles by prospect value"
+    in_brief = "gambles by prospect value"
 
     weighting: Literal["none", "prelec", "tversky-kahneman"] = "none"
     losses: bool = True
@@ -130,8 +130,7 @@ class ProspectValue(GambleModel):
     @property
     def unidentified(self) -> Mapping[str, str]:
         """What to do where nobody can lose: there is no loss aversion then."""
-        typed = argument("use ExpectedUtility, or ProspectValue(losses=False)")
-        return {"loss_weight": f"Where no gamble has a loss, {typed}."}
+        return {"loss_weight": "Where no gamble has a loss, use expected utility, or losses=False."}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -186,7 +185,7 @@ class MeanVariance(LinearModel):
     [[9.0, 0.0], [12.5, 156.25]]
     """
 
-    in_brief: ClassVar[str] = "gambles by mean and variance"
+    in_brief = "gambles by mean and variance"
 
     attributes = ("outcome", "probability")
     parameters = (TEMPERATURE, per_temperature("risk_attitude", "variance_weight"))

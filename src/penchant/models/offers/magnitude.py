@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class MagnitudeDiscounting(OfferModel):
     [4.0, 50.0]
     """
 
-    in_brief: ClassVar[str] = "A / (1 + k A^-m D)"
+    in_brief = "A / (1 + k A^-m D)"
 
     kind: Literal["rate", "utility"] = "rate"
     rates: tuple[float, float] = RATES
@@ -104,7 +104,7 @@ class ITCH(LinearModel):
     [1.0, 20.0, 0.5, 20.0, 2.0]
     """
 
-    in_brief: ClassVar[str] = "amounts and delays, absolute and relative"
+    in_brief = "amounts and delays, absolute and relative"
 
     attributes = ("amount", "delay")
     parameters = tuple(

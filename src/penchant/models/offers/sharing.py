@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class Inequity(LinearModel):
     [[8.0, 0.0, -6.0], [5.0, -4.0, 0.0]]
     """
 
-    in_brief: ClassVar[str] = "envy and guilt (Fehr-Schmidt, ERC)"
+    in_brief = "envy and guilt (Fehr-Schmidt, ERC)"
 
     kind: Literal["fehr-schmidt", "erc"] = "fehr-schmidt"
 
@@ -106,14 +106,14 @@ class Ultimatum(Recursion):
     [[5.0, -4.0, 0.0], [16.0, 0.0, -5.833]]
     """
 
-    in_brief: ClassVar[str] = "accept or reject, norms learnt"
+    in_brief = "accept or reject, norms learnt"
 
     norm: Literal["bayes", "delta"] = "bayes"
     first: float = 10.0
     count: float = 4.0
 
     attributes = ("offer",)
-    optional: ClassVar[tuple[str, ...]] = ("offer",)
+    optional = ("offer",)
     agents = None  # type: ignore[assignment]  # offers are put before people: nobody plays
 
     def __post_init__(self) -> None:

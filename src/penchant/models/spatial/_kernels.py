@@ -200,21 +200,6 @@ def nearness(chosen, starts, which, locations, spacing, terms, x):
                         apart[i] += abs(locations[i, a] - locations[last, a])
 
 
-@njit(cache=True, nogil=True)
-def spread_over(columns, offsets, lengths, position, x):
-    """Copy the columns of episode position[k] to the rows of pair k.
-
-    columns : (events, n_options, n_terms) of the episodes used, from offsets[e] on
-    """
-    row = 0
-    for e in position:
-        for t in range(offsets[e], offsets[e] + lengths[e]):
-            for i in range(columns.shape[1]):
-                for c in range(columns.shape[2]):
-                    x[row, i, c] = columns[t, i, c]
-            row += 1
-
-
 # Loops, as arrays of places and of truths take longer to compile than all around them.
 
 

@@ -18,13 +18,12 @@ delta = 1e-4: that is prior_mean=50, prior_sd=100 here, and tau and the weights 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Matrix, Names, Vector
 from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.models.controls import with_starts
@@ -98,11 +97,11 @@ class GPUCB(SpatialModel):
            [ 1.37,  1.52]])
     """
 
-    in_brief: ClassVar[str] = "Gaussian-process UCB of a spatial bandit"
-    ratio: ClassVar[str] = "noise_ratio"
+    in_brief = "Gaussian-process UCB of a spatial bandit"
+    ratio = "noise_ratio"
 
     locations: Any
-    locality: str | Sequence[str] = ()
+    locality: Names = ()
     kernel: Kernel = GAUSSIAN
     length_scale: float | None = None
     noise_ratio: float | None = 1e-4

@@ -15,19 +15,18 @@ short way of the hand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy
 
-from penchant._typing import IntVector, Matrix
+from penchant._typing import IntVector, Matrix, Names
 from penchant.bandit.landscape import check_locations
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.parameters import Parameter, Row
 from penchant.models.record import CompiledModel, Record
-from penchant.models.spatial._kernels import TERMS, nearness, spread_over
+from penchant.models.spatial._kernels import TERMS, nearness
 
 LOCALITY = TERMS
 
@@ -56,10 +55,10 @@ class Locality(CompiledModel):
            [0., 1.]])
     """
 
-    in_brief: ClassVar[str] = "places only, no learning"
+    in_brief = "places only, no learning"
 
     locations: Any
-    terms: str | Sequence[str] = LOCALITY
+    terms: Names = LOCALITY
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "locations", check_locations(self.locations))
@@ -128,4 +127,7 @@ def fill_locality(
     # unlocked: loops are compiled for one kind of array
     places = np.array(locations)
     nearness(record.chosen, record.starts, used, places, spacing(places), codes, columns)
-    spread_over(columns, offsets, lengths, position, x)
+    begin = np.repeat(offsets[position], lengths[position])
+    ends = np.cumsum(lengths[position])
+    within = np.arange(len(x)) - np.repeat(ends - lengths[position], lengths[position])
+    x[:] = columns[begin + within]

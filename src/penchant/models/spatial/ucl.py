@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import special
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Matrix, Names, Vector
 from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import (
     EXPONENTIAL,
@@ -85,8 +85,8 @@ class UCL(SpatialModel):
         last choice whatever they believe.
     """
 
-    in_brief: ClassVar[str] = "stochastic UCL of a spatial bandit"
-    ratio: ClassVar[str] = "relative_precision"
+    in_brief = "stochastic UCL of a spatial bandit"
+    ratio = "relative_precision"
     example: ClassVar[Mapping[str, Any]] = {"noise_variance": 1.0}
 
     locations: Any
@@ -101,7 +101,7 @@ class UCL(SpatialModel):
     precision_range: tuple[float, float] = (1.5e-8, 400.0)
     length_scale_range: tuple[float, float] | None = None
     prior_map: MapBasis | None = None
-    locality: bool | str | Sequence[str] = ()
+    locality: bool | Names = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
