@@ -35,6 +35,13 @@ def is_array(given: Type) -> bool:
     return isinstance(given, Instance) and given.type.fullname == "numpy.ndarray"
 
 
+def is_vector(given: Type) -> bool:
+    """Whether it is an array of one dimension."""
+    given = get_proper_type(given)
+    shape = get_proper_type(given.args[0]) if is_array(given) else None
+    return isinstance(shape, TupleType) and len(shape.items) == 1
+
+
 def element(given: Type) -> Type:
     """Type of a number, or of the elements of an array."""
     given = get_proper_type(given)
@@ -131,16 +138,17 @@ def compare(context: MethodContext) -> Type:
 
 
 def item(context: MethodContext) -> Type:
-    """An element, or an array, of an array whose number of dimensions is known."""
+    """An element or a part of an array whose number of dimensions is known."""
     of = get_proper_type(context.type)
     shape = get_proper_type(of.args[0]) if isinstance(of, Instance) else None
     if not isinstance(shape, TupleType):
         return context.default_return_type
     key = get_proper_type(context.arg_types[0][0])
     n = len(key.items) if isinstance(key, TupleType) else 1
-    if not isinstance(get_proper_type(context.default_return_type), AnyType):
-        return context.default_return_type
-    return element(of) if n == len(shape.items) else array(context, element(of))
+    if isinstance(get_proper_type(context.default_return_type), AnyType):
+        return element(of) if n == len(shape.items) else array(context, element(of))
+    part = is_(key, "builtins.slice") or is_(element(key), "numpy.bool") or is_vector(key)
+    return of if len(shape.items) == 1 and part else context.default_return_type
 
 
 def ufunc(context: MethodContext) -> Type:

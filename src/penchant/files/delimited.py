@@ -54,12 +54,10 @@ def read_delimited(
     text = b"".join(blocks(source, encoding))
     source = replace(source, path=None, content=text)  # errors look for lines in the same text
     top = read_header(source, delimiter=delimiter, named=header)
-    table = _read_portion(source, text, top, top.n_lines) if decimal is None else None
-    if table is not None:
-        decimal = "," if top.delimiter != "," and _has_decimal_commas(table) else "."
-    one_of(decimal, "decimal", (".", ","))
-    if table is None or decimal == ",":
-        table = _read_portion(source, text, top, top.n_lines, decimal or ".")
+    one_of(decimal or ".", "decimal", (".", ","))
+    table = _read_portion(source, text, top, top.n_lines, decimal or ".")
+    if decimal is None and top.delimiter != "," and _has_decimal_commas(table):
+        table = _read_portion(source, text, top, top.n_lines, ",")
     n_quotes = text.count(b'"')
     if decimal == top.delimiter and not n_quotes:
         raise DataError(

@@ -41,7 +41,7 @@ from penchant.tables.offer_columns import (
 from penchant.tables.option_families import families, may_be_offered, offer_families
 from penchant.tables.programs import PlainTable
 from penchant.tables.questionnaires import N_ITEMS
-from penchant.tables.schema import ATTRIBUTE_COLUMNS, KINDS, Question, Schema
+from penchant.tables.schema import ATTRIBUTE_COLUMNS, KINDS, ChoiceCodes, Question, Schema
 from penchant.tables.source_table import FILE_STEM, SourceTable, code_key, column_list
 from penchant.tables.two_step_columns import two_step_columns
 
@@ -122,6 +122,8 @@ class Inference:
         if self.said.get(role) is not None or role in self.said.raised:
             return
         self.draft = self.draft.with_answers({role: None})
+        if role == "columns.choice":  # whose codes are not those of another column
+            self.draft = replace(self.draft, choice=self.said.choice)
         if self.draft.get("attributes") == {ATTRIBUTE_COLUMNS: None}:
             self.draft = self.draft.with_answers({"attributes": None})
         self.ask(role, text, answers)
@@ -245,6 +247,10 @@ def _name_people(work: Inference) -> None:
     names = [name for name in work.source.names if name not in used]
     if len(work.source.raw.pieces) > 1:  # what all files say alike is no person of several
         varied = [n for n in names if len(work.source.labels(n, "columns.subject")) > 1]
+        if FILE in work.source.names:  # who is the same in all of a file, where some column is
+            n_files = len(work.source.labels(FILE, "columns.subject"))
+            own = [n for n in varied if work.source.key((FILE, n), "columns.subject")[1] == n_files]
+            varied = own if named("subject", own).candidates else varied
         names = varied if named("subject", varied).candidates else names
     found = named("subject", names)
     if work.draft.columns.subject is not None:
@@ -310,11 +316,21 @@ def _choose_kind(work: Inference) -> None:
         if paid.single is None or both:  # beside what was paid, it may be either
             work.settle("kind", "offers")
     elif choice is not None and reward is not None and both is None:
-        if _shown_families(work, choice):
+        answers = isinstance(choice, str) and _answers_offers(work, choice)
+        if _shown_families(work, choice) or (columns.reward is None and answers):
             return
         work.settle("kind", "episodes")
     elif isinstance(choice, str) and not paid.candidates and _matching_family(work, choice):
         work.settle("kind", "choices")
+
+
+def _answers_offers(work: Inference, choice: str) -> bool:
+    """Whether words accept and reject, or wait and do not, where amounts or delays are named."""
+    orders = (vocabulary("first_offer"), vocabulary("second_offer"))
+    words = {plain_name(x) for x in work.source.labels(choice, "columns.choice")}
+    parts = vocabulary("money") | vocabulary("delays") | vocabulary("chances")
+    offered = [n for n in work.free if {*words_of(n)} & parts and not named("reward", [n]).columns]
+    return all(words & order for order in orders) and any(map(work.varies, offered))
 
 
 def _gain_and_loss(work: Inference) -> dict[str, str] | None:
@@ -472,11 +488,28 @@ def _is_long(work: Inference) -> bool:
     if said.option is not None and said.chosen is not None:
         return True
     option, chosen = named("option", work.names), named("chosen", work.names)
+    if not option.columns and chosen.single is not None:
+        return _sets_without_options(work, chosen.single)
     if option.single is None or chosen.single is None or option.single == chosen.single:
         return False
     if option.sure and chosen.sure and _sure_decision(work, option.single, chosen.single):
         return not named("reward", work.names).columns
     return _decision_columns(work, option.single, chosen.single) is not None
+
+
+def _sets_without_options(work: Inference, chosen: str) -> bool:
+    """Whether a column that is called as decisions are names sets of which one row was taken."""
+    decision = _sure_decision(work, "", chosen)
+    if decision is None or named("reward", work.names).columns:
+        return False
+    try:
+        flags = work.source.taken(chosen, None)
+    except DataError:
+        return False
+    who = [name for name in work.people if name in work.source.names]
+    key, n = work.source.key((*who, decision), "columns.decision")
+    taken = np.bincount(key, weights=flags, minlength=n)
+    return bool((taken == 1).all() and (np.bincount(key) > 1).all())
 
 
 def _sure_decision(work: Inference, option: str, chosen: str) -> str | None:
@@ -519,6 +552,10 @@ def _complete_choices(work: Inference) -> None:
     columns = work.draft.columns
     wide = attributes is not None and ATTRIBUTE_COLUMNS not in attributes
     long = attributes is not None and ATTRIBUTE_COLUMNS in attributes
+    if long and columns.choice is not None and columns.chosen is None:
+        taken = {"columns.chosen": columns.choice, "columns.choice": None}
+        work.draft = replace(work.draft.with_answers(taken), choice=ChoiceCodes())
+        columns = work.draft.columns
     long |= columns.option is not None or columns.chosen is not None or columns.decision is not None
     if not wide and (long or (attributes is None and _is_long(work))):
         _complete_long(work)
@@ -530,6 +567,8 @@ def _complete_long(work: Inference) -> None:
     option, chosen = named("option", work.free), named("chosen", work.free)
     columns = work.draft.columns
     if columns.option is None and columns.decision is None and option.single is None:
+        if not option.candidates and _is_long(work):
+            work.settle("columns.option", "")
         text = 'Which column says what option a row is? "" if none does.'
         work.ask("columns.option", text, (*option.candidates, ""), needed=bool(option.candidates))
     work.settle("columns.option", option.single)
@@ -848,6 +887,11 @@ def _name_blocks(work: Inference) -> None:
     if work.draft.columns.block is not None:
         return
     block, session = named("block", work.free), named("session", work.free)
+    if len(block.columns) == 1 and not named("trial", work.free).columns:
+        rows = np.bincount(work.source.key((*work.people, *block.columns), "columns.block")[0])
+        if rows.max() == 1 < len(work.source):  # a block of a row each: it numbers trials
+            work.settle("columns.trial", block.columns[0])
+            block = Match()
     if not block.columns:
         block = Match(tuple(name for name in work.free if is_task_number(work.source, name)))
     varied = [name for name in session.columns if work.varies(name)]

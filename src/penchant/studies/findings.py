@@ -316,7 +316,7 @@ def _joint_tests(study: Findings) -> Columns:
     )
 
 
-def _comparisons(study: Findings) -> list[tuple[str, Any]]:
+def _comparisons(study: Findings) -> list[tuple[str, GroupComparison]]:
     exact = [] if study.exact_tests is None else [("exact", study.exact_tests)]
     return exact + [("linearised", comparison) for comparison in study.linearized_tests]
 
