@@ -597,7 +597,7 @@ def decision_numbers(numbers: Vector, name: Any, owners: Owners) -> IntVector:
     wrong = np.flatnonzero(~whole)
     if wrong.size:
         place = _row_locator(owners)
-        cells = (_format_cell(numbers[row], place(row)) for row in wrong[:11])
+        cells = (_format_cell(numbers[row], place(row)) for row in wrong[:11].tolist())
         raise DataError(
             "decision",
             "must hold whole numbers",

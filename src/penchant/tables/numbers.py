@@ -93,7 +93,7 @@ def _exact_integers(array: np.ndarray[Any, Any], name: str, place: Place) -> Vec
     wrong = _rounded(array.ravel(), floats.ravel())
     if not wrong.size:
         return floats
-    raise _not_exact([(array.flat[i], place(i)) for i in wrong[:11]], wrong.size, name)
+    raise _not_exact([(array.flat[i], place(i)) for i in wrong[:11].tolist()], wrong.size, name)
 
 
 def _not_exact(cells: Sequence[tuple[Any, str]], total: int, name: str) -> DataError:
