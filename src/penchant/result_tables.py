@@ -333,6 +333,19 @@ def attribute_columns(records: Iterable[Any], *names: str) -> dict[str, list[Any
     return {name: [getattr(row, name) for row in rows] for name in names}
 
 
+def stack_columns(parts: Iterable[Columns]) -> dict[str, list[Any]]:
+    """Columns of data frames one below the other.
+
+    >>> stack_columns([{"a": [1, 2]}, {"a": [3]}])
+    {'a': [1, 2, 3]}
+    """
+    columns: dict[str, list[Any]] = {}
+    for part in parts:
+        for name, cells in part.items():
+            columns.setdefault(name, []).extend(cells)
+    return columns
+
+
 def format_columns(
     columns: Columns, shown: Sequence[Column], level: float = 0.95
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:

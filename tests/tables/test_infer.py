@@ -498,3 +498,15 @@ def test_people_who_begin_anew_in_another_group_may_be_others():
 
 def test_a_size_beside_an_outcome_is_questioned():
     assert "columns.reward" in roles(asked(play(outcome=np.arange(36) % 2)))
+
+
+def test_a_label_that_never_has_a_reward_may_be_no_option():
+    words = np.array(["links", "rechts", "weiss nicht"])[np.arange(36) % 3]
+    reward = [None if word == "weiss nicht" else float(k % 4) for k, word in enumerate(words)]
+    assert answers(play(choice=words, reward=reward), "choice.missed")[0] == ["weiss nicht"]
+
+
+def test_rewards_in_words_are_refused_with_the_words():
+    words = np.where(np.arange(36) % 3, "correct", "incorrect")
+    with pytest.raises(pn.errors.DataError, match="got 'correct', 'incorrect'"):
+        pn.read(play(reward=words))

@@ -371,7 +371,7 @@ def _wrong_encoding(
 ) -> DataError:
     advice = (
         f"Pass the {argument('encoding')} it was saved in, such as "
-        f"{argument('encoding', 'cp1252')} or {argument('{}', 'latin-1')}."
+        f"{argument('encoding', 'cp1252')} or {argument('encoding', 'latin-1')}."
     )
     got = error.object[error.start : error.start + 1].hex()
     return DataError(
@@ -387,7 +387,7 @@ def _nul(source: TextSource, encoding: str, block: bytes) -> DataError:
     utf_16 = around.count(b"\0") > len(around) // 3
     advice = (
         f"It looks like UTF-16: pass {argument('encoding', 'utf-16-le')} or "
-        + f"{argument('{}', 'utf-16-be')}."
+        + f"{argument('encoding', 'utf-16-be')}."
         if utf_16
         else "Remove it, or write the file again: it may be damaged."
     )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from penchant._typing import Label
 from penchant.errors import format_list
-from penchant.json_records import to_json
+from penchant.json_records import JsonDocument, to_json
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.parameter_score_correlations import NAMES as RELATED
 from penchant.population.parameter_score_correlations import Relation, relations_table
@@ -59,7 +59,7 @@ class JointTest:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(JsonDocument):
     """Difference of a parameter between two groups.
 
     Attributes

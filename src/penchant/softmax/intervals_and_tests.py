@@ -17,6 +17,7 @@ from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.choices import Choices
 from penchant.errors import DataError
+from penchant.json_records import JsonDocument
 from penchant.softmax.constraints import (
     Constraints,
     InfeasibleError,
@@ -335,7 +336,7 @@ def sandwich(bread: Matrix, meat: Matrix) -> Matrix:
 
 
 @dataclass(frozen=True)
-class ParameterEstimate:
+class ParameterEstimate(JsonDocument):
     """Parameter with its standard error and interval."""
 
     name: str
@@ -392,7 +393,7 @@ def delta_method_parameters(
 
 
 @dataclass(frozen=True)
-class RatioInterval:
+class RatioInterval(JsonDocument):
     """Fieller's set for a ratio.
 
     Attributes
@@ -436,7 +437,7 @@ def fieller_interval(
 
 
 @dataclass(frozen=True)
-class TestResult:
+class TestResult(JsonDocument):
     """A chi-square test.
 
     Attributes
