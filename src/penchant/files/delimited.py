@@ -58,7 +58,8 @@ def read_delimited(
             fix=f"Pass the {argument('delimiter')} that divides the columns, such as "
             f"{argument('delimiter', ';')}.",
         )
-    _check_whole(source, top, table.num_rows, n_quotes, has_long_cells=_has_long_cells(table))
+    long_cells = n_quotes > 0 and _has_long_cells(table)
+    _check_whole(source, top, table.num_rows, n_quotes, long_cells)
     return _without_empty_text(table.cast(_settled(table.schema)))
 
 
@@ -130,12 +131,12 @@ def _of_short_row(row: Any) -> str:
 
 
 def _check_whole(
-    source: TextSource, top: Header, n_rows: int, n_quotes: int, *, has_long_cells: bool
+    source: TextSource, top: Header, n_rows: int, n_quotes: int, long_cells: bool
 ) -> None:
     """No row is missing: the table has rows, and no open quote has swallowed any."""
     if not n_rows:
         raise no_rows(source)
-    if n_quotes % 2 or (n_quotes and has_long_cells):
+    if n_quotes % 2 or long_cells:
         check_records(source, top)
 
 
@@ -219,7 +220,7 @@ def copy_delimited(source: TextSource, path: Path, *, portion: int = 1 << 25) ->
         kinds = [*map(common_type, zip(kinds, table.schema.types, strict=True))]
         n_rows, n_quotes = n_rows + table.num_rows, n_quotes + text.count(b'"')
         long_cells = long_cells or (n_quotes > 0 and _has_long_cells(table))
-    _check_whole(source, top, n_rows, n_quotes, has_long_cells=long_cells)
+    _check_whole(source, top, n_rows, n_quotes, long_cells)
     schema = _settled(pa.schema([*zip(top.names, kinds, strict=True)]))
     cells = _typed_cells(dict(zip(top.names, schema.types, strict=True)))
     with pq.ParquetWriter(path, schema) as writer:
