@@ -95,7 +95,7 @@ class TrackingOptions:
     # Early choices move the mode most, so each is followed; later an update costs O(t) and is due
     # after every third choice only.
     n_early_choices: int = 12
-    later_update_interval: int = 3
+    later_update_interval: int = 3  # choices
     # Relative to 1/nu; the noise of a person differs from episode to episode.
     slope_rel_sd: float = 0.5
     # Share of a full Newton step; where even shorter ones are needed, the search is given up.

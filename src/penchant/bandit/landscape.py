@@ -175,7 +175,7 @@ def distances_to(locations: Matrix, options: IntVector) -> Matrix:
 
 # Mean rewards at the maxima of the reconstructed landscapes; both then have mean 30 over options.
 HIGHEST_MEAN_REWARD = 60.0
-SECOND_HIGHEST_MEAN_REWARD = 50.0
+SECOND_HIGHEST_MEAN_REWARD = 50.0  # of landscape B, which has two maxima
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def log_t(away: Matrix, factor: Matrix) -> Matrix:
 
 # Points of psi by number of shape parameters: powers of 2, for which Sobol points are balanced.
 N_SHAPE_POINTS = {0: 1, 1: 64, 2: 128}
-N_SHAPE_POINTS_MANY = 256
+N_SHAPE_POINTS_MANY = 256  # with three or more: twice those of two
 # Points of psi and weights together: more cost in proportion, and reduce errors slowly.
 N_POINTS = 1024
 # Shares drawn about the optimum, from cells of the grid, which has other maxima, and from the

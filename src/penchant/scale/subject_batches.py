@@ -114,7 +114,7 @@ def locate_errors_in_files(parts: Sequence[Rows]) -> Iterator[None]:
 
 
 SORT_MEMORY = "1GB"  # DuckDB spills to the disk beyond it: small machines can sort, too
-BYTES_PER_MEGABYTE = 1e6
+BYTES_PER_MEGABYTE = 1e6  # decimal, as sizes of disks are told
 # An int32 for the file and an int64 for the row; they count in the disk space needed.
 SOURCE_BYTES_PER_ROW = 12
 TEXT_BYTES = 16  # a guess, as the length of text is not known before it is read

@@ -37,11 +37,11 @@ INT = ir.IntType(64)
 
 _INT32 = ir.IntType(32)
 _FUSED = ("contract",)  # products and sums may be fused: faster, and one rounding fewer
-_LOG2_E = 1.4426950408889634
+_LOG2_E = 1.4426950408889634  # log2(e): exponents of two from natural ones
 # log 2 in two parts (Cody and Waite, 1980): k * high is exact for every exponent k of a double, so
 # that reducing the argument of an exponential loses no digit.
 _LN2_HIGH = 6.93147180369123816490e-01
-_LN2_LOW = 1.90821492927058770002e-10
+_LN2_LOW = 1.90821492927058770002e-10  # log 2 - _LN2_HIGH
 # 1.5 * 2**52: adding it to a double rounds it to an integer, which is left in the low bits.
 _ROUNDING_SHIFT = 6755399441055744.0
 _MIN_EXP_ARGUMENT = -708.0  # exp of less is subnormal: slow, and nothing beside the largest, 1

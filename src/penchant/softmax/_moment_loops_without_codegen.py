@@ -11,7 +11,7 @@ from numba import types
 
 from penchant._numba_cache import njit
 
-LANES = 8
+LANES = 8  # decisions of a block, as in the generated code
 MIN_EXP_ARGUMENT = -708.0  # exp of less is subnormal or 0, which would leave no information
 
 _NUMBERS, _PLACES = types.CPointer(types.float64), types.CPointer(types.int64)

@@ -391,7 +391,7 @@ MAX_ACTIVE_SET_ROUNDS = 8
 MAX_DECREMENT_GAIN = 2.0
 # Squared decrements below both, the second relative to the one before, converge quadratically.
 MAX_QUADRATIC_DECREMENT = 1e-12
-MAX_QUADRATIC_RATIO = 1e-3
+MAX_QUADRATIC_RATIO = 1e-3  # a linear rate of convergence would leave a ratio near 1
 
 
 @compiled_inner

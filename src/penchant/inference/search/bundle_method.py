@@ -56,7 +56,7 @@ class BundleOptions:
     # Growth of the weights along one unit of psi, relative to their size: psi is near an edge of
     # the domain, where variables vanish and weights diverge; beyond the second there is no way on.
     near_divergence: float = 1e3
-    diverged: float = 3e6
+    diverged: float = 3e6  # the second: weights no longer finite in effect
 
 
 BUNDLE = BundleOptions()

@@ -263,7 +263,7 @@ GRID = GridOptions()
 # Points along an axis below which no coarser grid is solved first, by the number of shape
 # parameters; in more dimensions grid steps are long, and a coarser grid overlooks maxima.
 MIN_POINTS_TO_COARSEN = {1: 9, 2: 5}
-MIN_POINTS_TO_COARSEN_MANY = 9
+MIN_POINTS_TO_COARSEN_MANY = 9  # of three and more shape parameters
 
 
 def full_grids(profiles: Profiles) -> Grids:

@@ -190,7 +190,7 @@ class SearchOptions:
     # are started from unless very close to a known maximum. Of 300 people with two rates 10 ended
     # lower by up to 0.05 without this, 3 by up to 0.002 with it.
     nonsmooth_height: float = 0.1
-    nonsmooth_distance: float = 0.5
+    nonsmooth_distance: float = 0.5  # grid steps from a known maximum
     # An iteration this close to the end of another one would end there too, and is dropped.
     same_optimum: float = 0.25
     # It is also dropped if its next step or quadratic model leads this close to a maximum: only in
@@ -212,7 +212,7 @@ class SearchOptions:
     # Distances of probes around maxima of nonsmooth profiles; without the one at 0.06, 4 of 4,000
     # people ended lower. The closest only where the maximum seems to lie on a kink.
     probe_distances: tuple[float, ...] = (1.0, 0.5, 0.25, 0.125, 0.06, 0.03, 0.015, 0.007, 0.003)
-    min_smooth_probe: float = 0.03
+    min_smooth_probe: float = 0.03  # grid steps; the closest for a maximum off every kink
 
 
 SEARCH = SearchOptions()

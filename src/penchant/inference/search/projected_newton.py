@@ -37,7 +37,7 @@ class NewtonOptions:
     # Steps of u between the gradients that make a Hessian: wide where the profile is smooth,
     # against rounding; close beside a kink, which they must not cross.
     difference_step: float = 3e-3
-    close_difference_step: float = 3e-5
+    close_difference_step: float = 3e-5  # of u
     converged_step: float = 1e-6  # of u; changes the height of a maximum by less than rounding
     step_tol: float = 1e-9  # of u; shorter steps change no reported digit
     # Step of u that gives a kink away: at a smooth maximum no gradient asks for one so long.
@@ -46,7 +46,7 @@ class NewtonOptions:
     min_fraction: float = 1e-9  # shorter fractions of a step change values by rounding only
     # Where gradients jump, short steps and small gains are left early to the bundle method.
     min_fraction_nonsmooth: float = 0.2
-    min_gain_nonsmooth: float = 1e-5
+    min_gain_nonsmooth: float = 1e-5  # log-units
     # Growth of a step's length after a shortened one: what made the last step fail may be near.
     expansion: float = 4.0
     max_step: float = 4.0  # of u; with 2 or 3 first steps stopped short, and maxima were lost
@@ -55,20 +55,20 @@ class NewtonOptions:
     # Steps after which the Hessian is measured again. Every 16 steps saves 15 % of the time of
     # restless filters, but 8 of 120 of their maxima are lost.
     refresh_every: int = 8
-    refresh_every_nonsmooth: int = 12
+    refresh_every_nonsmooth: int = 12  # such rows leave early to the bundle method
     # If the weights take back this many times what is left of the curvature, following them along
     # a straight line is too inexact, and they are solved anew.
     max_cancellation: float = 30.0
     # Where a target height is all that matters: predicted gains hold for short steps of u only.
     short_step: float = 1e-3
-    long_step: float = 0.5
+    long_step: float = 0.5  # of u; predictions of longer steps say nothing
     # Height that a row may still gain: spare_gains predicted gains, and spare_height for errors.
     spare_height: float = 0.5
-    spare_gains: float = 4.0
+    spare_gains: float = 4.0  # times the predicted gain
     max_bundle_deficit: float = 2.0  # further below the target the bundle method is not worth a try
     # Rows stop whose target is further than stall_factor times their gain in so many evaluations.
     stall_evaluations: int = 12
-    stall_factor: float = 25.0
+    stall_factor: float = 25.0  # ratio; a row that near may still arrive
 
 
 NEWTON = NewtonOptions()
