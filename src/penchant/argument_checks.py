@@ -138,7 +138,7 @@ def check_length(
 
 
 def decision_place(k: int) -> str:
-    """Where decision k is, for arrays."""
+    """Return the words for where decision k is, counted from 0 as in arrays."""
     return f"decision {k}"
 
 
@@ -169,10 +169,10 @@ def check_entries(
     if isinstance(values, str):
         got = f"{values} at {format_list(map(place, wrong[:11].tolist()), wrong.size)}"
     else:
-        cells = (f"{_shown(values[k])} at {place(k)}" for k in wrong[:11].tolist())
+        cells = (f"{_format_value(values[k])} at {place(k)}" for k in wrong[:11].tolist())
         got = format_list(cells, wrong.size)
     raise DataError(name, rule, got=got, fix=fix)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

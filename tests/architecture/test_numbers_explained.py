@@ -14,7 +14,17 @@ import pytest
 import penchant as pn
 
 ROOT = Path(pn.__file__).parent
-PACKAGES = "softmax inference population scale workflow assistance bandit figures task".split()
+PACKAGES = [
+    "assistance",
+    "bandit",
+    "figures",
+    "inference",
+    "population",
+    "scale",
+    "softmax",
+    "task",
+    "workflow",
+]
 OPTIONS_RECORD = re.compile(r"(Options|Limits|Accuracy)$")
 NUMERIC = re.compile(r"\b(int|float)\b")
 
@@ -33,9 +43,12 @@ def steering_numbers(tree):
     for record in ast.walk(tree):
         if isinstance(record, ast.ClassDef) and OPTIONS_RECORD.search(record.name):
             for field in record.body:
-                if isinstance(field, ast.AnnAssign) and field.value is not None:
-                    if NUMERIC.search(ast.unparse(field.annotation)):
-                        yield field, ast.get_docstring(record) or ""
+                if (
+                    isinstance(field, ast.AnnAssign)
+                    and field.value is not None
+                    and NUMERIC.search(ast.unparse(field.annotation))
+                ):
+                    yield field, ast.get_docstring(record) or ""
     for statement in tree.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):

@@ -281,8 +281,8 @@ class Episode:
         place = places_of(subject, block, "decision" if is_choice is None else "event")
         events = read_events(**aligned(given), place=place)
         check_events(events, _last_event_mask(len(events.chosen)), place)
-        seen = read_event_context(before, after, available, events, place)
-        _set_fields(self, events, subject, block, seen)
+        context = read_event_context(before, after, available, events, place)
+        _set_fields(self, events, subject, block, context)
 
     @classmethod
     def of_events(
@@ -290,15 +290,15 @@ class Episode:
         events: Events,
         subject: Any = None,
         block: Any = None,
-        seen: EventContext | None = None,
+        context: EventContext | None = None,
     ) -> Episode:
         """Make an episode of events that have been checked, without checking or copying them."""
         episode = object.__new__(cls)
-        _set_fields(episode, events, subject, block, EventContext() if seen is None else seen)
+        _set_fields(episode, events, subject, block, EventContext() if context is None else context)
         return episode
 
     @property
-    def seen(self) -> EventContext:
+    def context(self) -> EventContext:
         """Observations before and after decisions, and which options could be chosen."""
         return EventContext(self.before, self.after, self.available)
 
@@ -322,7 +322,7 @@ class Episode:
                 # An event at which nothing was executed has no option that could be scored.
                 scored = self.scored & (self.executed != NOTHING)
                 events = self.events._replace(chosen=self.executed, scored=scored)
-                known = Episode.of_events(events, self.subject, self.block, self.seen)
+                known = Episode.of_events(events, self.subject, self.block, self.context)
             object.__setattr__(self, "_learnt_from", known)
         return known
 
@@ -450,10 +450,10 @@ class Episode:
             None if available is None else [available],
         )
         new = read_event_context(*given, one, lambda k: place(n + k))
-        past = self.seen
+        past = self.context
         both_masked = [past.with_availability_like(new, n), new.with_availability_like(past, 1)]
-        seen = concat_contexts(both_masked) if n else new
-        return Episode.of_events(both, self.subject, self.block, seen)
+        context = concat_contexts(both_masked) if n else new
+        return Episode.of_events(both, self.subject, self.block, context)
 
     def _is_ordinary_choice(self, chosen: Any, reward: Any) -> bool:
         """Whether the next event is an ordinary choice, of which nothing need be checked."""
@@ -480,20 +480,22 @@ class Episode:
         return {**state, "before": dict(self.before), "after": dict(self.after)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        seen = EventContext(state.get("before", {}), state.get("after", {}), state.get("available"))
+        context = EventContext(
+            state.get("before", {}), state.get("after", {}), state.get("available")
+        )
         events = Events(*(state[name] for name in Events._fields))
-        _set_fields(self, events, state["subject"], state["block"], seen)
+        _set_fields(self, events, state["subject"], state["block"], context)
 
 
 def _set_fields(
-    episode: Episode, events: Events, subject: Any, block: Any, seen: EventContext
+    episode: Episode, events: Events, subject: Any, block: Any, context: EventContext
 ) -> None:
     for name, values in events._asdict().items():
         values.flags.writeable = False
         object.__setattr__(episode, name, values)
     object.__setattr__(episode, "subject", subject)
     object.__setattr__(episode, "block", block)
-    for name, values in seen.as_read_only()._asdict().items():
+    for name, values in context.as_read_only()._asdict().items():
         object.__setattr__(episode, name, values)
 
 

@@ -473,7 +473,7 @@ def _read_context(
 
 
 def _split_episodes(
-    events: Events, order: InTime, owners: Owners, seen: EventContext
+    events: Events, order: InTime, owners: Owners, context: EventContext
 ) -> list[Episode]:
     """Make one episode of each run of events.
 
@@ -482,7 +482,7 @@ def _split_episodes(
     return [
         Episode.of_events(
             events.between(a, b),
-            seen=seen.at_events(slice(a, b)),
+            context=context.at_events(slice(a, b)),
             **{role: coded.at(order.rows[b - 1]) for role, coded in owners.items()},
         )
         for a, b in zip(order.start.tolist(), order.stop.tolist(), strict=True)

@@ -318,7 +318,7 @@ class Landscape:
 
 
 def option_place_in_message(i: int) -> str:
-    """Where option i is, for arrays."""
+    """Return the words for where option i is, counted from 0 as in arrays."""
     return f"option {i}"
 
 

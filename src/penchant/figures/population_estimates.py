@@ -40,9 +40,9 @@ from penchant.figures.style import (
     add_legend,
     add_remark,
     draw_placeholder,
-    look,
     note_missing_estimates,
     raise_titles_above_artists,
+    series_style,
     style,
     style_axes,
 )
@@ -140,7 +140,7 @@ def _draw_subject_swarm(axes: Axes, values: Vector, place: int, scale: Scale) ->
     """Draw subjects side by side; return how many have no finite estimate."""
     if not len(values):
         return 0
-    drawn = look(place)
+    drawn = series_style(place)
     across = place + SWARM_HALF_WIDTH * _swarm_x_offsets(values, scale)
     seen = scale.contains(values)
     size = 3.0 if len(values) <= 60 else 2.0
@@ -197,11 +197,11 @@ def _draw_pooled_estimate(
     axes.plot(
         [place],
         [value],
-        look(place).marker,
+        series_style(place).marker,
         color=INK,
         markersize=5.5,
         zorder=6,
-        markerfacecolor=look(place).color,
+        markerfacecolor=series_style(place).color,
     )
     return found
 
@@ -405,7 +405,7 @@ def population_density(
     top = highest = float(heights.max())
     room = 0.06 * top
     for series, (line, label) in enumerate(zip(heights, names, strict=True)):
-        drawn = look(series)
+        drawn = series_style(series)
         if bands is not None:
             low, high = np.asarray(bands, dtype=np.float64)[series].T
             # matplotlib draws no infinite band: a finite one far above the axes looks the same

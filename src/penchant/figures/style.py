@@ -95,7 +95,7 @@ _RC_LOCK = RLock()  # matplotlib's settings are global: threads would draw in ea
 
 
 @dataclass(frozen=True)
-class Look:
+class SeriesStyle:
     """Colour, line style and marker of a series."""
 
     color: str
@@ -103,7 +103,7 @@ class Look:
     marker: str
 
 
-def look(series: int) -> Look:
+def series_style(series: int) -> SeriesStyle:
     """Return colour, line style and marker of a series; after the eighth they repeat.
 
     Parameters
@@ -114,11 +114,11 @@ def look(series: int) -> Look:
     Examples
     --------
     >>> import penchant as pn
-    >>> pn.figures.look(1)
-    Look(color='#D55E00', line='--', marker='s')
+    >>> pn.figures.series_style(1)
+    SeriesStyle(color='#D55E00', line='--', marker='s')
     """
     place = series % len(PALETTE)
-    return Look(PALETTE[place], _LINE_STYLES[place], _MARKERS[place])
+    return SeriesStyle(PALETTE[place], _LINE_STYLES[place], _MARKERS[place])
 
 
 @contextmanager

@@ -33,8 +33,8 @@ from penchant.figures.style import (
     add_legend,
     add_remark,
     draw_placeholder,
-    look,
     note_missing_estimates,
+    series_style,
     style,
     style_axes,
 )
@@ -310,7 +310,7 @@ def _draw_points_with_intervals(
     series: int,
     label: str,
 ) -> tuple[TruncatedIntervalCounts, TruncatedIntervalCounts]:
-    drawn = look(series)
+    drawn = series_style(series)
     x, y = estimates
     across, up = scales
     both = across.contains(x) & up.contains(y)

@@ -102,7 +102,7 @@ def profile_positions(
     """Intervals as positions along the parameters: the lower end, then the upper one."""
     drop = float(chi_square_isf(1 - level, 1)) / 2
     ends = np.empty((len(optima), len(naturals), 2))
-    cells = Grids.joined(grids)
+    cells = Grids.stacked(grids)
     for a, natural in enumerate(naturals):
         line = ParameterLine(profiles, natural)
         centre = line.positions_of_optima(optima)

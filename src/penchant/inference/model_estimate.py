@@ -585,7 +585,7 @@ class _ProfiledEstimates:
             which,
             _profiles_of(mine),
             [_source(e).searched for e in mine],
-            Optima.joined([_source(e).optimum for e in mine]),
+            Optima.concatenated([_source(e).optimum for e in mine]),
             np.stack([_directions_of_rise(e) for e in mine]),
         )
 

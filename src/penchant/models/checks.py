@@ -428,7 +428,7 @@ def _returned(exam: Exam, one: Any, psi: Vector, widths: dict[int, str]) -> Iter
 
 def _contents(one: Any) -> list[bytes]:
     arrays = [one.chosen, one.scored, *getattr(one, "offers", {}).values()]
-    arrays += [one.rewards, *one.seen.arrays] if isinstance(one, Episode) else []
+    arrays += [one.rewards, *one.context.arrays] if isinstance(one, Episode) else []
     return [array.tobytes() for array in arrays]
 
 
@@ -580,7 +580,7 @@ def _rows_that_move(exam: Exam, one: Any, changed: Any, what: str, fix: str) -> 
 
 
 def _varied(
-    one: Any, stop: int | None = None, seen: EventContext | None = None, **arrays: Any
+    one: Any, stop: int | None = None, context: EventContext | None = None, **arrays: Any
 ) -> Any:
     """The history up to an event, with other arrays."""
     if isinstance(one, Offers):
@@ -589,8 +589,8 @@ def _varied(
         return Offers.of_checked(chosen, offers, one.scored[:stop], one.subject, one.block)
     events = one.events._replace(**arrays, executed=arrays.get("chosen", one.chosen))
     events = Events(*(array[:stop] for array in events))
-    seen = (one.seen if seen is None else seen).at_events(slice(stop))
-    return Episode.of_events(events, one.subject, one.block, seen)
+    context = (one.context if context is None else context).at_events(slice(stop))
+    return Episode.of_events(events, one.subject, one.block, context)
 
 
 def _elsewhere(values: Vector) -> float:
@@ -612,7 +612,7 @@ def _other_after(one: Any, t: int, n_options: int) -> Any:
     after = {name: values.copy() for name, values in one.after.items()}
     for values in after.values():
         values[t] += _elsewhere(values)
-    return _varied(one, seen=one.seen._replace(after=after))
+    return _varied(one, context=one.context._replace(after=after))
 
 
 def _other_later_sight(one: Any, t: int, n_options: int) -> Any:
@@ -621,7 +621,7 @@ def _other_later_sight(one: Any, t: int, n_options: int) -> Any:
     before = {name: values.copy() for name, values in one.before.items()}
     for values in before.values():
         values[t + 1] = values[t] if not np.array_equal(values[t + 1], values[t]) else values[0]
-    return _varied(one, seen=one.seen._replace(before=before))
+    return _varied(one, context=one.context._replace(before=before))
 
 
 def _other_choice(one: Any, t: int, n_options: int) -> Any:

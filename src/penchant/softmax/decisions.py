@@ -133,7 +133,7 @@ class ChoiceDecisions:
         return StableChoiceLikelihood.of(self.choices, largest)
 
     def start(self) -> None:
-        """None: a pass over memory costs little."""
+        """Do nothing: a pass over memory costs little."""
 
     @property
     def with_unit_mean_weights_and_unit(self) -> tuple[ChoiceDecisions, float]:

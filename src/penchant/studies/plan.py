@@ -201,7 +201,7 @@ def _arrays(episode: Any) -> tuple[Any, ...]:
     if isinstance(episode, Episode):
         happened = (episode.chosen, episode.rewards, episode.is_choice, episode.scored)
         apart = episode.executed_episode is not episode
-        return (*happened, *((episode.executed,) if apart else ()), *episode.seen.arrays)
+        return (*happened, *((episode.executed,) if apart else ()), *episode.context.arrays)
     return (episode.chosen, episode.scored, *(episode.offers[name] for name in episode.offers))
 
 

@@ -1,9 +1,10 @@
 """Sample size by simulation: decisions for an interval's width, subjects for a group difference.
 
-Monte Carlo power analysis. `Narrow` finds the decisions per block at which enough people have a
-narrow enough interval; `Differ` the subjects per group at which Welch's test (Welch 1947) of the
-estimates has the power asked for, by resampling simulated pools. The search doubles the number and
-then bisects it on a log scale. Relies on `recover` for simulated people and their fits.
+Monte Carlo power analysis. `NarrowIntervals` finds the decisions per block at which enough people
+have a narrow enough interval; `DetectDifference` the subjects per group at which Welch's test
+(Welch 1947) of the estimates has the power asked for, by resampling simulated pools. The search
+doubles the number and then bisects it on a log scale. Relies on `recover` for simulated people and
+their fits.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class DesignOptions:
     # Ratio of the bracket's ends at which the search stops: a narrower bracket would be finer than
     # the Monte Carlo error of its ends.
     search_ratio: float = 1.05
-    n_people: int = 100  # for `Narrow`: a share then has a standard error of at most 0.05
-    # Fits per group for `Differ`, shared by all experiments; fewer would repeat in large ones.
+    n_people: int = 100  # for `NarrowIntervals`: a share then has a standard error of at most 0.05
+    # Fits per group for `DetectDifference`, shared by all experiments: fewer repeat in large ones.
     n_pool: int = 500
     # Bootstrap samples of the pools: a standard error from 40 is itself known to 11 %.
     n_pool_redraws: int = 40
@@ -205,7 +206,7 @@ def _describe_bracket(small: int | None, large: int | None) -> str:
 
 
 @dataclass(frozen=True)
-class Narrow:
+class NarrowIntervals:
     """A goal of `design`: the interval of a parameter is as narrow as wanted, by more decisions.
 
     Parameters
@@ -236,7 +237,7 @@ class Narrow:
 
 
 @dataclass(frozen=True)
-class Differ:
+class DetectDifference:
     """A goal of `design`: a difference between two groups is found, by more subjects.
 
     Parameters
@@ -266,7 +267,7 @@ def design(
     task: Task,
     parameters: Mapping[str, Any],
     *,
-    goal: Narrow | Differ,
+    goal: NarrowIntervals | DetectDifference,
     rng: np.random.Generator,
     n_subjects: int | None = None,
     parameter_prior: ParameterPrior | None = None,
@@ -274,17 +275,17 @@ def design(
 ) -> Design:
     """Find the decisions that an interval needs, or the subjects that a difference needs.
 
-    For `Narrow` the same people play longer and longer. For `Differ` a pool of people of each group
-    is simulated and fitted. Experiments draw subjects from the pools, and find a difference where
-    Welch's test of the estimates has p < alpha: of logarithms for a positive parameter. Subjects
-    without a finite estimate are recruited, but not tested.
+    For `NarrowIntervals` the same people play longer and longer. For `DetectDifference` a pool of
+    people of each group is simulated and fitted. Experiments draw subjects from the pools, and find
+    a difference where Welch's test of the estimates has p < alpha: of logarithms for a positive
+    parameter. Subjects without a finite estimate are recruited, but not tested.
 
     Parameters
     ----------
     model, task, parameters
-        As in `recover`; for `Narrow` the task's number of decisions is what is looked for.
+        As in `recover`; for `NarrowIntervals` the task's number of decisions is what is looked for.
     goal
-        `Narrow(parameter, width)` or `Differ(against)`.
+        `NarrowIntervals(parameter, width)` or `DetectDifference(against)`.
     n_subjects
         People simulated: at every number of decisions, 100 if not given; or in each group, 500.
     parameter_prior, threads
@@ -308,7 +309,7 @@ def design(
     ...     pn.models.RandomChoice(2),
     ...     task,
     ...     {"bias_0": 0.0},
-    ...     goal=pn.Narrow("bias_0", width=1.0),
+    ...     goal=pn.NarrowIntervals("bias_0", width=1.0),
     ...     n_subjects=30,
     ...     rng=np.random.default_rng(0),
     ... )
@@ -316,15 +317,15 @@ def design(
     True
     """
     check_simulation_arguments(model, task, rng, parameter_prior)
-    if not isinstance(goal, (Narrow, Differ)):
+    if not isinstance(goal, (NarrowIntervals, DetectDifference)):
         raise DataError(
             "goal",
-            "must be Narrow or Differ",
+            "must be NarrowIntervals or DetectDifference",
             got=repr(goal),
-            fix="Write goal=pn.Narrow('learning_rate', width=0.3).",
+            fix="Write goal=pn.NarrowIntervals('learning_rate', width=0.3).",
         )
     fitting = {"parameter_prior": parameter_prior, "threads": threads}
-    if isinstance(goal, Narrow):
+    if isinstance(goal, NarrowIntervals):
         n = n_subjects or DESIGN.n_people
         return _find_decisions_for_width(model, task, parameters, goal, n, rng, fitting)
     n = n_subjects or DESIGN.n_pool
@@ -347,7 +348,7 @@ def _find_decisions_for_width(
     model: Model,
     task: Task,
     parameters: Mapping[str, Any],
-    goal: Narrow,
+    goal: NarrowIntervals,
     n_subjects: int,
     rng: np.random.Generator,
     fitting: dict[str, Any],
@@ -395,7 +396,7 @@ def _find_subjects_for_power(
     model: Model,
     task: Task,
     parameters: Mapping[str, Any],
-    goal: Differ,
+    goal: DetectDifference,
     n_pool: int,
     rng: np.random.Generator,
     fitting: dict[str, Any],

@@ -130,7 +130,7 @@ def with_scored_decisions(episode: History, scored: BoolVector, subject: Label) 
     if isinstance(episode, Offers):
         return Offers.of_checked(episode.chosen, episode.offers, scored, subject, episode.block)
     events = episode.events._replace(scored=scored)
-    return Episode.of_events(events, subject, episode.block, episode.seen)
+    return Episode.of_events(events, subject, episode.block, episode.context)
 
 
 def _every_kth_label(episodes: Sequence[History], k: int) -> list[Labels]:

@@ -165,7 +165,7 @@ class Evaluations:
             getattr(self, name)[which] = getattr(others, name)
 
     @classmethod
-    def joined(cls, parts: Sequence[Evaluations]) -> Evaluations:
+    def concatenated(cls, parts: Sequence[Evaluations]) -> Evaluations:
         """Concatenate rows."""
         if len(parts) == 1:
             return parts[0]
@@ -196,7 +196,7 @@ class LinearConstraint:
         return cls(*natural.plane(values, d))
 
     @classmethod
-    def joined(cls, parts: Sequence[LinearConstraint]) -> LinearConstraint:
+    def concatenated(cls, parts: Sequence[LinearConstraint]) -> LinearConstraint:
         """Concatenate rows."""
         names = cls.__dataclass_fields__
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))

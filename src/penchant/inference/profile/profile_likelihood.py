@@ -644,7 +644,7 @@ class Profiles:
             points.value[outside] = points.log_likelihood[outside] = -np.inf
             points.converged[outside] = False
             parts.append(points)
-        return Evaluations.joined(parts)
+        return Evaluations.concatenated(parts)
 
     def solve_points(
         self, subject: IntVector, u: Matrix, near: Matrix | None, accuracy: Accuracy

@@ -76,7 +76,7 @@ class Grids:
         return Grids(self.psi, *mine, self.dimensions, self.solved[which])
 
     @classmethod
-    def joined(cls, grids: Sequence[Grid]) -> Grids:
+    def stacked(cls, grids: Sequence[Grid]) -> Grids:
         """Stack the grids of several subjects."""
         values, theta, solved = (
             np.stack([getattr(grid, name) for grid in grids])
@@ -94,7 +94,7 @@ def grid_points(model: Model) -> tuple[Matrix, tuple[int, ...]]:
 
 
 def product_points(axes: Sequence[Vector]) -> Matrix:
-    """All combinations of values along axes: (n_points, n_axes)."""
+    """Combine the values along axes in all ways: (n_points, n_axes)."""
     return np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
 
 

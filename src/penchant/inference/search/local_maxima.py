@@ -71,10 +71,10 @@ class Optima:
         return found
 
     @classmethod
-    def joined(cls, parts: Sequence[Optima]) -> Optima:
+    def concatenated(cls, parts: Sequence[Optima]) -> Optima:
         """Concatenate rows."""
         rest = (np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)[1:])
-        return cls(Evaluations.joined([part.points for part in parts]), *rest)
+        return cls(Evaluations.concatenated([part.points for part in parts]), *rest)
 
     def __len__(self) -> int:
         return len(self.u)
