@@ -11,7 +11,7 @@ import pytest
 
 import penchant as pn
 from penchant.cli.wording import error_words, in_options
-from penchant.errors import Text, argument, format_for_python, quoted_argument
+from penchant.errors import Text, argument, format_for_python, mark_quoted_argument
 from penchant.tables.numbers import text_advice
 from penchant.tables.play_columns import play_columns
 
@@ -33,7 +33,7 @@ def _refused(call):
 SAID = {
     "an argument": (lambda: argument("length_scale"), "length_scale", "--length-scale"),
     "with a value": (lambda: argument("delimiter", ";"), "delimiter=';'", "--delimiter ';'"),
-    "a column": (lambda: quoted_argument("is_choice"), "`is_choice`", "--is-choice"),
+    "a column": (lambda: mark_quoted_argument("is_choice"), "`is_choice`", "--is-choice"),
     "a number": (
         lambda: text_advice("1,5"),
         "pass decimal=',' when reading the table.",

@@ -137,7 +137,7 @@ def check_length(
         raise DataError(name, rule, got=f"shape {values.shape}", fix=fix or f"Give {each}.")
 
 
-def decision_place(k: int) -> str:
+def describe_decision(k: int) -> str:
     """Return the words for where decision k is, counted from 0 as in arrays."""
     return f"decision {k}"
 
@@ -148,7 +148,7 @@ def check_entries(
     name: str,
     rule: str,
     fix: str,
-    place: Callable[[int], str] = decision_place,
+    place: Callable[[int], str] = describe_decision,
 ) -> None:
     """Raise unless all entries of an array are fine; the first ten of the others are named.
 

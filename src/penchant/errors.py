@@ -57,10 +57,10 @@ def argument(name: str, value: Any = None) -> str:
     return f"{_OPEN}{name}{'' if value is None else _VALUE + repr(value)}{_CLOSE}"
 
 
-def quoted_argument(name: str) -> str:
+def mark_quoted_argument(name: str) -> str:
     """Mark an argument that Python sets in backticks, where the words beside it could be its own.
 
-    >>> format_for_python(f"Name the column with {quoted_argument('subject')}.")
+    >>> format_for_python(f"Name the column with {mark_quoted_argument('subject')}.")
     'Name the column with `subject`.'
     """
     return argument(f"`{name}`")
@@ -107,7 +107,7 @@ def marked(text: str) -> str:
     return text.marked if isinstance(text, Text) else text
 
 
-def _marked_name(words: str) -> str:
+def _mark_name_or_phrase(words: str) -> str:
     return argument(words) if words.isidentifier() else marked(words)
 
 
@@ -163,7 +163,8 @@ class DataError(ValueError):
     def sentence(self) -> str:
         """The sentence that says what is wrong and where, with its arguments marked."""
         got = "" if self.got is None else f"; got {self.got}"
-        return f"{_marked_name(self.argument)} {self.rule}{got}{self.where and ' ' + self.where}."
+        where = self.where and f" {self.where}"
+        return f"{_mark_name_or_phrase(self.argument)} {self.rule}{got}{where}."
 
     @property
     def text(self) -> str:
@@ -182,7 +183,7 @@ class DataError(ValueError):
         """
         subject = change(self.argument)
         if source:
-            subject = f"{source}: {_marked_name(subject)}"
+            subject = f"{source}: {_mark_name_or_phrase(subject)}"
         return DataError(
             subject,
             change(self.rule),
@@ -293,22 +294,22 @@ def closest_match_hint(word: str, known: Iterable[str]) -> str:
     return f" Did you mean {matches[0]!r}?" if matches else ""
 
 
-def prior_argument() -> str:
+def mark_prior_argument() -> str:
     """Mark the argument for a prior of the parameters."""
     return argument("parameter_prior")
 
 
-def weak_prior_argument() -> str:
+def mark_weak_prior_argument() -> str:
     """Mark the argument for the weak prior, with which every subject has an estimate."""
     return argument("parameter_prior", Code("ScaledPrior()"))
 
 
-def drop_set_argument() -> str:
+def mark_drop_set_argument() -> str:
     """Mark the argument that leaves out decisions with missing cells."""
     return argument("missing", "drop_set")
 
 
-def prior_advice() -> str:
+def advise_prior() -> str:
     """Mark the advice to use a prior."""
     return argument("give a parameter_prior")
 

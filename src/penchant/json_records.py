@@ -115,7 +115,7 @@ def write_value(value: Any, hint: Any = Any) -> Any:
     if origin in (Union, UnionType):
         others = [one for one in inner if one is not NoneType]
         if isinstance(value, float) and math.isnan(value):
-            return "nan" if others == [float] else _write_typed(value)  # null would be None
+            return "nan" if others == [float] else _write_with_type_tag(value)  # null would be None
         return write_value(value, others[0] if len(others) == 1 else Any)
     if hint is float and isinstance(value, (int, float)):
         return to_json(float(value))
@@ -137,10 +137,10 @@ def write_value(value: Any, hint: Any = Any) -> Any:
         return _write_mapping(value, inner[1])
     elif type(value) is hint and _is_record_type(hint):
         return _write_record(value)
-    return _write_typed(value)
+    return _write_with_type_tag(value)
 
 
-def _write_typed(value: Any) -> Any:
+def _write_with_type_tag(value: Any) -> Any:
     """Convert a value to JSON with its type, where JSON would change it.
 
     Objects of other libraries are text, functions null.
@@ -177,7 +177,7 @@ def _write_typed(value: Any) -> Any:
 def _write_record(value: Any) -> Any:
     """Fields of a record by their annotations; a class with a document of its own writes that."""
     kind = type(value)
-    if _has_own_document(kind):
+    if _has_own_json_format(kind):
         return value.to_dict()
     if not is_dataclass(kind):
         hints = get_type_hints(kind, include_extras=True).values()
@@ -232,7 +232,7 @@ def _is_record_type(kind: Any) -> bool:
     )
 
 
-def _has_own_document(kind: Any) -> bool:
+def _has_own_json_format(kind: Any) -> bool:
     """Whether a class has a document that is not made of its fields."""
     own = getattr(kind, "from_dict", None)
     return own is not None and own.__func__ is not JsonDocument.from_dict.__func__  # type: ignore[attr-defined]
@@ -257,24 +257,27 @@ def read_value(content: Any, hint: Any = Any, place: str = "value") -> Any:
     return _value(hint, content, place, {})
 
 
-def _read_typed(value: Any, place: str) -> Any:
+def _read_with_type_tag(value: Any, place: str) -> Any:
     """Read a value that says its type, or is as JSON has it."""
     if isinstance(value, list):
-        return [_read_typed(one, place) for one in value]
+        return [_read_with_type_tag(one, place) for one in value]
     if not isinstance(value, Mapping):
         return value
     kind = value.get(TYPE_KEY)
     if kind is None:
-        return {key: _read_typed(one, place) for key, one in value.items()}
+        return {key: _read_with_type_tag(one, place) for key, one in value.items()}
     if kind == "float":
         return float(value["value"])
     if kind == "array":
-        cells = [_read_typed(cell, place) for cell in value["values"]]
+        cells = [_read_with_type_tag(cell, place) for cell in value["values"]]
         return np.array(cells, dtype=np.dtype(value["dtype"])).reshape(value["shape"])
     if kind == "tuple":
-        return tuple(_read_typed(one, place) for one in value["values"])
+        return tuple(_read_with_type_tag(one, place) for one in value["values"])
     if kind == "dict":
-        return {_read_typed(key, place): _read_typed(v, place) for key, v in value["values"]}
+        return {
+            _read_with_type_tag(key, place): _read_with_type_tag(v, place)
+            for key, v in value["values"]
+        }
     if kind == "table":
         return _read_arrow_table(value, place)
     return _value(_record_class_by_name(kind), value.get("value"), place, {})
@@ -306,7 +309,9 @@ def _read_arrow_table(value: Mapping[str, Any], place: str) -> Any:
     import pyarrow as pa
 
     columns = []
-    for cells, kind in zip(_read_typed(value["values"], place), value["types"], strict=True):
+    for cells, kind in zip(
+        _read_with_type_tag(value["values"], place), value["types"], strict=True
+    ):
         try:
             columns.append(pa.array(cells, pa.type_for_alias(kind)))
         except (ValueError, pa.ArrowInvalid, pa.ArrowTypeError):
@@ -341,16 +346,17 @@ def _fields_and_hints(kind: Any) -> tuple[tuple[Field[Any], Any], ...]:
 
 def _value(hint: Any, value: object, place: str, read: Place) -> Any:
     """Read a value by its annotation; `read` holds the fields of the record before it."""
-    if _is_record_type(hint) and _has_own_document(hint) and not _has_type_key(value):
+    if _is_record_type(hint) and _has_own_json_format(hint) and not _has_type_key(value):
         return hint.from_dict(value)
     origin, inner = get_origin(hint), get_args(hint)
     if _has_type_key(value):
         if _is_mapping(origin) and value[TYPE_KEY] == "dict":
             pairs = [
-                (_read_typed(k, place), _value(inner[1], v, place, {})) for k, v in value["values"]
+                (_read_with_type_tag(k, place), _value(inner[1], v, place, {}))
+                for k, v in value["values"]
             ]
             return dict(pairs)
-        return _read_typed(value, place)
+        return _read_with_type_tag(value, place)
     if origin is Annotated:
         return _read_constrained_value(inner[0], inner[1], value, place, read)
     if origin in (Union, UnionType):
@@ -360,7 +366,7 @@ def _value(hint: Any, value: object, place: str, read: Place) -> Any:
         if len(others) > 1:  # of several, the one that is written as such a value
             others = [one for one in others if _matches_json_container(one, value)] or others
         if len(others) > 1:
-            return _read_typed(value, place)
+            return _read_with_type_tag(value, place)
         if others[0] is str and not isinstance(value, str):
             raise damaged_field_error(place, "be text or None", value)
         return _value(others[0], value, place, read)
@@ -403,7 +409,7 @@ def _read_constrained_value(hint: Any, rule: object, value: object, place: str, 
     """Read a value that has a rule besides its type."""
     if isinstance(rule, MinimumValue):
         words = f"be a whole number from {rule.least} on"
-        if not _is_count(value) or value < rule.least:  # type: ignore[operator]  # a number
+        if not _is_integer(value) or value < rule.least:  # type: ignore[operator]  # a number
             raise damaged_field_error(place, words, value)
         return value
     assert isinstance(rule, Shape)
@@ -443,13 +449,13 @@ def _read_scalar(hint: Any, value: object, place: str) -> Any:
         if not _is_number(value):
             raise damaged_field_error(place, "be a number", repr(value))
         return float(value)  # type: ignore[arg-type]  # a number, or the word for an infinite one
-    if hint is int and not _is_count(value):
+    if hint is int and not _is_integer(value):
         raise damaged_field_error(place, "be a whole number", value)
     if hint is bool and not isinstance(value, bool):
         raise damaged_field_error(place, "be true or false", value)
     if hint is str and not isinstance(value, str):
         raise damaged_field_error(place, "be text", value)
-    return _read_typed(value, place)
+    return _read_with_type_tag(value, place)
 
 
 def _has_type_key(value: object) -> TypeGuard[Mapping[str, Any]]:
@@ -496,7 +502,7 @@ def _is_number(value: object) -> bool:
     )
 
 
-def _is_count(value: object) -> bool:
+def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 

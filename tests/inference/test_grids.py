@@ -9,7 +9,7 @@ from penchant.inference.search.grid_search import (
     are_flat,
     best_cells,
     grid_points,
-    grid_steps,
+    unconstrained_grid_steps,
     vertices,
 )
 
@@ -51,7 +51,9 @@ def test_points_of_the_grid_are_all_combinations():
     assert psi.shape == (33 * 19, 2)
     assert len(np.unique(psi, axis=0)) == 33 * 19
     along = np.log(psi.reshape(33, 19, 2))
-    np.testing.assert_allclose(along[1, 0, 0] - along[0, 0, 0], grid_steps(model.shape)[0])
+    np.testing.assert_allclose(
+        along[1, 0, 0] - along[0, 0, 0], unconstrained_grid_steps(model.shape)[0]
+    )
 
 
 @pytest.mark.parametrize("dimensions", [(5,), (6,), (3, 8), (4, 5, 7)], ids=str)

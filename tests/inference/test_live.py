@@ -365,17 +365,17 @@ def test_nothing_is_compiled_or_loaded_after_the_start(name):
 
 def test_what_is_compiled_at_the_start_is_announced(tmp_path):
     program = """
-from penchant._numba_cache import announce_compilation, njit
+from penchant._numba_cache import with_compilation_announcement, njit
 from pathlib import Path
 
 @njit(cache=True)
 def twice(x):
     return 2 * x
 
-with announce_compilation("for later"):
+with with_compilation_announcement("for later"):
     pass
 print("nothing", flush=True)
-with announce_compilation("for later"):
+with with_compilation_announcement("for later"):
     twice(1), twice(1.5)
 """
     (tmp_path / "twofold.py").write_text(program)

@@ -120,7 +120,7 @@ def test_a_decision_without_a_choice_is_as_if_its_row_were_not_there(name):
     chosen[late], rewards[late] = -1, np.nan
     seen = episode.context
     missed = pn.Episode(chosen, rewards, **seen._asdict())
-    without = pn.Episode(chosen[~late], rewards[~late], **seen.at_events(~late)._asdict())
+    without = pn.Episode(chosen[~late], rewards[~late], **seen.select_events(~late)._asdict())
     found = model.explanatory(missed, *psi)[~late]
     np.testing.assert_allclose(found, model.explanatory(without, *psi), atol=1e-14)
     assert pn.fit([missed], model).n_decisions == int((~late).sum())
@@ -143,7 +143,7 @@ def test_the_model_works_wherever_others_do(name):
     live = pn.live(model, parameter_prior=prior)
     first = plays[0]
     for t in range(8):
-        seen = first.context.at_events(t)
+        seen = first.context.select_events(t)
         live.observe(first.chosen[t], first.rewards[t], **seen._asdict())
     assert live.n_decisions == 8
     np.testing.assert_array_equal(live.episode.chosen, first.chosen[:8])

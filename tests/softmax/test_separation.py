@@ -16,7 +16,7 @@ from penchant.softmax.separation import (
     _solve_linear_program,
     _unique_vertex,
     are_maxima_proven_to_exist,
-    choice_cone,
+    build_recession_cone,
     limits_along_recession,
     nnls_bounds,
 )
@@ -453,7 +453,9 @@ def test_weights_go_where_linear_programs_say_that_recession_directions_lead(see
     found = solve(ChoiceDecisions(choices, 1))
     if found.recession is None or not found.known.complete:
         return
-    where = limits_along_recession(choice_cone(choices, found.known.scale), found.recession)
+    where = limits_along_recession(
+        build_recession_cone(choices, found.known.scale), found.recession
+    )
     np.testing.assert_array_equal(np.where(np.isinf(found.theta), found.theta, 0.0), _ends(where))
 
 

@@ -85,7 +85,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class TrackingOptions:
+class OperatorTrackingOptions:
     """Settings of the machine's beliefs within an episode."""
 
     # Share of the variance of the field that stays open however far a map is trusted: at 0 rewards
@@ -103,7 +103,7 @@ class TrackingOptions:
     log_posterior_tol: float = 1e-9  # log-units; a smaller decrease is rounding, not a failed step
 
 
-TRACKING = TrackingOptions()
+TRACKING = OperatorTrackingOptions()
 Z_90 = 1.645  # half-width of a 90 % normal interval, in standard deviations
 
 
@@ -259,14 +259,14 @@ class OperatorProfile:
 
 
 @dataclass(frozen=True, eq=False)
-class EpisodeFit:
+class OperatorEpisodeFit:
     """Profile and belief map estimated from one unassisted episode."""
 
     profile: OperatorProfile
     belief: Vector
 
 
-def fit_operator(model: UCL, episode: Episode) -> EpisodeFit | None:
+def fit_operator(model: UCL, episode: Episode) -> OperatorEpisodeFit | None:
     """Fit the operator's model to one episode; None without a finite, positive slope."""
     if not episode.n_decisions:
         return None
@@ -279,7 +279,7 @@ def fit_operator(model: UCL, episode: Episode) -> EpisodeFit | None:
     converged = estimate.status in ("converged", "weakly identified", "at a bound")
     slope, precision = float(estimate.weights[0]), float(estimate.psi[0])
     profile = OperatorProfile(1 / slope, precision, found.width, found.level, converged)
-    return EpisodeFit(profile, found.mean)
+    return OperatorEpisodeFit(profile, found.mean)
 
 
 def merge_profiles(profiles: list[OperatorProfile]) -> OperatorProfile:

@@ -292,7 +292,9 @@ def train_warning(
         covariance,
         len(plays),
         float(labels.mean()),
-        _cross_validate(values, labels, seed.permutation(len(plays)) % WARNING.n_folds),
+        _cross_validated_calibration(
+            values, labels, seed.permutation(len(plays)) % WARNING.n_folds
+        ),
     )
 
 
@@ -372,7 +374,7 @@ def _logistic_regression(x: Matrix, labels: BoolVector) -> tuple[Vector, Matrix]
     return estimate.theta, estimate.covariance
 
 
-def _cross_validate(values: Matrix, labels: BoolVector, fold: Any) -> Calibration:
+def _cross_validated_calibration(values: Matrix, labels: BoolVector, fold: Any) -> Calibration:
     odds = np.empty(len(labels))
     base = np.empty(len(labels))
     for k in np.unique(fold):

@@ -234,9 +234,9 @@ class Helper(Result):
         self.seed = check_whole_number(seed, "rng", 0)
         self.log: list[dict[str, Any]] = []
         self._carried: tuple[list[OperatorProfile], int, float] | None = None
-        self._restart()
+        self._reset_operator_knowledge()
 
-    def _restart(self) -> None:
+    def _reset_operator_knowledge(self) -> None:
         self.trust = self.first_trust
         self.known = OperatorProfile.default(self.model, self.field.mean, self.field.sd)
         self.n_scored, self._score = 0, 0.0
@@ -549,7 +549,7 @@ class Helper(Result):
         """Delete the log, and all that was learnt of the operator."""
         self.log.clear()
         self._carried = None
-        self._restart()
+        self._reset_operator_knowledge()
 
     def table(self) -> Table:
         """The last decisions as a table."""
@@ -598,7 +598,7 @@ class Helper(Result):
         )
         carried = read_value(document["carried"])
         if carried is not None:
-            again._adopt_knowledge(*carried)
+            again._adopt_operator_knowledge(*carried)
         again = cast("Self", again._replay_on_copy(document["log"], any_option=True))
         if document["proposed"] is not None:
             again.proposed(document["proposed"])
@@ -615,16 +615,16 @@ class Helper(Result):
         )
         if self._carried is not None:
             profiles, n_scored, score = self._carried
-            other._adopt_knowledge(list(profiles), n_scored, score)
+            other._adopt_operator_knowledge(list(profiles), n_scored, score)
         return other
 
     def copy_with_operator_knowledge(self, mode: Mode, trust: Trust) -> Helper:
         """Return a machine that knows the operator as this one does, before an assisted episode."""
         other = Helper(self.model, self.field, mode, trust, self.seed, self.unassisted)
-        other._adopt_knowledge(list(self._profiles), self.n_scored, self._score)
+        other._adopt_operator_knowledge(list(self._profiles), self.n_scored, self._score)
         return other
 
-    def _adopt_knowledge(
+    def _adopt_operator_knowledge(
         self, profiles: list[OperatorProfile], n_scored: int, score: float
     ) -> None:
         """Begin with an assisted episode, with another machine's knowledge of the operator."""

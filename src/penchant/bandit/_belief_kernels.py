@@ -164,11 +164,11 @@ def fill_option_posteriors(
                 s[0, j, lane] = k[lane]
             for lane in range(width):
                 if place[first + lane] == j:
-                    set_observed_row(s, own, b, f, row, new, j, g, lane, n_active)
+                    set_covariance_row_of_observed(s, own, b, f, row, new, j, g, lane, n_active)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def set_observed_row(s, own, b, f, row, new, j, g, lane, n_active):
+def set_covariance_row_of_observed(s, own, b, f, row, new, j, g, lane, n_active):
     """Set the row of the option just observed by its closed form.
 
     The general update subtracts nearly equal numbers there, and would lose digits where delta is

@@ -236,7 +236,7 @@ def posterior_beliefs(
         Options observed and rewards received.
     distances
         Distances of all options to those observed, in the order of `options` of
-        `ObservedSequence.of(episode)`: (n_options, n_observed). `distances_to` makes them.
+        `ObservedSequence.of(episode)`: (n_options, n_observed). `distances_to_options` makes them.
     delta
         Relative precision sigma_s^2 / sigma0^2.
     length_scale

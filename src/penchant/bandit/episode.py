@@ -50,7 +50,7 @@ class EventContext(NamedTuple):
     after: Mapping[str, Matrix] = EMPTY
     available: BoolVector | None = None
 
-    def at_events(self, selection: Any) -> EventContext:
+    def select_events(self, selection: Any) -> EventContext:
         """Context of some events, given by a slice or a mask."""
         return EventContext(
             {name: values[selection] for name, values in self.before.items()},
@@ -71,7 +71,7 @@ class EventContext(NamedTuple):
         before, after = MappingProxyType(dict(self.before)), MappingProxyType(dict(self.after))
         return EventContext(before, after, self.available)
 
-    def with_availability_like(self, other: EventContext, n_events: int) -> EventContext:
+    def with_full_availability_mask(self, other: EventContext, n_events: int) -> EventContext:
         """The context of events at which all options could be chosen, if `other` has a mask."""
         if self.available is not None or other.available is None:
             return self
@@ -282,7 +282,7 @@ class Episode:
         events = read_events(**aligned(given), place=place)
         check_events(events, _last_event_mask(len(events.chosen)), place)
         context = read_event_context(before, after, available, events, place)
-        _set_fields(self, events, subject, block, context)
+        _set_episode_fields(self, events, subject, block, context)
 
     @classmethod
     def of_events(
@@ -294,7 +294,9 @@ class Episode:
     ) -> Episode:
         """Make an episode of events that have been checked, without checking or copying them."""
         episode = object.__new__(cls)
-        _set_fields(episode, events, subject, block, EventContext() if context is None else context)
+        _set_episode_fields(
+            episode, events, subject, block, EventContext() if context is None else context
+        )
         return episode
 
     @property
@@ -384,8 +386,8 @@ class Episode:
         penchant.errors.DataError: chosen must lie in 0..3; got 4 at decision 1.
         It looks 1-based: subtract 1, options are counted from 0.
         """
-        check_options(self.chosen, n_options, self._locator())
-        check_options(self.executed, n_options, self._locator(), "executed")
+        check_options(self.chosen, n_options, self._event_describer())
+        check_options(self.executed, n_options, self._event_describer(), "executed")
 
     def extended(
         self,
@@ -434,7 +436,7 @@ class Episode:
         ):
             longer = _append_choice(self.events, chosen, reward)
             return Episode.of_events(longer, self.subject, self.block)
-        place = self._locator()
+        place = self._event_describer()
         done = None if executed is None else [executed]
         one = read_events(
             [chosen], [reward], [is_choice], [scored], lambda k: place(n + k), executed=done
@@ -451,7 +453,10 @@ class Episode:
         )
         new = read_event_context(*given, one, lambda k: place(n + k))
         past = self.context
-        both_masked = [past.with_availability_like(new, n), new.with_availability_like(past, 1)]
+        both_masked = [
+            past.with_full_availability_mask(new, n),
+            new.with_full_availability_mask(past, 1),
+        ]
         context = concat_contexts(both_masked) if n else new
         return Episode.of_events(both, self.subject, self.block, context)
 
@@ -465,7 +470,7 @@ class Episode:
         known = self.rewards[-1] == self.rewards[-1]
         return bool(known and 0 <= chosen <= MAX_SURE_OPTION and abs(reward) < LARGEST_REWARD)
 
-    def _locator(self) -> Place:
+    def _event_describer(self) -> Place:
         return places_of(self.subject, self.block, "decision" if self.is_choice.all() else "event")
 
     def __repr__(self) -> str:
@@ -484,10 +489,10 @@ class Episode:
             state.get("before", {}), state.get("after", {}), state.get("available")
         )
         events = Events(*(state[name] for name in Events._fields))
-        _set_fields(self, events, state["subject"], state["block"], context)
+        _set_episode_fields(self, events, state["subject"], state["block"], context)
 
 
-def _set_fields(
+def _set_episode_fields(
     episode: Episode, events: Events, subject: Any, block: Any, context: EventContext
 ) -> None:
     for name, values in events._asdict().items():
@@ -529,7 +534,7 @@ def executed_history(history: Any) -> Any:
     return getattr(history, "executed_episode", history)
 
 
-def highest_option(history: Any) -> int:
+def largest_option_index(history: Any) -> int:
     """Highest index of an option that was chosen or executed; -1 without any."""
     taken = (history.chosen, getattr(history, "executed", history.chosen))
     return max(int(options.max(initial=NOTHING)) for options in taken)

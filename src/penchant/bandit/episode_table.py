@@ -151,35 +151,35 @@ def episodes_from_frame(
     >>> bo
     Episode: 2 decisions scored of 2 events, subject bo
     """
-    _check_settings(base, gaps, chosen, options, locations)
+    _check_episode_settings(base, gaps, chosen, options, locations)
     check_policy(missing_reward)
     roles = {"chosen": chosen, "reward": reward, "subject": subject, "block": block}
     roles |= {"decision": decision, "is_choice": is_choice, "scored": scored}
     roles |= {"executed": executed}
     named = {role: _as_tuple(flagged(name)[0]) for role, name in roles.items() if name is not None}
-    context = {"before": _columns_by_name(before), "after": _columns_by_name(after)}
+    context = {"before": _context_columns_by_name(before), "after": _context_columns_by_name(after)}
     check_columns(
         open_frame(frame),
         {role: tuple(names.values()) for role, names in context.items() if names}
         | ({"available": tuple(available)} if len(available) else {}),
     )
-    table = _open_checked(frame, named)
+    table = _open_table_and_check_columns(frame, named)
     owners = _subject_and_block_labels(table, {"subject": subject, "block": block})
-    order, number = _event_order(table, owners, decision, gaps, subject, block)
+    order, number = _events_in_time_order(table, owners, decision, gaps, subject, block)
     picked, first = _option_numbers_and_base(
-        table, chosen, base, options, locations, _row_locator(owners)
+        table, chosen, base, options, locations, _row_describer(owners)
     )
     rewards = _reward_column(table, reward)
     done = picked
     if executed is not None:
         done, _ = _option_numbers_and_base(
-            table, executed, base, options, locations, _row_locator(owners), "executed"
+            table, executed, base, options, locations, _row_describer(owners), "executed"
         )
     if not isinstance(chosen, (tuple, list)) and options is None:
         # Only numbers as they are in the file can be codes such as 99 for a missing response.
         doubt_marks(picked)
         if base == 0:
-            doubt_zero(done, rewards, _row_locator(owners))
+            doubt_zero(done, rewards, _row_describer(owners))
     # Programs write 0 or -1 as the reward of no choice; such rewards are missing, not paid.
     done, rewards = without_fillers(done, rewards, first)
     picked = done if executed is None else picked
@@ -188,7 +188,7 @@ def episodes_from_frame(
         _take_rows_or_absent(rewards, order.rows, np.nan),
         _choice_flags(table, is_choice, shown, order),
         _flags_in_time_order(table, scored, "scored", order.rows),
-        _event_locator(order.rows, owners, number),
+        _event_row_describer(order.rows, owners, number),
         first,
         None if executed is None else _take_rows_or_absent(done, order.rows, np.nan),
     )
@@ -196,8 +196,8 @@ def episodes_from_frame(
     last = np.zeros(len(order.rows), dtype=bool)
     # Only the last reward may be missing, as no choice follows that it could explain.
     last[order.stop - 1] = True
-    check_events(events, last, _event_locator(order.rows, owners, number))
-    place = _event_locator(order.rows, owners, number)
+    check_events(events, last, _event_row_describer(order.rows, owners, number))
+    place = _event_row_describer(order.rows, owners, number)
     seen = _read_context(table, context, available, events, order, place)
     return _split_episodes(events, order, owners, seen)
 
@@ -230,11 +230,11 @@ def episode_rows(
     """
     table = open_frame(frame)
     owners = _subject_and_block_labels(table, {"subject": subject, "block": block})
-    order, _ = _event_order(table, owners, decision, gaps, subject, block)
+    order, _ = _events_in_time_order(table, owners, decision, gaps, subject, block)
     return [order.rows[a:b] for a, b in zip(order.start, order.stop, strict=True)]
 
 
-def _event_order(
+def _events_in_time_order(
     table: Table, owners: Owners, decision: Any, gaps: Gaps, subject: Any, block: Any
 ) -> tuple[InTime, IntVector | None]:
     """Sort rows by episode and time; return also the number of each row's decision, if given."""
@@ -244,18 +244,18 @@ def _event_order(
     person = owners["subject"].codes if "subject" in owners else zeros
     number = None if decision is None else _decision_numbers(table, decision, owners)
     if number is None:
-        return in_time(episode, person, None, gaps, _row_locator(owners)), None
+        return in_time(episode, person, None, gaps, _row_describer(owners)), None
 
     def repeated_number_remedy() -> str:
         # The likeliest cause first: a column of blocks, a counter that restarts, unsorted rows.
-        columns = _block_columns(table, episode, number)
-        found = _block_column_remedy(table, columns, subject, block) or _restart_remedy(
+        columns = _candidate_block_columns(table, episode, number)
+        found = _block_column_remedy(table, columns, subject, block) or _restarted_numbering_remedy(
             episode, number, decision
         )
         return f"{found}, or drop repeated rows." if found else ""
 
     return in_time(
-        episode, person, number, gaps, _row_locator(owners), repeated_number_remedy
+        episode, person, number, gaps, _row_describer(owners), repeated_number_remedy
     ), number
 
 
@@ -266,7 +266,7 @@ def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, blo
     names = " or ".join(map(str, columns))
     known = [name for name in _as_tuple(block) if name is not None]
     blocks = " or ".join(
-        argument("block", _columns_by_number_of_changes(table, [*known, c])) for c in columns
+        argument("block", _sort_columns_by_changes(table, [*known, c])) for c in columns
     )
     if subject is None:
         people = " or ".join(argument("subject", str(column)) for column in columns)
@@ -279,7 +279,7 @@ def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, blo
     )
 
 
-def _columns_by_number_of_changes(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]:
+def _sort_columns_by_changes(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]:
     """Sort columns by how often their cells change between rows: sessions before blocks."""
     changes = {}
     for name in columns:
@@ -289,7 +289,7 @@ def _columns_by_number_of_changes(table: Table, columns: Sequence[Any]) -> str |
     return ordered if len(ordered) > 1 else ordered[0]
 
 
-def _restart_remedy(episode: IntVector, number: IntVector, decision: Any) -> str:
+def _restarted_numbering_remedy(episode: IntVector, number: IntVector, decision: Any) -> str:
     """Remedy for numbers that start again among the rows of a subject; "" if they do not."""
     for one in np.unique(episode):
         own = number[episode == one]
@@ -308,7 +308,7 @@ def _restart_remedy(episode: IntVector, number: IntVector, decision: Any) -> str
     )
 
 
-def _block_columns(table: Table, episode: IntVector, number: IntVector) -> list[Any]:
+def _candidate_block_columns(table: Table, episode: IntVector, number: IntVector) -> list[Any]:
     """Columns that may name blocks: few labels, and no number repeats within one.
 
     Rows of a block must stand together, and have two rows on average, or any code would qualify.
@@ -329,7 +329,9 @@ def _block_columns(table: Table, episode: IntVector, number: IntVector) -> list[
     return found
 
 
-def _check_settings(base: int, gaps: Gaps, chosen: Any, options: Any, locations: Any) -> None:
+def _check_episode_settings(
+    base: int, gaps: Gaps, chosen: Any, options: Any, locations: Any
+) -> None:
     one_of(base, "base", (0, 1), "Say which number the first option has.")
     one_of(gaps, "gaps", GAPS)
     several = isinstance(chosen, (tuple, list))
@@ -353,7 +355,7 @@ def _as_tuple(name: Any) -> tuple[Any, ...]:
     return tuple(name) if isinstance(name, (tuple, list)) else (name,)
 
 
-def _open_checked(frame: Any, roles: dict[str, tuple[Any, ...]]) -> Table:
+def _open_table_and_check_columns(frame: Any, roles: dict[str, tuple[Any, ...]]) -> Table:
     table = open_frame(frame)
     check_columns(table, roles)
     check_roles(roles)
@@ -435,7 +437,7 @@ def _take_rows_or_absent(values: Any, rows: IntVector, absent: Any) -> Any:
     return np.where(rows == ABSENT, absent, values[rows])
 
 
-def _columns_by_name(given: ContextColumns) -> dict[str, Any]:
+def _context_columns_by_name(given: ContextColumns) -> dict[str, Any]:
     """Columns by their name in episodes."""
     if isinstance(given, Mapping):
         return dict(given)
@@ -482,7 +484,7 @@ def _split_episodes(
     return [
         Episode.of_events(
             events.between(a, b),
-            context=context.at_events(slice(a, b)),
+            context=context.select_events(slice(a, b)),
             **{role: coded.at(order.rows[b - 1]) for role, coded in owners.items()},
         )
         for a, b in zip(order.start.tolist(), order.stop.tolist(), strict=True)
@@ -496,7 +498,7 @@ def _decision_numbers(table: Table, name: Any, owners: Owners) -> IntVector:
         whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= EXACT_INTEGERS)
     wrong = np.flatnonzero(~whole)
     if wrong.size:
-        place = _row_locator(owners)
+        place = _row_describer(owners)
         cells = (_format_cell(numbers[row], place(row)) for row in wrong[:11])
         raise DataError(
             "decision",
@@ -531,7 +533,7 @@ def _format_cell(value: float, place: str) -> str:
     return f"{'an empty cell' if np.isnan(value) else format(value, 'g')} at {place}"
 
 
-def _row_locator(owners: Owners) -> Place:
+def _row_describer(owners: Owners) -> Place:
     """Function that names a row of the table in messages, with its subject and block."""
 
     def locate(row: int) -> str:
@@ -541,7 +543,7 @@ def _row_locator(owners: Owners) -> Place:
     return locate
 
 
-def _event_locator(rows: IntVector, owners: Owners, number: IntVector | None) -> Place:
+def _event_row_describer(rows: IntVector, owners: Owners, number: IntVector | None) -> Place:
     """Function that names an event in messages: its row, subject, block and number."""
 
     def locate(k: int) -> str:

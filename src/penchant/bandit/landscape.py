@@ -138,10 +138,10 @@ def distances(locations: Matrix) -> Matrix:
     array([[0., 1.],
            [1., 0.]])
     """
-    return distances_to(locations, np.arange(len(locations)))
+    return distances_to_options(locations, np.arange(len(locations)))
 
 
-def distances_to(locations: Matrix, options: IntVector) -> Matrix:
+def distances_to_options(locations: Matrix, options: IntVector) -> Matrix:
     """Euclidean distance of all options from some of them.
 
     Parameters
@@ -158,8 +158,8 @@ def distances_to(locations: Matrix, options: IntVector) -> Matrix:
     Examples
     --------
     >>> from penchant import grid
-    >>> from penchant.bandit.landscape import distances_to
-    >>> distances_to(grid(4, 1), [1])
+    >>> from penchant.bandit.landscape import distances_to_options
+    >>> distances_to_options(grid(4, 1), [1])
     array([[1.],
            [0.],
            [1.],
@@ -317,13 +317,13 @@ class Landscape:
         )
 
 
-def option_place_in_message(i: int) -> str:
+def describe_option(i: int) -> str:
     """Return the words for where option i is, counted from 0 as in arrays."""
     return f"option {i}"
 
 
 def _check_mean_rewards(mean_rewards: Any) -> Vector:
-    means = np.array(exact_floats(mean_rewards, "mean_rewards", option_place_in_message))
+    means = np.array(exact_floats(mean_rewards, "mean_rewards", describe_option))
     if means.ndim != 1 or not means.size:
         raise DataError(
             "mean_rewards",
@@ -334,9 +334,7 @@ def _check_mean_rewards(mean_rewards: Any) -> Vector:
             ),
         )
     fix = "Fill or drop these options."
-    check_entries(
-        np.isfinite(means), means, "mean_rewards", "must be finite", fix, option_place_in_message
-    )
+    check_entries(np.isfinite(means), means, "mean_rewards", "must be finite", fix, describe_option)
     means.flags.writeable = False
     return means
 

@@ -28,7 +28,7 @@ from penchant.task.study_plan import (
     read_study_file,
     read_study_text,
 )
-from penchant.workflow.parameter_recovery import draw_people
+from penchant.workflow.parameter_recovery import draw_parameters_of_people
 
 NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "sqlalchemy": "SQLAlchemy"}
 
@@ -138,7 +138,9 @@ def _model(agent: Agent, playing: Playing) -> tuple[PlayerModel | None, dict[str
     offers = entry_of(str(agent.model)).data == "offers"
     example = make(USUAL_GRID if has_known_range else None, 0 if offers else 2)
     rng = np.random.default_rng([playing.seed or 0, 1])
-    people = draw_people(example, ranges(playing.parameters, example), playing.players, rng)
+    people = draw_parameters_of_people(
+        example, ranges(playing.parameters, example), playing.players, rng
+    )
     return PlayerModel(str(agent.model), make), people
 
 

@@ -17,7 +17,7 @@ from penchant.cli.live_options import Served
 from penchant.cli.rehearsing import planned
 from penchant.cli.words import say
 from penchant.errors import DataError
-from penchant.task.export import StoreExport, export, overview_document
+from penchant.task.export import StoreExport, export, study_overview_json
 from penchant.task.server import serve
 from penchant.task.session_store import Store, backup_store, remove_person
 from penchant.task.study_plan import Plan
@@ -132,7 +132,7 @@ def _say_status(store: str, *, as_json: bool) -> int:
     try:
         plans = StoreExport(held).plans
         with held.reading() as connection:
-            found = overview_document(connection, plans.__getitem__, time.time())
+            found = study_overview_json(connection, plans.__getitem__, time.time())
     finally:
         held.close()
     if as_json:

@@ -108,7 +108,7 @@ def choose_scale(
     if limits is not None:
         check_limits(limits, logarithmic)
         return Scale(float(limits[0]), float(limits[1]), logarithmic)
-    known = _without_outliers(estimates[np.isfinite(estimates)], logarithmic)
+    known = _drop_outliers(estimates[np.isfinite(estimates)], logarithmic)
     lows, highs = ends[:, 0], ends[:, 1]
     floor = 0.0 if logarithmic else -np.inf  # log(0) is no place: ends at 0 cannot set limits
     lows, highs = lows[np.isfinite(lows) & (lows > floor)], highs[np.isfinite(highs)]
@@ -128,7 +128,7 @@ def choose_scale(
     return Scale(max(padded.low, bounds[0] - room), min(padded.high, bounds[1] + room))
 
 
-def _without_outliers(estimates: Vector, logarithmic: bool) -> Vector:
+def _drop_outliers(estimates: Vector, logarithmic: bool) -> Vector:
     """Drop estimates that would flatten all others."""
     able = estimates[estimates > 0] if logarithmic else estimates
     if not able.size:
@@ -306,14 +306,16 @@ def draw_intervals(
         draw(places, scale.clip(low), scale.clip(high), color=color, **line)
     for side, (is_open, is_cut) in enumerate(((open_low, cut_low), (open_high, cut_high))):
         marker = EDGE_MARKERS[axis_name][side]
-        _mark_edge(axes, places[is_open], marker, side, axis_name, color, size, color)
-        _mark_edge(axes, places[is_cut & ~is_open], marker, side, axis_name, color, size, "white")
+        _draw_axis_edge_markers(axes, places[is_open], marker, side, axis_name, color, size, color)
+        _draw_axis_edge_markers(
+            axes, places[is_cut & ~is_open], marker, side, axis_name, color, size, "white"
+        )
     return TruncatedIntervalCounts(
         int((open_low | open_high).sum()), int((cut_low | cut_high).sum())
     )
 
 
-def _mark_edge(
+def _draw_axis_edge_markers(
     axes: Axes,
     places: Vector,
     marker: str,

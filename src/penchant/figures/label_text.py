@@ -344,7 +344,7 @@ def label_y_rows(
         axes.set_xlabel(axes.get_xlabel(), loc="right")
 
 
-def labelled_row_inches(names: Sequence[str], panel_inches: float) -> float:
+def labelled_row_height_inches(names: Sequence[str], panel_inches: float) -> float:
     """Height in inches of a row whose label stands uncut at the left of a panel this wide."""
     max_points = ROW_LABEL_SHARES[0] * (72 * panel_inches - LABEL_SPACE_POINTS[0])
     max_lines = max((len(_fill_lines(name, max_points)) for name in names), default=1)

@@ -320,7 +320,7 @@ def add_legend(
     raise_titles_above_artists(axes)
 
 
-def grow_for_legends(figure: Figure) -> None:
+def grow_figure_for_legends(figure: Figure) -> None:
     """Make a figure higher by the height that legends of many lines take from its axes."""
     dots, taken = figure.dpi / 72, dict[int, float]()
     for axes in figure.axes:  # panels of a row share their height, so only the highest counts
@@ -394,7 +394,7 @@ def save(figure: Figure, path: FilePath, *, title: str = "", overwrite: bool = F
     if suffix == ".svg":
         content = f'<?xml version="1.0" encoding="UTF-8"?>\n{inline_svg(figure, title)}\n'.encode()
     else:
-        content = _render(figure, suffix)
+        content = _render_figure(figure, suffix)
     with written(path, overwrite=overwrite) as temporary:
         temporary.write_bytes(content)
 
@@ -414,7 +414,7 @@ def inline_svg(figure: Figure, title: str = "", description: str = "") -> str:
     description
         What it shows, in a sentence or two, for those who cannot see it.
     """
-    text = _render(figure, ".svg").decode()
+    text = _render_figure(figure, ".svg").decode()
     body = text[text.index("<svg") :].rstrip()
     title = title or _title_from_axis_labels(figure)
     name = "figure-" + sha256(f"{title}\n{description}\n{body}".encode()).hexdigest()[:10]
@@ -537,7 +537,7 @@ def _wrap_long_y_labels(figure: Figure) -> None:
             label.set_text(wrap_text(" ".join(label.get_text().split("\n")), high, 3))
 
 
-def _render(figure: Figure, suffix: str) -> bytes:
+def _render_figure(figure: Figure, suffix: str) -> bytes:
     buffer = BytesIO()
     with style():
         _repeat_layout_for_fixed_aspect(figure)

@@ -66,7 +66,7 @@ def fit_map_by_evidence(
     sizes = [model.prior_map.n]
     if prior.n == "evidence":
         sizes = sorted({n for n in BASIS_SIZES if n < model.prior_map.n} | {model.prior_map.n})
-    nu, _ = _fit_without_map(episodes, model, prior, spread)
+    nu, _ = _nu_and_psi_without_map(episodes, model, prior, spread)
     found: list[tuple[Estimate, MapFit]] = []
     for size in sizes:
         own = replace(model, prior_map=model.prior_map.leading(size))
@@ -94,7 +94,7 @@ def check_map(model: Any) -> None:
         )
 
 
-def _fit_without_map(
+def _nu_and_psi_without_map(
     episodes: Sequence[Any], model: UCL, prior: MapPrior, spread: float
 ) -> tuple[float, Vector]:
     """nu of a player without a map, of the order of the rewards where there is none; and psi."""
@@ -118,7 +118,7 @@ def _predictive_width(
     # Cross-validation leaves a play out: of a single one none would be left to fit.
     if len(scored) < 2:
         return "evidence"
-    nu, psi = _fit_without_map(scored, model, prior, spread)
+    nu, psi = _nu_and_psi_without_map(scored, model, prior, spread)
     bare = Profiles(model, (tuple(scored),), ScaledPrior(prior.others))
     x, _ = bare.variables(np.zeros(1, dtype=np.int64), psi[None], False)
     scores = []
@@ -256,7 +256,7 @@ def _maximize_at_width(
         psi = psi[[int(np.nanargmax(points.value))]]
     only = np.zeros(1, dtype=np.int64)
     newton = newton_batch(profiles, only, psi, start, finish=False)
-    newton.final_step()
+    newton.take_negligible_step()
     return profiles, newton
 
 

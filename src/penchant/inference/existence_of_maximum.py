@@ -27,8 +27,12 @@ from penchant.softmax.estimate_diagnostics import Diagnostics
 from penchant.softmax.fit import WEAK_CONDITION
 from penchant.softmax.fit_each import Batch, are_maxima_proven_and_identified
 from penchant.softmax.identification import Identification
-from penchant.softmax.maximum_and_covariance import Solution, check_units, inverse_and_condition
-from penchant.softmax.maximum_likelihood import has_maximum, identify, proven_separation, solve
+from penchant.softmax.maximum_and_covariance import (
+    Solution,
+    check_variable_magnitudes,
+    inverse_and_condition,
+)
+from penchant.softmax.maximum_likelihood import has_maximum, identify, solve, solve_if_separated
 from penchant.softmax.newton import UNDECIDED
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
@@ -65,7 +69,7 @@ class ExistenceCertificates:
         cls, profiles: Profiles, points: Evaluations, thorough: bool = True
     ) -> ExistenceCertificates:
         """Certify by the last Newton steps; `thorough`: decide also whether they are `good`."""
-        check_units(points.largest.max(axis=0, initial=0.0), profiles.weights)
+        check_variable_magnitudes(points.largest.max(axis=0, initial=0.0), profiles.weights)
         n, d = points.theta.shape
         memo = np.zeros((n, 5))
         memo[:, 2] = points.decrement
@@ -209,7 +213,7 @@ def _solve_weights(
     `known`: the identification, if certain; `near`: where Newton's method ended.
     """
     decisions = ChoiceDecisions(choices, 1)
-    found = None if known is None else proven_separation(decisions, known)
+    found = None if known is None else solve_if_separated(decisions, known)
     if found is None:
         start = near if known is not None and np.isfinite(near).all() else None
         found = solve(decisions, start=start)
@@ -271,7 +275,7 @@ def unpenalised_separation(
     `found`: the solution without the prior; `theta`: where Newton's method ended. Raises
     `UnsolvedProgramError` where that could not be decided.
     """
-    cone = _recession_cone(profiles, flat_prior_constraints(profiles, theta))
+    cone = _flat_prior_cone_rows(profiles, flat_prior_constraints(profiles, theta))
     decisions = ChoiceDecisions(choices, 1)
     known = identify(decisions)
     recession = separating.recession(decisions.cone(known.scale, allowed=cone))
@@ -318,7 +322,7 @@ def near_unpenalised_separation(
     if plain is None:
         return None
     try:
-        cone = plain.cone(known.scale, allowed=_recession_cone(profiles, rows))
+        cone = plain.cone(known.scale, allowed=_flat_prior_cone_rows(profiles, rows))
         recession = separating.recession(cone)
     except UnsolvedProgramError:  # only a hint is lost: the maximum is known to exist
         return None
@@ -327,7 +331,7 @@ def near_unpenalised_separation(
     )
 
 
-def _recession_cone(profiles: Profiles, rows: Matrix) -> Matrix:
+def _flat_prior_cone_rows(profiles: Profiles, rows: Matrix) -> Matrix:
     """Cone c'v >= 0 of directions along which densities are flat and signs are kept."""
     cone = [rows, -rows]
     if profiles.limits is not None:

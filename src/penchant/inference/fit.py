@@ -13,7 +13,7 @@ from penchant._typing import Label
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import Chunks, SubjectScan
-from penchant.errors import DataError, argument, prior_argument
+from penchant.errors import DataError, argument, mark_prior_argument
 from penchant.inference.empirical_bayes_map import fit_map_by_evidence
 from penchant.inference.existence_of_maximum import lacks_finite_maximum
 from penchant.inference.model_estimate import ModelSource
@@ -220,14 +220,14 @@ def prior_for_choices(prior: Prior | MapPrior | None) -> ParameterPrior | None:
         return prior.on_variables()
     if isinstance(prior, MapPrior):
         raise DataError(
-            prior_argument(),
+            mark_prior_argument(),
             "must be a GaussianPrior or ScaledPrior for choices",
             got="MapPrior",
             fix="Maps belong to models of places.",
         )
     if isinstance(prior, DensityPrior):
         raise DataError(
-            prior_argument(),
+            mark_prior_argument(),
             "must be a GaussianPrior or ScaledPrior for choices",
             got="NaturalPrior",
             fix="Natural parameters belong to models of episodes.",
@@ -323,7 +323,7 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Label]) -> list[Estimate
         return found
     highest = (grids.values.max(axis=1) + profiles.log_likelihood_copy_correction).tolist()
     return [
-        _at_least_best_cell(
+        _best_of_estimate_and_cell(
             profiles.for_subject(k), grids.take(np.array([k])), estimate, int(optima.n_steps[k])
         )
         if estimate.log_likelihood < highest[k] - MAX_GRID_DEFICIT
@@ -332,7 +332,7 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Label]) -> list[Estimate
     ]
 
 
-def _at_least_best_cell(
+def _best_of_estimate_and_cell(
     profiles: Profiles, grids: Grids, estimate: Estimate, n_steps: int
 ) -> Estimate:
     """Estimate at the best cell of the grid, if that is higher than the one given.

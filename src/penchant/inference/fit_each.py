@@ -35,7 +35,7 @@ from penchant.softmax.constraints import Constraints
 from penchant.softmax.data_behind_estimate import IntervalKind
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
-from penchant.softmax.fit import EachOptions
+from penchant.softmax.fit import FitEachOptions
 from penchant.softmax.fit_each import fit_each_choices
 from penchant.softmax.likelihood import available_threads, map_threads
 from penchant.softmax.prior import ScaledPrior
@@ -55,7 +55,7 @@ class ScanFitOptions(TypedDict, total=False):
 
 @overload
 def fit_each(
-    data: Choices | Reading, model: None = None, **options: Unpack[EachOptions]
+    data: Choices | Reading, model: None = None, **options: Unpack[FitEachOptions]
 ) -> Estimates: ...
 @overload
 def fit_each(
@@ -130,7 +130,7 @@ def fit_each(
     given, data = data, as_described(data_of(data), model)
     refuse_word(parameter_prior)
     if isinstance(data, SubjectScan):
-        work = portion_fit(
+        work = build_portion_fitter(
             data,
             model,
             parameter_prior,
@@ -258,7 +258,7 @@ OF_CHOICES = {"method": "ml", "constraints": None, "covariance": "model", "max_s
 
 
 @dataclass(frozen=True)
-class PortionFit:
+class PortionFitter:
     """Fits of all subjects of a portion; picklable."""
 
     model: Model | None
@@ -293,14 +293,14 @@ class PortionFit:
         return "Softmax" if self.model is None else str(self.model)
 
 
-def portion_fit(
+def build_portion_fitter(
     data: SubjectScan,
     model: Model | None,
     parameter_prior: Prior | MapPrior | None,
     options: Mapping[str, Any],
     level: float = 0.95,
     intervals: IntervalKind = "wald",
-) -> PortionFit:
+) -> PortionFitter:
     """Function that fits a portion of a scan, with options shared by all subjects."""
     check_level(level)
     # Calibration redraws the choices of each subject many times: too slow for a scan of many.
@@ -317,7 +317,7 @@ def portion_fit(
     if model is None and data.kind != "choices":
         raise scan_needs_model_error(data.kind)
     if model is None:
-        return PortionFit(None, parameter_prior, level, intervals, options)
+        return PortionFitter(None, parameter_prior, level, intervals, options)
     # Options at their defaults cannot be told from options left out: only others are refused.
     if dict(options) != OF_CHOICES:
         raise DataError(
@@ -334,4 +334,4 @@ def portion_fit(
             fix="Name the column of rewards in scan(..., reward=), or leave the model out.",
         )
     check_prior(model, parameter_prior)
-    return PortionFit(model, parameter_prior, level, intervals)
+    return PortionFitter(model, parameter_prior, level, intervals)

@@ -18,7 +18,12 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import argument, prior_advice, profile_interval_advice, weak_prior_argument
+from penchant.errors import (
+    advise_prior,
+    argument,
+    mark_weak_prior_argument,
+    profile_interval_advice,
+)
 from penchant.inference.existence_of_maximum import (
     ExistenceCertificates,
     choices_at,
@@ -137,7 +142,7 @@ class _OptimaProperties:
         The whole profile is within a 95 % interval; or a shape parameter is, along a ridge.
     towards
         Shape parameter to whose end the likelihood rises while weights diverge, or -1.
-    is_plain
+    is_interior_maximum
         Whether the maximum exists, away from all bounds: no closer look is needed.
     """
 
@@ -149,7 +154,7 @@ class _OptimaProperties:
     flat: BoolVector
     loose: BoolVector
     towards: IntVector
-    is_plain: BoolVector
+    is_interior_maximum: BoolVector
 
     @classmethod
     def of(
@@ -171,7 +176,7 @@ class _OptimaProperties:
     def diagnoses(self, covariances: Matrix) -> list[Diagnosis]:
         """Diagnosis of every optimum, with the covariances that go with it."""
         proven = self.newton_certificates.good & self.optima.converged & (self.towards < 0)
-        doubtful = np.flatnonzero(~self.is_plain & ~proven)
+        doubtful = np.flatnonzero(~self.is_interior_maximum & ~proven)
         weights = [self._diagnosis_of_reached_maximum(k) for k in range(len(self.optima))]
         for k, choices, slopes in choices_at(
             self.profiles, self.optima.points, doubtful, self.profiles.n_shape > 0
@@ -206,7 +211,7 @@ class _OptimaProperties:
     def _diagnose(self, k: int, weights: _WeightDiagnosis, covariance: Matrix) -> Diagnosis:
         """Diagnosis with the worst status that applies."""
         status, message, checks = weights.status, weights.message, weights.checks
-        if not self.is_plain[k]:
+        if not self.is_interior_maximum[k]:
             held = self._bounds_reached(k)
             checks = replace(checks, bounds=held, iterations=int(self.optima.n_steps[k]))
             status, message = self._status_and_message(k, (status, message), held)
@@ -261,7 +266,7 @@ class _OptimaProperties:
         if status == "stopped early":
             solved = re.split(" Allow more| To be sure", sentence)[0]
             return status, (
-                f"{solved} The choices hardly bound the weights: {prior_advice()}; until then this "
+                f"{solved} The choices hardly bound the weights: {advise_prior()}; until then this "
                 "is not an estimate."
             )
         if not optima.converged[k] and not (self.loose[k].any() and self._is_flat_ridge(k)):
@@ -363,7 +368,7 @@ def _advice_for_model(message: str, model: Model, checks: Diagnostics) -> str:
     own = "".join(f"{known[name]} " for name in alone if name is not None and name in known)
     use = "Else use" if own else "Use"
     return re.sub(
-        rf"Drop a variable(, [^,]*)??, {re.escape(prior_advice())}",
+        rf"Drop a variable(, [^,]*)??, {re.escape(advise_prior())}",
         f"{own}{use} {argument('a parameter_prior')}",
         message,
     )
@@ -387,9 +392,9 @@ def _advice_on_separation(sentence: str, profiles: Profiles) -> str:
     ]
     if not free:
         return sentence.replace(
-            f"Use {argument('method', 'firth')} or {weak_prior_argument()}, or r", "R"
+            f"Use {argument('method', 'firth')} or {mark_weak_prior_argument()}, or r", "R"
         )
     density = f"ive {' and '.join(free)} a density too"
     return sentence.replace(
-        f"Use {argument('method', 'firth')} or {weak_prior_argument()}", f"G{density}"
-    ).replace(f"{prior_advice()} or use {argument('method', 'firth')}", f"g{density}")
+        f"Use {argument('method', 'firth')} or {mark_weak_prior_argument()}", f"G{density}"
+    ).replace(f"{advise_prior()} or use {argument('method', 'firth')}", f"g{density}")

@@ -28,7 +28,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import prior_advice, profile_interval_advice
+from penchant.errors import advise_prior, profile_interval_advice
 from penchant.inference.existence_of_maximum import has_prior_density
 from penchant.inference.intervals import profile_exceeds_target
 from penchant.inference.profile.profile_likelihood import Profiles
@@ -194,7 +194,7 @@ MIN_DECISIONS_PER_PARAMETER = 5
 def _weak_identification_advice() -> str:
     return (
         f"{profile_interval_advice()}, and do not interpret its size. Hold it fixed, "
-        f"{prior_advice()}, or collect more decisions."
+        f"{advise_prior()}, or collect more decisions."
     )
 
 

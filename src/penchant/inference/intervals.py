@@ -19,10 +19,10 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.inner_problems import Evaluations, LinearConstraint
 from penchant.inference.profile.profile_likelihood import SCREENING, Profiles
-from penchant.inference.search.grid_search import GRID, Grid, Grids, grid_steps
+from penchant.inference.search.grid_search import GRID, Grid, Grids, unconstrained_grid_steps
 from penchant.inference.search.local_maxima import Optima
 from penchant.inference.search.projected_newton import WarmStart, newton_batch
-from penchant.inference.small_learning_rates import evaluate_proportional_rates, rate_parameters
+from penchant.inference.small_learning_rates import evaluate_proportional_rates, rate_parameter_mask
 from penchant.models.parameters import Parameter
 from penchant.tail_probabilities import chi_square_isf
 
@@ -537,7 +537,7 @@ class _EndSearch:
             return np.full((len(active), n_shape, n_shape), np.nan)
         known, there = self.optima.points.psi[active], self.psi[active]
         far = np.any(
-            rate_parameters(self.line.profiles) & (there > INTERVALS.max_rate_growth * known),
+            rate_parameter_mask(self.line.profiles) & (there > INTERVALS.max_rate_growth * known),
             axis=1,
         )
         return np.where(far[:, None, None], np.nan, self.optima.curvature[active])
@@ -669,7 +669,7 @@ class _EndSearch:
         profiles = self.line.profiles
         away = np.abs(u - profiles.to_unconstrained(self.psi[task]))
         return np.asarray(
-            (away > INTERVALS.max_grid_steps * grid_steps(profiles.shape)).any(axis=1)
+            (away > INTERVALS.max_grid_steps * unconstrained_grid_steps(profiles.shape)).any(axis=1)
         )
 
     def _restarted_at(

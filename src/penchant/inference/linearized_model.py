@@ -407,7 +407,9 @@ def _with_validity(
             ratio=ratio,
             bounds=bounds,
             exact_log_likelihood=exact,
-            of_shape=tuple(n.name for n in natural_parameters(model) if n.is_shape),
+            shape_dependent_parameters=tuple(
+                n.name for n in natural_parameters(model) if n.is_shape
+            ),
             nominal_psi=back.psi,
             nominal_ratios=back.ratios,
             weights=weights,

@@ -29,7 +29,7 @@ from penchant.inference.search.local_maxima import (
     parameters_undefined_at_limits,
     psi_at_limits,
 )
-from penchant.inference.search.multistart import newton_from, separated_interval
+from penchant.inference.search.multistart import interval_reaching_supremum, newton_from
 from penchant.models.arguments import as_episodes
 from penchant.models.doubts import doubts_of
 from penchant.models.model import Declared, Model, model_words, natural_parameters
@@ -328,7 +328,7 @@ class ModelSource(EstimateSource):
             )
         room = np.array(
             [np.inf] * self.n_weights
-            + [_distance_to_nearer_end(s, v) for s, v in self._shapes(found)]
+            + [_distance_to_nearer_end(s, v) for s, v in self._shapes_and_values(found)]
         )
 
         def at(theta: Vector) -> Vector:
@@ -337,7 +337,7 @@ class ModelSource(EstimateSource):
 
         return numerical_jacobian(at, found.theta, np.minimum(errors, room))
 
-    def _shapes(self, found: EstimateFields) -> list[tuple[Any, float]]:
+    def _shapes_and_values(self, found: EstimateFields) -> list[tuple[Any, float]]:
         return list(zip(self.model.shape, self._weights_and_psi(found)[1].tolist(), strict=True))
 
     def likelihood_ratio_test(self, found: EstimateFields, hypothesis: Any) -> TestResult:
@@ -555,7 +555,7 @@ def _supremum_intervals(found: Sequence[Estimate], natural: Parameter) -> Matrix
 
 def _search_supremum_intervals(found: Sequence[Estimate], natural: Parameter) -> Matrix:
     profiles = _profiles_of(found)
-    positions = separated_interval(
+    positions = interval_reaching_supremum(
         profiles,
         [_source(e).searched for e in found],
         np.array([_source(e).optimum.points.psi[0] for e in found]),

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._numba_cache import announce_compilation
+from penchant._numba_cache import with_compilation_announcement
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.inference.fit import History, fit_model
@@ -43,7 +43,7 @@ def compile_fits(model: Model, prior: Prior | MapPrior | None = None) -> None:
     words = (
         f"penchant: compiling all that fits of {type(model).__name__} can need, once, at the start."
     )
-    with announce_compilation(words), warnings.catch_warnings():
+    with with_compilation_announcement(words), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for history in synthetic_histories(model):
             with suppress(Exception):

@@ -25,7 +25,7 @@ from scipy import special
 
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, weak_prior_argument
+from penchant.errors import DataError, mark_weak_prior_argument
 from penchant.inference.profile.inner_problems import DecisionIndex
 from penchant.inference.profile.profile_likelihood import VALUES, Profiles
 from penchant.inference.search.grid_search import Grid
@@ -285,7 +285,7 @@ def _log_probabilities(
             "predict",
             "must have a finite estimate",
             got="one that is not",
-            fix=f"Fit with {weak_prior_argument()} to predict.",
+            fix=f"Fit with {mark_weak_prior_argument()} to predict.",
         )
     return _ScoredDecisions.of(model, episodes, psi).log_probabilities(theta)
 

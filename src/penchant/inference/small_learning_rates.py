@@ -26,7 +26,7 @@ MAX_RATE_LOW = 1e-6
 MULTIPLES = 10.0 ** np.arange(0.5, 7.1, 0.5)
 
 
-def rate_parameters(profiles: Profiles) -> BoolVector:
+def rate_parameter_mask(profiles: Profiles) -> BoolVector:
     """Whether shape parameters are rates, with a linear range from nearly 0: (n_shape,)."""
     return np.array(
         [s.scale == "linear" and 0 < s.low <= MAX_RATE_LOW * s.high for s in profiles.shape],
@@ -38,7 +38,7 @@ def evaluate_proportional_rates(
     profiles: Profiles, subject: IntVector, psi: Matrix
 ) -> tuple[IntVector, Vector, Evaluations]:
     """Evaluate profiles with all small rates multiplied; returns rows of psi, multiples, points."""
-    rates = rate_parameters(profiles)
+    rates = rate_parameter_mask(profiles)
     share = np.where(rates, psi, np.inf) / np.where(rates, [s.high for s in profiles.shape], 1.0)
     small = share < SMALL_RATE
     largest = np.where(small, share, 0.0).max(axis=1, initial=0.0)

@@ -589,7 +589,7 @@ def _varied(
         return Offers.of_checked(chosen, offers, one.scored[:stop], one.subject, one.block)
     events = one.events._replace(**arrays, executed=arrays.get("chosen", one.chosen))
     events = Events(*(array[:stop] for array in events))
-    context = (one.context if context is None else context).at_events(slice(stop))
+    context = (one.context if context is None else context).select_events(slice(stop))
     return Episode.of_events(events, one.subject, one.block, context)
 
 

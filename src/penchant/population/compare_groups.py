@@ -26,7 +26,7 @@ from penchant.population.group_tests import (
     SpreadWithinGroups,
     adjusted_p_values,
     hedges_g,
-    joint_test,
+    joint_difference_test,
     welch,
 )
 from penchant.population.least_squares import least_squares
@@ -151,7 +151,7 @@ class GroupPair(NamedTuple):
             )
             for i, name in enumerate(names)
         ]
-        joint = joint_test(self.difference, self.covariances, self.degrees_of_freedom)
+        joint = joint_difference_test(self.difference, self.covariances, self.degrees_of_freedom)
         return differences, PairTest(*self.labels, joint, np.nan)
 
 

@@ -113,7 +113,7 @@ def welch_anova(means: Vector, errors: Vector, degrees_of_freedom: Vector) -> We
     return WelchAnova(statistic, df, float(f_sf(statistic, *df)))
 
 
-def joint_test(
+def joint_difference_test(
     difference: Vector,
     covariances: tuple[Matrix, Matrix],
     degrees_of_freedom: tuple[float, float],

@@ -18,7 +18,7 @@ from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.errors import DataError, format_list
 from penchant.json_records import JsonDocument, attributes_json, to_json
-from penchant.population.subject_estimates import LeftOut, Scale
+from penchant.population.subject_estimates import ExcludedSubject, Scale
 from penchant.result_tables import (
     Column,
     Columns,
@@ -73,7 +73,9 @@ class WhitenedEstimates:
         return np.asarray((made + made.T) / 2)
 
 
-def weighted_mean(estimates: Matrix, covariances: Matrix) -> tuple[Vector, Matrix]:
+def inverse_variance_mean_and_covariance(
+    estimates: Matrix, covariances: Matrix
+) -> tuple[Vector, Matrix]:
     """Inverse-variance mean and its covariance: C = (sum C_s^-1)^-1, C sum C_s^-1 theta_s."""
     precisions = np.linalg.inv(covariances)
     covariance = np.linalg.inv(precisions.sum(axis=0))
@@ -170,7 +172,7 @@ def dersimonian_laird(white: WhitenedEstimates) -> Matrix:
     """
     weights = np.linalg.inv(white.covariances)
     total = weights.sum(axis=0)
-    mean, _ = weighted_mean(white.estimates, white.covariances)
+    mean, _ = inverse_variance_mean_and_covariance(white.estimates, white.covariances)
     gaps = white.estimates - mean
     n, d = white.estimates.shape
     q = np.einsum("sab,sb,sc->ac", weights, gaps, gaps)
@@ -179,7 +181,9 @@ def dersimonian_laird(white: WhitenedEstimates) -> Matrix:
     return nearest_positive_covariance((raw + raw.T) / 2)
 
 
-def restricted_log_likelihood(between: Matrix, white: WhitenedEstimates) -> tuple[float, Matrix]:
+def restricted_log_likelihood_and_gradient(
+    between: Matrix, white: WhitenedEstimates
+) -> tuple[float, Matrix]:
     """REML and its derivative in Omega.
 
     -1/2 [sum log|V_s| + sum r_s' V_s^-1 r_s + log|sum V_s^-1|] with V_s = C_s + Omega, and
@@ -187,7 +191,7 @@ def restricted_log_likelihood(between: Matrix, white: WhitenedEstimates) -> tupl
     """
     spread = white.covariances + between
     inverse = np.linalg.inv(spread)
-    mean, certainty = weighted_mean(white.estimates, spread)
+    mean, certainty = inverse_variance_mean_and_covariance(white.estimates, spread)
     gaps = white.estimates - mean
     pulls = np.einsum("sab,sb->sa", inverse, gaps)
     value = np.linalg.slogdet(spread)[1].sum() + (gaps * pulls).sum()
@@ -204,7 +208,10 @@ def reml_covariance_and_convergence(white: WhitenedEstimates) -> tuple[Matrix, b
     all sizes, and is repeated in units of what it found, as subjects may be known to a thousandth
     or to a thousand of what is between them.
     """
-    between = max(_reml_starts(white), key=lambda omega: restricted_log_likelihood(omega, white)[0])
+    between = max(
+        _reml_starts(white),
+        key=lambda omega: restricted_log_likelihood_and_gradient(omega, white)[0],
+    )
     for _ in range(MAX_REML_ROUNDS):
         own = WhitenedEstimates.of(white.estimates, white.covariances, between)
         peak = _maximize_reml(own.whiten_covariance(between), own)
@@ -228,7 +235,7 @@ def _maximize_reml(start: Matrix, white: WhitenedEstimates) -> Matrix:
 
     def negative_reml_and_gradient(flat: Vector) -> tuple[float, Vector]:
         root = flat.reshape(d, d)
-        value, slope = restricted_log_likelihood(root @ root.T, white)
+        value, slope = restricted_log_likelihood_and_gradient(root @ root.T, white)
         return -value / n, (-2.0 * slope @ root / n).ravel()
 
     begin = np.linalg.cholesky(start + START_WHITENED_VARIANCE * np.eye(d)).ravel()
@@ -245,7 +252,7 @@ def is_reml_maximum(between: Matrix, white: WhitenedEstimates) -> bool:
     """Whether no direction raises the restricted likelihood, the cut-off ones included."""
     own = WhitenedEstimates.of(white.estimates, white.covariances, between)
     here = own.whiten_covariance(between)
-    _, slope = restricted_log_likelihood(here, own)
+    _, slope = restricted_log_likelihood_and_gradient(here, own)
     slope = slope / len(own.estimates)
     rising = float(np.linalg.eigvalsh((slope + slope.T) / 2).max())
     return rising < REML_GRADIENT_TOL and float(np.abs(slope @ here).max()) < REML_GRADIENT_TOL
@@ -301,7 +308,7 @@ class PopulationEstimate(IntervalTableExport, JsonDocument):
     rule: Rule
     n_subjects: int
     subjects: tuple[Label, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[ExcludedSubject, ...] = ()
     degrees_of_freedom: float = np.inf
     heterogeneity: Heterogeneity | None = None
     status: str = "estimated"

@@ -37,8 +37,8 @@ from penchant.population.meta_analysis import (
     WhitenedEstimates,
     dersimonian_laird,
     heterogeneity,
+    inverse_variance_mean_and_covariance,
     reml_covariance_and_convergence,
-    weighted_mean,
 )
 from penchant.population.subject_estimates import (
     Scale,
@@ -187,7 +187,7 @@ def pool(
     >>> found
     <PopulationEstimate fixed-effect of 2 subjects: theta1=1.2>
     >>> found.left_out
-    (LeftOut(subject=2, why='no finite theta1'),)
+    (ExcludedSubject(subject=2, why='no finite theta1'),)
     >>> rng = np.random.default_rng(0)
     >>> sets = pn.Choices.from_arrays(
     ...     rng.normal(size=(600, 4, 1)), None, names=["gain"], subject=["ann", "bob"] * 300
@@ -292,7 +292,9 @@ def _pool_by_sample_mean(used: SubjectEstimates) -> PooledMoments:
 
 def _pool_by_fixed_effect(used: SubjectEstimates) -> PooledMoments:
     white = _whitened_estimates(used)
-    return _pooled_in_original_units(white, *weighted_mean(white.estimates, white.covariances))
+    return _pooled_in_original_units(
+        white, *inverse_variance_mean_and_covariance(white.estimates, white.covariances)
+    )
 
 
 def _pool_by_reml(used: SubjectEstimates) -> PooledMoments:
@@ -313,7 +315,9 @@ def _whitened_estimates(used: SubjectEstimates) -> WhitenedEstimates:
 
 
 def _pool_with_between_covariance(white: WhitenedEstimates, between: Matrix) -> PooledMoments:
-    mean, covariance = weighted_mean(white.estimates, white.covariances + between)
+    mean, covariance = inverse_variance_mean_and_covariance(
+        white.estimates, white.covariances + between
+    )
     return _pooled_in_original_units(white, mean, covariance)._replace(
         between=white.unwhiten_covariance(between)
     )
@@ -334,7 +338,7 @@ RULES: dict[str, Callable[[SubjectEstimates], PooledMoments]] = {
 }
 
 
-def back_map(
+def population_in_natural_parameters(
     population: PopulationEstimate,
     model: Model,
     *,
@@ -359,7 +363,8 @@ def back_map(
     >>> model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=0.1)
     >>> table_1 = [0.36, -5.22, 0.433], [90.4, 1270.0, 102.0], 153
     >>> low_a = pn.results.PopulationEstimate.from_summary(*table_1)
-    >>> found = pn.paper.back_map(low_a, model, nominal=pn.RewardPrior(mean=30, variance=10))
+    >>> found = pn.paper.population_in_natural_parameters(low_a, model,
+    nominal=pn.RewardPrior(mean=30, variance=10))
     >>> [(p.name, round(p.estimate, 2)) for p in found.parameters]
     [('decision_noise', 2.78), ('prior_mean', 15.5), ('prior_variance', 4.54)]
     """

@@ -25,7 +25,7 @@ UNUSABLE_STATUSES = ("separated", "not identified", "stopped early", "at a bound
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class ExcludedSubject:
     """A subject that no average can use, and why."""
 
     subject: Label
@@ -63,11 +63,11 @@ class SubjectEstimates:
     def __len__(self) -> int:
         return len(self.subjects)
 
-    def left_out(self) -> tuple[LeftOut, ...]:
+    def left_out(self) -> tuple[ExcludedSubject, ...]:
         """Subjects without a finite estimate, a finite covariance, or a maximum at all."""
         whys = (self._exclusion_reason(i) for i in range(len(self)))
         return tuple(
-            LeftOut(subject, why)
+            ExcludedSubject(subject, why)
             for subject, why in zip(self.subjects, whys, strict=True)
             if why is not None
         )

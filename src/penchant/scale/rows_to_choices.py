@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, closest_match_hint, format_names, quoted_argument
+from penchant.errors import DataError, closest_match_hint, format_names, mark_quoted_argument
 from penchant.scale.data_files import SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN
 from penchant.tables.arrays import decision_weights
 from penchant.tables.labels import python_values
@@ -214,7 +214,7 @@ def number_column(
             got=values[wrong[0]],
             where=f"in {name} at {rows.locate(wrong[0])}",
             fix=(
-                f"Mark options that were not on offer in {quoted_argument('available')}, or "
+                f"Mark options that were not on offer in {mark_quoted_argument('available')}, or "
                 "correct this cell."
             ),
         )
@@ -304,7 +304,7 @@ def chosen_flags(rows: Rows, layout: ChoiceLayout) -> BoolVector:
     return np.asarray(pc.fill_null(same, False).to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _check_options(rows: Rows, name: str, first_row: IntVector) -> None:
+def _check_no_repeated_option(rows: Rows, name: str, first_row: IntVector) -> None:
     """Raise if an option appears twice in a decision."""
     check_no_empty_cells(rows, name, "option")
     coded = decoded_array(rows.table[name]).dictionary_encode()
@@ -369,7 +369,7 @@ def choice_part(rows: Rows, layout: ChoiceLayout, validated: bool = False) -> Ch
         for role, name in (("weight", columns.weight), ("offset", columns.offset))
     )
     if not validated:
-        _check_options(rows, columns.option, first_row)
+        _check_no_repeated_option(rows, columns.option, first_row)
     sizes = np.diff(first_row)
     if on_offer is not None:
         if (picked & ~on_offer).any():

@@ -16,7 +16,12 @@ from typing import Any
 import numpy as np
 
 from penchant._numba_cache import njit
-from penchant.softmax._moment_codegen import LANES, MAX_CACHED_VECTORS, block_moments, relative_rows
+from penchant.softmax._moment_codegen import (
+    LANES,
+    MAX_CACHED_VECTORS,
+    add_block_moments,
+    write_rows_relative_to_chosen,
+)
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
@@ -92,7 +97,9 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
             side[b, LANES + lane] = n_rows - used
             for row in range(used, n_rows):
                 sources[row, lane] = c * d
-        relative_rows(kernel, rows, sources, n_rows, references, values, position, size)
+        write_rows_relative_to_chosen(
+            kernel, rows, sources, n_rows, references, values, position, size
+        )
         if n_columns > d:
             for row in range(n_rows):
                 for lane in range(LANES):
@@ -129,8 +136,8 @@ def _add_sums_over_lanes(total, parts, i, moments):
 def sum_block_moments(packed, kernel, theta, begin, end, workspace, moments):
     """Log-likelihood, minus the gradient, and information (lower triangle) of blocks begin..end.
 
-    `workspace` holds the scratch of `block_moments`, 8 numbers per moment (one sum per lane), and
-    one row for each chunk, which is left with that chunk's sums.
+    `workspace` holds the scratch of `add_block_moments`, 8 numbers per moment (one sum per lane),
+    and one row for each chunk, which is left with that chunk's sums.
     """
     values, starts, side = packed
     scratch, total, parts = workspace
@@ -146,7 +153,7 @@ def sum_block_moments(packed, kernel, theta, begin, end, workspace, moments):
         while b < last:
             sizes = starts[b + 1] - starts[b], n_uniform_blocks(starts, b, last, n_columns)
             position = starts[b] * n_columns * LANES
-            block_moments(kernel, values, position, sizes, theta, side, b, scratch, total)
+            add_block_moments(kernel, values, position, sizes, theta, side, b, scratch, total)
             b += sizes[1]
         _add_sums_over_lanes(total, parts, i, moments)
 

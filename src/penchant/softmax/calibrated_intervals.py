@@ -72,7 +72,7 @@ class Lattice:
         Weights that must not be negative.
     dimensions
         Points along each shape parameter; none without shape parameters.
-    candidates_at
+    start_candidates
         Where to begin: points, candidates for the weights at each, and what they sum to.
     """
 
@@ -80,7 +80,7 @@ class Lattice:
     offset: Matrix
     positive: BoolVector
     dimensions: tuple[int, ...]
-    candidates_at: tuple[IntVector, Matrix, Matrix] | None = None
+    start_candidates: tuple[IntVector, Matrix, Matrix] | None = None
 
     @cached_property
     def _sums(self) -> Vector:
@@ -113,7 +113,7 @@ class Lattice:
         candidates = scaled.reshape(n_cells, -1, self.x.shape[3])
         q = np.einsum("ctma,cja->cjtm", self.x[points], candidates)
         sums = special.logsumexp(q + self.offset[points][:, None], axis=3).sum(axis=2)
-        return replace(self, candidates_at=(points, np.ascontiguousarray(candidates), sums))
+        return replace(self, start_candidates=(points, np.ascontiguousarray(candidates), sums))
 
     @cached_property
     def _strides(self) -> IntVector:
@@ -144,10 +144,10 @@ class Lattice:
         best = np.full(n, -np.inf)
         position, theta = np.zeros((n, len(self.dimensions)), dtype=np.int64), np.zeros((n, d))
         everyone, near = np.arange(n), np.zeros((n, d))
-        if self.candidates_at is not None:
+        if self.start_candidates is not None:
             cells = np.zeros(n, dtype=np.int64)
             compiled.find_best_candidate_starts(
-                self.x, self.offset, chosen, *self.candidates_at, cells, near
+                self.x, self.offset, chosen, *self.start_candidates, cells, near
             )
             position[:] = self._coarse_positions[cells]
             best[:], theta[:] = self._log_likelihoods_and_weights_at(

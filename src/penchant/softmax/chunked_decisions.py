@@ -20,7 +20,7 @@ from penchant.softmax import separation
 from penchant.softmax.chunked_likelihood import (
     ChunkedLikelihood,
     ChunkedStableLikelihood,
-    ChunkReducer,
+    ChunkMapper,
     ChunkSummary,
     Transform,
     summarize_chunks,
@@ -56,11 +56,11 @@ class VanishingOptions:
 class ChunkedDecisions:
     """Decisions of chunks, perhaps transformed, with what the first pass over them found."""
 
-    reducer: ChunkReducer
+    reducer: ChunkMapper
     summary: ChunkSummary
 
     @classmethod
-    def of(cls, reducer: ChunkReducer, with_start: bool = True) -> ChunkedDecisions:
+    def of(cls, reducer: ChunkMapper, with_start: bool = True) -> ChunkedDecisions:
         """Take the first pass; `with_start`: every chunk finds a maximum of its own."""
         return cls(reducer, summarize_chunks(reducer, with_start))
 
@@ -99,7 +99,7 @@ class ChunkedDecisions:
     def with_unit_mean_weights_and_unit(self) -> tuple[ChunkedDecisions, float]:
         """Decisions with weights of mean about 1, and the unit of these."""
         summary = self.summary
-        mean = summary.relative_weight / summary.n_decisions
+        mean = summary.weight_over_largest / summary.n_decisions
         unit = (
             weight_unit_from_largest_and_mean(summary.largest_weight, mean)
             if summary.weighted
@@ -116,8 +116,8 @@ class ChunkedDecisions:
         # directions beyond the rank have a start of their own: the prior's
         return ChunkedDecisions.of(turned, with_start=rank is None)
 
-    def _reducer_with(self, *transforms: Transform) -> ChunkReducer:
-        return reduce(ChunkReducer.with_transform, transforms, self.reducer)
+    def _reducer_with(self, *transforms: Transform) -> ChunkMapper:
+        return reduce(ChunkMapper.with_transform, transforms, self.reducer)
 
     def integer_variables(self) -> BoolVector:
         """Variables that hold nothing but whole numbers."""
@@ -137,7 +137,7 @@ class ChunkedDecisions:
 
     def cone(
         self, scale: Vector, basis: Matrix | None = None, allowed: Matrix | None = None
-    ) -> ChunkedCone | None:
+    ) -> ChunkedRecessionCone | None:
         """Directions that lower no utility of an option chosen."""
         assert allowed is None  # scans are fitted without constraints
         unit = large_difference_quantile(self.reducer, scale)
@@ -145,7 +145,7 @@ class ChunkedDecisions:
             separation.differences_from_chosen, unit=unit, whole=self.summary.whole, basis=basis
         )
         inner = unit if basis is None else np.ones(basis.shape[1])
-        return ChunkedCone.of(self.reducer, differences, inner)
+        return ChunkedRecessionCone.of(self.reducer, differences, inner)
 
     def without(self, resolved: VanishingOptions) -> ChunkedDecisions:
         """Decisions without the options that a recession direction resolves."""
@@ -201,7 +201,7 @@ def _count_vanishing_options(choices: Choices, resolved: VanishingOptions) -> tu
     return int(lost.sum()), int((choices.n_options - 1).sum()), int((lost > 0).sum())
 
 
-def large_difference_quantile(reducer: ChunkReducer, scale: Vector) -> Vector:
+def large_difference_quantile(reducer: ChunkMapper, scale: Vector) -> Vector:
     """Compute `separation.large_difference_quantile` to the last bit by a radix search.
 
     Positive floats are ordered as their bits, of which three passes find 20, 22 and 22.
@@ -255,10 +255,10 @@ def _bin_of_rank(counts: dict[int, int], rank: IntVector, a: int) -> int:
 
 
 @dataclass
-class ChunkedCone:
+class ChunkedRecessionCone:
     """The cone of chunks, by constraints generated in passes."""
 
-    reducer: ChunkReducer
+    reducer: ChunkMapper
     differences: Callable[[Choices], Differences]
     unit: Vector
     values: Matrix
@@ -269,8 +269,8 @@ class ChunkedCone:
 
     @classmethod
     def of(
-        cls, reducer: ChunkReducer, differences: Callable[[Choices], Differences], unit: Vector
-    ) -> ChunkedCone | None:
+        cls, reducer: ChunkMapper, differences: Callable[[Choices], Differences], unit: Vector
+    ) -> ChunkedRecessionCone | None:
         """Start with a sample of rows from each chunk; None where no row differs."""
         per_chunk = SEPARATION.initial_rows // reducer.chunks.n_chunks
         n_rows = max(per_chunk, MIN_FIRST_ROWS_PER_CHUNK)

@@ -51,7 +51,7 @@ class TransformedWork:
 
 
 @dataclass(frozen=True)
-class ChunkReducer:
+class ChunkMapper:
     """Map work over chunks after lazy transforms, and count the passes."""
 
     chunks: Chunks
@@ -73,7 +73,7 @@ class ChunkReducer:
             TransformedWork(work, self.transforms) if self.transforms else work, words, validated
         )
 
-    def with_transform(self, transform: Transform) -> ChunkReducer:
+    def with_transform(self, transform: Transform) -> ChunkMapper:
         """Reducer with one more transform."""
         return replace(self, transforms=(*self.transforms, transform))
 
@@ -88,7 +88,7 @@ class ChunkSummary:
         Within-set mean square of the variables, and the number of rows it is the mean of.
     sizes
         Weight of decisions with 0, 1, 2 ... options on offer.
-    relative_weight
+    weight_over_largest
         Sum of weights, in units of the largest.
     pull, information
         Information at the maximum of these choices, times the maximum; and alone. 0 without one.
@@ -97,11 +97,11 @@ class ChunkSummary:
     n_decisions: int
     n_rows: int
     n_options: tuple[int, int]
-    n_single: int
+    n_single_option_decisions: int
     n_without_weight: int
     total_weight: float
     largest_weight: float
-    relative_weight: float
+    weight_over_largest: float
     sizes: Vector
     largest: Matrix
     whole: BoolVector
@@ -131,14 +131,15 @@ class ChunkSummary:
                 min(self.n_options[0], other.n_options[0]),
                 max(self.n_options[1], other.n_options[1]),
             ),
-            n_single=self.n_single + other.n_single,
+            n_single_option_decisions=self.n_single_option_decisions
+            + other.n_single_option_decisions,
             n_without_weight=self.n_without_weight + other.n_without_weight,
             total_weight=self.total_weight + other.total_weight,
             largest_weight=largest,
-            relative_weight=0.0
+            weight_over_largest=0.0
             if largest == 0
-            else self.relative_weight * (self.largest_weight / largest)
-            + other.relative_weight * (other.largest_weight / largest),
+            else self.weight_over_largest * (self.largest_weight / largest)
+            + other.weight_over_largest * (other.largest_weight / largest),
             sizes=sizes,
             largest=np.maximum(self.largest, other.largest),
             whole=self.whole & other.whole,
@@ -166,9 +167,10 @@ class ChunkSummary:
     def notes(self) -> tuple[str, ...]:
         """Sentences about decisions that do not contribute."""
         said = []
-        if self.n_single:
+        if self.n_single_option_decisions:
             said.append(
-                f"{format_count(self.n_single, 'decision')} with a single option: uninformative."
+                f"{format_count(self.n_single_option_decisions, 'decision')} with a single option: "
+                "uninformative."
             )
         if self.n_without_weight:
             words = format_count(self.n_without_weight, "decision")
@@ -209,11 +211,11 @@ def summarize_choices(choices: Choices, with_start: bool = True) -> ChunkSummary
         n_decisions=choices.n_decisions,
         n_rows=choices.n_rows,
         n_options=(int(sizes.min()), int(sizes.max())),
-        n_single=int((sizes == 1).sum()),
+        n_single_option_decisions=int((sizes == 1).sum()),
         n_without_weight=0 if weights is None else int((weights == 0).sum()),
         total_weight=choices.total_weight,
         largest_weight=largest,
-        relative_weight=relative,
+        weight_over_largest=relative,
         sizes=np.bincount(sizes, weights).astype(np.float64),
         largest=likelihood.largest_values_and_differences,
         whole=integer_variables(choices),
@@ -228,7 +230,7 @@ def summarize_choices(choices: Choices, with_start: bool = True) -> ChunkSummary
     )
 
 
-def summarize_chunks(reducer: ChunkReducer, with_start: bool = True) -> ChunkSummary:
+def summarize_chunks(reducer: ChunkMapper, with_start: bool = True) -> ChunkSummary:
     """Summarize all choices in one pass."""
     work = partial(summarize_choices, with_start=with_start)
     return reduce(ChunkSummary.__add__, reducer.map_chunks(work, "first look"))
@@ -243,7 +245,7 @@ def single_threaded_moments(choices: Choices, theta: Vector) -> Moments:
 class ChunkedLikelihood:
     """The log-likelihood of all chunks; each theta is one pass."""
 
-    reducer: ChunkReducer
+    reducer: ChunkMapper
     summary: ChunkSummary
 
     @property
@@ -281,7 +283,7 @@ def _stable_moments(
 class ChunkedStableLikelihood:
     """Stable log-likelihood of all chunks, with a share of their offsets."""
 
-    reducer: ChunkReducer
+    reducer: ChunkMapper
     largest_differences: Vector
     largest_offset: float | None
     share: float = 1.0

@@ -27,9 +27,9 @@ from penchant.softmax.maximum_and_covariance import (
 )
 from penchant.softmax.newton_without_cancellation import StableChoiceLikelihood, StableLikelihood
 from penchant.softmax.separation import (
-    ChoiceCone,
+    ChoiceRecessionCone,
     Cone,
-    choice_cone,
+    build_recession_cone,
     large_difference_quantile,
     small_difference_bound,
     with_differences_zeroed,
@@ -81,7 +81,7 @@ class Decisions(Protocol):
     def cone(
         self, scale: Vector, basis: Matrix | None = None, allowed: Matrix | None = None
     ) -> Cone | None:
-        """Directions that lower no utility of an option chosen; see `separation.choice_cone`."""
+        """Directions that lower no utility of an option chosen; see `build_recession_cone`."""
 
     def without(self, resolved: Any) -> Decisions:
         """Decisions without the options that a recession direction resolves."""
@@ -160,9 +160,9 @@ class ChoiceDecisions:
 
     def cone(
         self, scale: Vector, basis: Matrix | None = None, allowed: Matrix | None = None
-    ) -> ChoiceCone | None:
+    ) -> ChoiceRecessionCone | None:
         """Directions that lower no utility of an option chosen."""
-        return choice_cone(self.choices, scale, basis, allowed)
+        return build_recession_cone(self.choices, scale, basis, allowed)
 
     def without(self, resolved: BoolVector) -> ChoiceDecisions:
         """Decisions without these rows."""

@@ -290,7 +290,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         facts = tuple((status, str(count)) for status, count in self.counts().items())
         made = INTERVAL_WORDS[kind] if self._natural_is_theta else self[0].interval_words(kind)
         words = () if errors else (f"Intervals: {made}.",)
-        notes = (*self._doubt_notes(len(shown)), *self._model_notes(bool(linear)), *words)
+        notes = (*self._unconverged_notes(len(shown)), *self._model_notes(bool(linear)), *words)
         return Table(self._caption(), facts, tuple(header), tuple(rows), notes)
 
     def _caption(self) -> str:
@@ -304,7 +304,7 @@ class Estimates(Sequence[Estimate], FrameExport):
             return f"MAP, {first.prior} prior, {who}"
         return f"Exact maximum likelihood {who}"
 
-    def _doubt_notes(self, most: int) -> list[str]:
+    def _unconverged_notes(self, most: int) -> list[str]:
         """Notes on rows that are not shown, and an example of every status but converged."""
         notes = []
         if len(self) > most:

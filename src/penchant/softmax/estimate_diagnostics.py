@@ -16,12 +16,12 @@ from penchant._typing import Vector
 from penchant.errors import (
     Code,
     DataError,
+    advise_prior,
     argument,
     closest_match_hint,
     linearisation_advice,
-    prior_advice,
+    mark_weak_prior_argument,
     profile_interval_advice,
-    weak_prior_argument,
 )
 from penchant.json_records import MinimumValue
 
@@ -73,7 +73,7 @@ class Validity:
         Of the model itself at the parameters found; NaN if they lie outside the model.
     weights, psi
         Of the model itself; NaN outside it.
-    of_shape
+    shape_dependent_parameters
         Natural parameters that rest on the deviation.
     """
 
@@ -82,7 +82,7 @@ class Validity:
     ratio: float
     bounds: tuple[float, float]
     exact_log_likelihood: float
-    of_shape: tuple[str, ...]
+    shape_dependent_parameters: tuple[str, ...]
     nominal_psi: Vector | None = None
     nominal_ratios: Vector | None = None
     weights: Vector | None = None
@@ -97,7 +97,7 @@ class Validity:
     @property
     def without_meaning(self) -> tuple[str, ...]:
         """Natural parameters that rest on a deviation which is not small."""
-        return () if self.valid or not np.isfinite(self.ratio) else self.of_shape
+        return () if self.valid or not np.isfinite(self.ratio) else self.shape_dependent_parameters
 
     def __str__(self) -> str:
         said = "valid" if self.valid else "outside its range of validity"
@@ -244,7 +244,7 @@ def not_identified_sentence(
     advice = (
         "Drop a variable"
         + (f", {_interaction_advice(alone[0])}" if alone else "")
-        + f", {prior_advice()}, or collect at least {needed} more decision"
+        + f", {advise_prior()}, or collect at least {needed} more decision"
         + ("." if needed == 1 else "s.")
     )
     return (
@@ -270,7 +270,7 @@ def separated_sentence(separation: Separation) -> str:
         f"The choices are separated ({separation.kind}): the log-likelihood rises towards "
         f"{separation.supremum:.6g} along {describe_combination(separation.direction)} and has no "
         f"maximum, so there is no estimate and no standard error in that direction.{why} Use "
-        f"{argument('method', 'firth')} or {weak_prior_argument()}, or "
+        f"{argument('method', 'firth')} or {mark_weak_prior_argument()}, or "
         f"{profile_interval_advice('read')}."
     )
 
@@ -280,7 +280,7 @@ def weakly_identified_sentence(condition: float, names: list[str]) -> str:
     return (
         f"theta is weakly identified: the scaled information has condition number {condition:.2g}; "
         f"the effects of {', '.join(names)} are hardly identifiable separately. Standard errors "
-        f"are right but large in that direction; drop one of these variables or {prior_advice()}."
+        f"are right but large in that direction; drop one of these variables or {advise_prior()}."
     )
 
 
@@ -290,7 +290,7 @@ def near_separation_sentence(direction: Mapping[str, float]) -> str:
         "theta is weakly identified: but for differences below a thousandth of a standard "
         f"deviation the choices are separated along {describe_combination(direction)}. "
         "Do not interpret the "
-        f"size of these weights; {prior_advice()} or use {argument('method', 'firth')}."
+        f"size of these weights; {advise_prior()} or use {argument('method', 'firth')}."
     )
 
 
@@ -314,5 +314,5 @@ def undecided_existence_sentence() -> str:
     """Sentence where the existence of a maximum could not be decided."""
     return (
         "Whether the likelihood has a maximum could not be decided: the linear program that tells "
-        f"was given up. To be sure of one, {prior_advice()}; until then this is not an estimate."
+        f"was given up. To be sure of one, {advise_prior()}; until then this is not an estimate."
     )

@@ -18,7 +18,7 @@ from penchant.errors import (
     NotIdentifiedError,
     SeparationError,
     argument,
-    quoted_argument,
+    mark_quoted_argument,
 )
 from penchant.result_tables import pooled_notes
 from penchant.softmax import estimate_diagnostics as words
@@ -40,7 +40,7 @@ from penchant.softmax.probabilities import log_probabilities
 WEAK_CONDITION = 1e8
 
 
-class EachOptions(TypedDict, total=False):
+class FitEachOptions(TypedDict, total=False):
     """Options of a fit of choices, also of each subject; `penchant.fit` says what they are."""
 
     parameter_prior: ParameterPrior | None
@@ -51,7 +51,7 @@ class EachOptions(TypedDict, total=False):
     covariance: Literal["model", "robust", "clustered"]
 
 
-class FitOptions(EachOptions, total=False):
+class FitOptions(FitEachOptions, total=False):
     """Options of one fit of choices."""
 
     strict: bool
@@ -114,7 +114,7 @@ def _check_arguments(
             "choices",
             "must say what was chosen",
             got="sets without",
-            fix=f"Pass {quoted_argument('chosen')}.",
+            fix=f"Pass {mark_quoted_argument('chosen')}.",
         )
     one_of(method, "method", ("ml", "firth"))
     if method == "firth" and (prior is not None or constraints is not None):

@@ -14,7 +14,7 @@ from penchant.choices.scan_protocols import Chunks
 from penchant.errors import DataError
 from penchant.result_tables import format_count, single_option_notes
 from penchant.softmax.chunked_decisions import ChunkedDecisions
-from penchant.softmax.chunked_likelihood import ChunkReducer, null_log_likelihood
+from penchant.softmax.chunked_likelihood import ChunkMapper, null_log_likelihood
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import (
     DataSummary,
@@ -54,10 +54,12 @@ def fit_chunks(
         )
     check_covariance(covariance)
     begin = checked_start(start, len(chunks.names))
-    reducer = ChunkReducer(chunks)
+    reducer = ChunkMapper(chunks)
     decisions = ChunkedDecisions.of(reducer)
     given = decisions.summary
-    if given.n_single == given.n_decisions:  # raises the same error as choices in memory
+    if (
+        given.n_single_option_decisions == given.n_decisions
+    ):  # raises the same error as choices in memory
         single_option_notes(np.ones(given.n_decisions, dtype=np.int64))
     if given.weighted and not given.largest_weight > 0:
         raise DataError(
@@ -98,7 +100,7 @@ def _build_estimate(
 class ChunkedSource:
     """Chunks behind an estimate, for the covariances that need them; weights are in `unit`."""
 
-    reducer: ChunkReducer
+    reducer: ChunkMapper
     unit: float
 
     @property

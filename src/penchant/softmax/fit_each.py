@@ -16,7 +16,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, quoted_argument
+from penchant.errors import DataError, mark_quoted_argument
 from penchant.result_tables import progress
 from penchant.softmax import _likelihood_kernels as kernels
 from penchant.softmax import separation
@@ -25,7 +25,7 @@ from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.fit import (
     WEAK_CONDITION,
-    EachOptions,
+    FitEachOptions,
     estimate_from,
     fit_choices,
 )
@@ -44,7 +44,7 @@ from penchant.softmax.likelihood import (
 )
 from penchant.softmax.maximum_and_covariance import (
     Solution,
-    check_units,
+    check_variable_magnitudes,
     inverses_and_conditions,
     power_of_two_near_mean_weight,
 )
@@ -202,7 +202,7 @@ def group_log_likelihood_derivatives(
     """
     n, n_theta, d = theta.shape
     found = np.empty((n, n_theta)), np.empty((n, n_theta, d)), np.empty((n, n_theta, d, d))
-    blocks = _block_bounds(groups, np.diff(table[3]) - 1)
+    blocks = _block_rows_and_starts(groups, np.diff(table[3]) - 1)
     kernel = moment_kernel(d, len(table[1]) > 0)
     given = table, kernel, groups.order, groups.bounds, blocks, np.ascontiguousarray(theta)
     kernels.sum_subject_moments(*given, found, *_ScratchSizes.of(*blocks).workspace(kernel))
@@ -241,9 +241,9 @@ def _fit_in_tasks(
         batch.largest,
     )
     kernel = moment_kernel(d, len(table[1]) > 0)
-    blocks = _block_bounds(groups, n_rows)
+    blocks = _block_rows_and_starts(groups, n_rows)
     given = table, kernel, groups.order, groups.bounds, blocks
-    added = _compiled_prior(prior, d, max_steps)
+    added = _kernel_prior_terms(prior, d, max_steps)
 
     scratch = _ScratchSizes.of(*blocks)
 
@@ -263,7 +263,7 @@ def _fit_in_tasks(
     return batch
 
 
-def _block_bounds(groups: Grouping, n_rows: IntVector) -> tuple[IntVector, IntVector]:
+def _block_rows_and_starts(groups: Grouping, n_rows: IntVector) -> tuple[IntVector, IntVector]:
     """Rows of every subject's blocks of eight decisions, and where those of each subject begin."""
     counts = -(-np.diff(groups.bounds) // LANES)
     first = np.append(0, np.cumsum(counts))
@@ -303,7 +303,7 @@ class _ScratchSizes:
         )
 
 
-def _compiled_prior(
+def _kernel_prior_terms(
     prior: ParameterPrior | None, d: int, max_steps: int
 ) -> tuple[Matrix, Vector, float, int]:
     """Precision, linear term, multiple of the squared scales, and the steps allowed."""
@@ -343,20 +343,20 @@ def are_maxima_proven_and_identified(
     return np.asarray(good)
 
 
-def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimates:
+def fit_each_choices(choices: Choices, **given: Unpack[FitEachOptions]) -> Estimates:
     """Fit every subject by itself: the numbers of `fit`, for thousands in one call."""
     if choices.subject is None or choices.subject_labels is None:
         raise DataError(
             "choices",
             "must say whose they are",
             got="none with a subject",
-            fix=f"Pass {quoted_argument('subject')}, or use fit.",
+            fix=f"Pass {mark_quoted_argument('subject')}, or use fit.",
         )
     groups = Grouping.of(choices)
     prior, threads = given.get("parameter_prior"), given.get("threads")
     max_steps = given.get("max_steps")
     workers = available_threads() if threads is None else threads
-    options: EachOptions = {**given, "threads": 1}  # for subjects that are fitted one by one
+    options: FitEachOptions = {**given, "threads": 1}  # for subjects that are fitted one by one
     n = len(choices.subject_labels)
     work, units = _rescale_case_weights(choices, n)
     compiled = (  # rarer options are not in the compiled batch: they go subject by subject
@@ -371,7 +371,9 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
         good = np.zeros(n, dtype=bool)
         if compiled:
             batch = fit_batch(work, groups, prior, max_steps, workers, advance)
-            check_units(batch.largest.max(axis=0), choices.names)  # before anything is inverted
+            check_variable_magnitudes(
+                batch.largest.max(axis=0), choices.names
+            )  # before anything is inverted
             covariances, conditions = batch.covariances()
             totals = _total_weights(work, groups)
             good = are_maxima_proven_and_identified(
@@ -432,7 +434,7 @@ def _rescale_case_weights(choices: Choices, n_subjects: int) -> tuple[Choices, V
     return replace(choices, weights=choices.weights / units[choices.subject]), units
 
 
-def _fit_subject(choices: Choices, i: int, options: EachOptions) -> Estimate:
+def _fit_subject(choices: Choices, i: int, options: FitEachOptions) -> Estimate:
     """Fit one subject by `fit_choices`."""
     assert choices.subject_labels is not None
     mine = choices.subset(choices.subject == i)

@@ -16,7 +16,7 @@ from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.choices import Choices, NaturalParameters
 from penchant.choices.scan_protocols import Chunks
-from penchant.errors import DataError, argument, interval_kind_argument, weak_prior_argument
+from penchant.errors import DataError, argument, interval_kind_argument, mark_weak_prior_argument
 from penchant.softmax.calibrated_intervals import (
     N_DRAWN,
     LinearCalibration,
@@ -34,19 +34,19 @@ from penchant.softmax.data_behind_estimate import (
 )
 from penchant.softmax.intervals_and_tests import (
     Hypothesis,
-    LinearProfile,
     ParameterEstimate,
     Profile,
     TestResult,
+    WhitenedProfile,
     clustered_covariance,
     delta_method,
     delta_method_parameters,
     likelihood_ratio_test,
-    linear_interval,
     profile_interval,
     robust_covariance,
     score_test,
     wald_interval,
+    whitened_profile_interval,
 )
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.maximum_and_covariance import choices_in_coordinates
@@ -65,7 +65,7 @@ def predict_probabilities(theta: Vector, names: Sequence[str], choices: Any, ava
             "predict",
             "must have a finite estimate",
             got=f"none for {', '.join(missing)}",
-            fix=f"Fit with {weak_prior_argument()} to predict.",
+            fix=f"Fit with {mark_weak_prior_argument()} to predict.",
         )
     if isinstance(choices, Chunks):
         return choices.map_chunks(ChunkProbabilities(theta, tuple(names)), "Predicting")
@@ -314,11 +314,13 @@ class ChoiceSource(EstimateSource):
         # be good, not exact
         correlation += len(own) * np.finfo(float).eps * np.eye(len(own))
         factor = np.linalg.cholesky(correlation) * errors[:, None]
-        profile = LinearProfile(
+        profile = WhitenedProfile(
             likelihood_of(choices_in_coordinates(choices, factor)), factor, estimate.theta
         )
         top = estimate.log_likelihood
-        return np.array([linear_interval(profile, a, top, errors[a], level) for a in indices])
+        return np.array(
+            [whitened_profile_interval(profile, a, top, errors[a], level) for a in indices]
+        )
 
     def _unidentified_directions(self, estimate: EstimateFields) -> Matrix:
         """Directions of theta that change nothing, as rows; none where a prior decides."""

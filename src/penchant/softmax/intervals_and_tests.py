@@ -105,7 +105,7 @@ class Profile:
 
 
 @dataclass(frozen=True)
-class LinearProfile:
+class WhitenedProfile:
     """Profile of theta = centre + factor phi in coordinates phi of unit information."""
 
     likelihood: Likelihood
@@ -126,8 +126,8 @@ class LinearProfile:
         return maximise(plane, max_steps=PROFILE.max_steps, patient=True).value
 
 
-def linear_interval(
-    profile: LinearProfile, parameter: int, top: float, unit: float, level: float
+def whitened_profile_interval(
+    profile: WhitenedProfile, parameter: int, top: float, unit: float, level: float
 ) -> tuple[float, float]:
     """Profile interval in whitened coordinates."""
     drop = float(chi_square_isf(1 - level, 1)) / 2

@@ -209,7 +209,7 @@ class PackedLikelihood:
             even = kernels.pack_blocks(*given, (begin, end), (values, side), places)
             return even, places[2]
 
-        parts = _map_parts(pack, n_blocks, threads)
+        parts = _map_block_ranges(pack, n_blocks, threads)
         sizes = [size for _, size in parts] or [np.zeros((2, d, LANES))]
         largest = reduce(np.maximum, sizes).max(axis=2)
         even = all(even for even, _ in parts) and (not n_blocks or bool(rows[0] == rows[-1]))
@@ -249,7 +249,7 @@ class PackedLikelihood:
             return workspace[2]
 
         total = np.zeros(n)
-        for parts in _map_parts(add_up, self.n_blocks, self.threads):
+        for parts in _map_block_ranges(add_up, self.n_blocks, self.threads):
             for part in parts:
                 total += part
         return total
@@ -317,7 +317,7 @@ def moments_from_sums(sums: Vector, d: int) -> Moments:
     return Moments(float(sums[0]), -sums[1 : 1 + d], sums[_information_positions(d)])
 
 
-def _map_parts(work: Callable[[int, int], _T], n_blocks: int, threads: int) -> list[_T]:
+def _map_block_ranges(work: Callable[[int, int], _T], n_blocks: int, threads: int) -> list[_T]:
     """Results of work(begin, end) over ranges of blocks, in their order, by several threads."""
     if threads == 1 or n_blocks <= BLOCKS_PER_TASK:
         return [work(0, n_blocks)] if n_blocks else []

@@ -1,7 +1,8 @@
 """Solution of an estimator, and the inverse of the information, Eqs. (7) and (9).
 
 Also the changes of units that keep the problem inside the range of float64: of variables
-(`check_units`), of coordinates (`choices_in_coordinates`) and of weights (`rescale_case_weights`).
+(`check_variable_magnitudes`), of coordinates (`choices_in_coordinates`) and of weights
+(`rescale_case_weights`).
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def with_underflowing_variables_zeroed(choices: Choices) -> Choices:
     return replace(choices, explanatory=np.where(underflows, 0.0, choices.explanatory))
 
 
-def check_units(largest: Matrix, names: tuple[str, ...]) -> None:
+def check_variable_magnitudes(largest: Matrix, names: tuple[str, ...]) -> None:
     """Raise `DataError` if squares of a variable leave the range of float64."""
     outside = (largest[0] > MAX_VARIABLE_SIZE) | (
         (largest[1] > 0) & (largest[1] < 1 / MAX_VARIABLE_SIZE)

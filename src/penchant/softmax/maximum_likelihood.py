@@ -27,7 +27,7 @@ from penchant.softmax.identification import Identification, identification
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.maximum_and_covariance import (
     Solution,
-    check_units,
+    check_variable_magnitudes,
     inverse_and_condition,
     nan_unless_kept,
     penalised_solution,
@@ -94,7 +94,7 @@ def identify(decisions: Decisions) -> Identification:
     """Rank and coordinates of the identified part of theta."""
     likelihood = decisions.likelihood
     largest = likelihood.largest_values_and_differences
-    check_units(largest, decisions.names)
+    check_variable_magnitudes(largest, decisions.names)
     return identification(decisions, likelihood.scatter(), largest)
 
 
@@ -110,7 +110,7 @@ def _maximum_likelihood(
         return unidentified_solution(decisions.likelihood, known)
     applied = None if constraints is None else constraints.on(known.null_directions)
     if constraints is not None and applied is not None:
-        return _inside_constraints(decisions, known, (constraints, applied), start, max_steps)
+        return _solve_inside_constraints(decisions, known, (constraints, applied), start, max_steps)
     basis = known.basis
     inner = decisions if basis is None else decisions.in_coordinates(basis)
     begin = inner.start() if start is None else start_in_basis(basis, start)
@@ -119,10 +119,10 @@ def _maximum_likelihood(
     if certified(maximum, inner.likelihood, inverse[0], decisions.total_weight):
         near = near_separation(decisions, known, inner.likelihood, maximum)
         return finite_solution(known, maximum, inverse, "newton", near)
-    return _without_newton_certificate(decisions, known, inner, maximum, max_steps)
+    return _solve_without_newton_certificate(decisions, known, inner, maximum, max_steps)
 
 
-def _without_newton_certificate(
+def _solve_without_newton_certificate(
     decisions: Decisions,
     known: Identification,
     inner: Decisions,
@@ -152,7 +152,7 @@ def _without_newton_certificate(
     return finite_solution(known, maximum, inverse, proof, near)
 
 
-def _inside_constraints(
+def _solve_inside_constraints(
     decisions: Decisions,
     known: Identification,
     both: tuple[Constraints, Constraints],
@@ -172,7 +172,7 @@ def _inside_constraints(
     return constrained(decisions, known, constraints, applied, max_steps, near)
 
 
-def proven_separation(decisions: Decisions, known: Identification) -> Solution | None:
+def solve_if_separated(decisions: Decisions, known: Identification) -> Solution | None:
     """Maximum-likelihood solution if a direction separates to the last digits; else None.
 
     Quicker than `solve` for data on which Newton's method is known to diverge. `known` is the
@@ -270,7 +270,7 @@ def finite_solution(
     if known.basis is not None:
         theta = known.basis @ theta
         covariance = known.basis @ covariance @ known.basis.T
-        condition = max(condition, _user_condition(covariance, known))
+        condition = max(condition, _correlation_condition_number(covariance, known))
     shown, blanked = nan_unless_kept(theta, covariance, known.identified)
     return Solution(
         theta=shown,
@@ -288,7 +288,7 @@ def finite_solution(
     )
 
 
-def _user_condition(covariance: Matrix, known: Identification) -> float:
+def _correlation_condition_number(covariance: Matrix, known: Identification) -> float:
     """Condition number of the correlation of the parameters, where all are identified."""
     if not known.complete:
         return 1.0

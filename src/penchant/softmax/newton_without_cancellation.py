@@ -125,7 +125,7 @@ class StableChoiceLikelihood:
         return np.repeat(self.choices.chosen_row, self._sizes)
 
     @cached_property
-    def _rejected(self) -> BoolVector:
+    def _is_rejected_row(self) -> BoolVector:
         """Rows that were not chosen, of sets that count."""
         c = self.choices
         missed = np.ones(c.n_rows, dtype=bool)
@@ -139,7 +139,7 @@ class StableChoiceLikelihood:
         return (
             self._cached_relative_variables
             if self._fits_in_one_part
-            else self._compute_relative(rows)
+            else self._compute_relative_variables(rows)
         )
 
     @property
@@ -148,9 +148,9 @@ class StableChoiceLikelihood:
 
     @cached_property
     def _cached_relative_variables(self) -> tuple[Matrix, Matrix]:
-        return self._compute_relative(slice(None))
+        return self._compute_relative_variables(slice(None))
 
-    def _compute_relative(self, rows: slice) -> tuple[Matrix, Matrix]:
+    def _compute_relative_variables(self, rows: slice) -> tuple[Matrix, Matrix]:
         c = self.choices
         z = c.explanatory[rows] - c.explanatory[self._chosen_row_of_rows[rows]]
         if c.available is not None:
@@ -176,7 +176,7 @@ class StableChoiceLikelihood:
         """Sums over decisions, each relative to its most likely option."""
         c = self.choices
         q, error = self.objectives(theta)
-        starts, sizes, missed = c.first_row[:-1], self._rows_per_set, self._rejected
+        starts, sizes, missed = c.first_row[:-1], self._rows_per_set, self._is_rejected_row
         weights = np.ones(c.n_decisions) if c.weights is None else c.weights
         top = np.maximum.reduceat(q, starts)
         at_top = np.flatnonzero(q == np.repeat(top, sizes))

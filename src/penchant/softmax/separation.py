@@ -238,7 +238,7 @@ class Differences:
 
 
 @dataclass(frozen=True)
-class ChoiceCone:
+class ChoiceRecessionCone:
     """The cone of choices in memory; `allowed` are rows c with c'v >= 0 required besides."""
 
     n_rows: int
@@ -279,9 +279,9 @@ class ChoiceCone:
         return resolved
 
 
-def choice_cone(
+def build_recession_cone(
     choices: Choices, scale: Vector, basis: Matrix | None = None, allowed: Matrix | None = None
-) -> ChoiceCone | None:
+) -> ChoiceRecessionCone | None:
     """The cone of choices in memory; None where no option differs from the one chosen.
 
     Parameters
@@ -301,7 +301,7 @@ def choice_cone(
         return None
     unit = unit if basis is None else np.ones(basis.shape[1])
     rows = np.empty((0, len(unit))) if allowed is None else allowed / unit
-    return ChoiceCone(choices.n_rows, found, unit, rows)
+    return ChoiceRecessionCone(choices.n_rows, found, unit, rows)
 
 
 def differences_from_chosen(

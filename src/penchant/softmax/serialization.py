@@ -85,7 +85,7 @@ class ChoicesDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelDocument:
+class ModelEstimateDocument:
     """An estimate of a model, whose data and source are not kept."""
 
     format: Literal["penchant-model-estimate"]
@@ -141,7 +141,7 @@ def to_dict(
     source = estimate.source
     of_choices = isinstance(source, ChoiceSource)
     is_detached = isinstance(source, DetachedSource) and source.covariance is not None
-    record = ChoicesDocument if of_choices else ModelDocument
+    record = ChoicesDocument if of_choices else ModelEstimateDocument
     given = {
         "format": FORMAT if of_choices else MODEL_FORMAT,
         "version": ESTIMATE_VERSION,
@@ -200,10 +200,10 @@ def estimate_arguments_from_document(content: Any) -> dict[str, Any]:
             fix="Upgrade Penchant.",
         )
     try:
-        document: ChoicesDocument | ModelDocument = (
+        document: ChoicesDocument | ModelEstimateDocument = (
             from_json(ChoicesDocument, content)
             if content["format"] == FORMAT
-            else from_json(ModelDocument, content)
+            else from_json(ModelEstimateDocument, content)
         )
         found = from_json(ApproximationValidityDocument, content) if "ratio" in content else None
     except KeyError as missing:  # a missing field is one message, wherever it is first needed
@@ -224,10 +224,10 @@ def estimate_arguments_from_document(content: Any) -> dict[str, Any]:
 
 
 def _source_arguments_from_document(
-    document: ChoicesDocument | ModelDocument, model: str
+    document: ChoicesDocument | ModelEstimateDocument, model: str
 ) -> dict[str, Any]:
     """The source of an estimate that was read, and what follows from the kind of source."""
-    kind = document.intervals if isinstance(document, ModelDocument) else "wald"
+    kind = document.intervals if isinstance(document, ModelEstimateDocument) else "wald"
     source = DetachedSource(
         document.parameters,
         document.level,
@@ -236,7 +236,7 @@ def _source_arguments_from_document(
         document.natural_covariance,
         ratios=bool(document.ratios),
     )
-    if isinstance(document, ModelDocument):
+    if isinstance(document, ModelEstimateDocument):
         # Models are not stored: fill in the fields that one would give.
         return {
             "inverse_information": document.covariance,
@@ -268,11 +268,11 @@ def _validity(found: ApproximationValidityDocument | None) -> Validity | None:
         ratio=found.ratio,
         bounds=found.bounds,
         exact_log_likelihood=found.exact_log_likelihood,
-        of_shape=found.without_meaning,
+        shape_dependent_parameters=found.without_meaning,
     )
 
 
-def _check(document: ChoicesDocument | ModelDocument) -> None:
+def _check(document: ChoicesDocument | ModelEstimateDocument) -> None:
     """Check what no annotation says: how fields go together."""
     names, found = document.names, document.diagnostics
     require_distinct(names, "names")

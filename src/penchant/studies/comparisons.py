@@ -22,7 +22,7 @@ from penchant.population.hierarchy.quadrature import QUADRATURE
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.least_squares import t_test
 from penchant.population.meta_analysis import PopulationEstimate, Rule
-from penchant.population.pooled_estimates import back_map, pool
+from penchant.population.pooled_estimates import pool, population_in_natural_parameters
 from penchant.population.rank_tests import signed_rank_p_value, smallest_certain_differences
 from penchant.population.subject_estimates import SubjectEstimates
 from penchant.softmax.estimate import Estimate
@@ -109,7 +109,7 @@ def linearized_group(
         return None
     model, nominal = plan.linear(group.performance)
     theta = pool(everyone, rule="mean-pooled")
-    natural = back_map(theta, model, nominal=nominal)
+    natural = population_in_natural_parameters(theta, model, nominal=nominal)
     used = [fits[subject].linearized for subject in theta.subjects]
     fine = [fit for fit in used if fit is not None]
     psi, ratios = nominal_point(model, nominal)

@@ -14,9 +14,9 @@ import numpy as np
 
 from penchant._typing import IntVector, Label, Vector
 from penchant.argument_checks import one_of
-from penchant.bandit.episode import Episode, highest_option
+from penchant.bandit.episode import Episode, largest_option_index
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
-from penchant.errors import DataError, format_list, format_names, quoted_argument
+from penchant.errors import DataError, format_list, format_names, mark_quoted_argument
 from penchant.files.table import read_table
 from penchant.json_records import JsonDocument
 from penchant.models.offers.offers import offers_from_frame, offers_of_choices
@@ -121,8 +121,8 @@ def check_plays(units: Units, subject: str, block: Any) -> None:
                 "must be the same in all rows of a play, in which beliefs go on",
                 got=f"another at {row_place(row)} ({who})",
                 fix=(
-                    f"Name the column that tells plays apart with {quoted_argument('block')}: it "
-                    "may be the condition's own."
+                    f"Name the column that tells plays apart with {mark_quoted_argument('block')}: "
+                    "it may be the condition's own."
                 ),
             )
 
@@ -192,7 +192,7 @@ class StudyData(JsonDocument):
         """As many options as there are labels, or as the largest index says."""
         if self.options is not None:
             return len(self.options)
-        return max(map(highest_option, self.episodes)) + 1
+        return max(map(largest_option_index, self.episodes)) + 1
 
     def of(self, subject: Label) -> list[int]:
         """Places of a subject's episodes."""
@@ -283,7 +283,7 @@ def play_data(
     )
     if found.subject is None:
         raise DataError(
-            quoted_argument("subject"),
+            mark_quoted_argument("subject"),
             "must be given, as no column is called subject or participant",
             got=f"columns {format_names(table.columns)}",
             fix="Name the column that says who played.",
@@ -364,7 +364,7 @@ def _by_episode(
                         f"{labels.at(present[0])} and {labels.at(row)} at {row_place(row)} "
                         f"(subject {episode.subject}, block {episode.block})"
                     ),
-                    fix=f"Name the {quoted_argument('block')}s apart.",
+                    fix=f"Name the {mark_quoted_argument('block')}s apart.",
                 )
         found.append(tuple(labels.at(int(present[0])) for labels in coded))
     return tuple(found)
@@ -564,7 +564,7 @@ def offers_data(
     found = offer_columns(list(table.columns), given, offers)
     if found.subject is None:
         raise DataError(
-            quoted_argument("subject"),
+            mark_quoted_argument("subject"),
             "must be given, as no column is called subject or participant",
             got=f"columns {format_names(table.columns)}",
             fix="Name the column that says who chose.",

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.argument_checks import check_entries, check_length, decision_place, one_of
-from penchant.errors import DataError, argument, format_list, quoted_argument
+from penchant.argument_checks import check_entries, check_length, describe_decision, one_of
+from penchant.errors import DataError, argument, format_list, mark_quoted_argument
 from penchant.tables.labels import array_codes, python_values
 from penchant.tables.numbers import Place, as_array, exact_floats, reject_containers
 
@@ -162,14 +162,14 @@ def check_finite(
         "must be finite",
         got=format_list(described, len(places)),
         fix=(
-            f"Mark options that were not on offer in {quoted_argument('available')}, or "
+            f"Mark options that were not on offer in {mark_quoted_argument('available')}, or "
             "drop these decisions."
         ),
     )
 
 
 def decision_weights(
-    weights: Any, n: int, kind: str, place: Place = decision_place
+    weights: Any, n: int, kind: str, place: Place = describe_decision
 ) -> Vector | None:
     """Weight of each decision: whole numbers for frequencies, any for probabilities."""
     one_of(kind, "weight_kind", ("frequency", "probability"))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.errors import DataError, closest_match_hint, format_list, quoted_argument
+from penchant.errors import DataError, closest_match_hint, format_list, mark_quoted_argument
 from penchant.tables.decisions import Rows, arranged, check_missing
 from penchant.tables.frames import (
     Ids,
@@ -301,8 +301,8 @@ def _repeated(decision: IntVector, named: Sequence[Coded]) -> DataError:
         "must differ between rows",
         got=format_list(described, total),
         fix=(
-            f"Drop one, or name {quoted_argument('subject')} or more columns in "
-            f"{quoted_argument('decision')}."
+            f"Drop one, or name {mark_quoted_argument('subject')} or more columns in "
+            f"{mark_quoted_argument('decision')}."
         ),
     )
 

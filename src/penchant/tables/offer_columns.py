@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penchant.errors import Code, DataError, argument, format_list, format_names, quoted_argument
+from penchant.errors import (
+    Code,
+    DataError,
+    argument,
+    format_list,
+    format_names,
+    mark_quoted_argument,
+)
 from penchant.tables.columns import (
     NO_COLUMN,
     named_column,
@@ -127,7 +134,7 @@ def offer_columns(
             "chosen",
             "must be given, as no column is called chosen or choice",
             got=f"columns {format_names(names)}",
-            fix=f"Name the column with {quoted_argument('chosen')}.",
+            fix=f"Name the column with {mark_quoted_argument('chosen')}.",
         )
     return OfferColumns(
         chosen=parts["chosen"],
@@ -364,7 +371,7 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
             f"chosen {column!r}",
             (
                 "must hold the number of an option, or a label named in "
-                f"{quoted_argument('options')}"
+                f"{mark_quoted_argument('options')}"
             ),
             got=format_list(map(repr, unknown)),
             fix=(

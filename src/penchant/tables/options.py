@@ -13,7 +13,7 @@ from penchant.errors import (
     argument,
     closest_match_hint,
     format_list,
-    quoted_argument,
+    mark_quoted_argument,
 )
 from penchant.tables.frames import Table, column_floats, column_labels
 from penchant.tables.lexicon import says_nothing
@@ -50,7 +50,7 @@ def labelled_options(
     if wrong.size:
         cells = (f"{seen[coded.codes[row]]!r} at {place(int(row))}" for row in wrong[:11])
         hint = closest_match_hint(str(seen[coded.codes[wrong[0]]]), map(str, known))
-        typed = quoted_argument("options")
+        typed = mark_quoted_argument("options")
         raise DataError(
             "chosen",
             f"must be one of the options {format_list(map(str, known))}",
@@ -67,7 +67,7 @@ def _labels(labels: Sequence[Any], drop_nothing: bool) -> tuple[Any, ...]:
             "options",
             "must be two labels or more, each once",
             got=format_list(map(str, known)) or "none",
-            fix=f"Name all options in {quoted_argument('options')}.",
+            fix=f"Name all options in {mark_quoted_argument('options')}.",
         )
     return known
 
@@ -100,7 +100,10 @@ def written_options(table: Table, name: Any, place: Place) -> Vector:
         words = [word for word in seen if not says_nothing(word)]
         raise DataError(
             f"chosen {name!r}",
-            (f"must hold numbers of options, or labels that {quoted_argument('options')} names"),
+            (
+                "must hold numbers of options, or labels that "
+                f"{mark_quoted_argument('options')} names"
+            ),
             got=format_list(cells, wrong.size),
             fix=(
                 f"Pass options=[{format_list(map(repr, words))}] if these are the labels, or "

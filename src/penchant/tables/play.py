@@ -15,7 +15,7 @@ from penchant.errors import (
     PenchantWarning,
     argument,
     format_list,
-    quoted_argument,
+    mark_quoted_argument,
 )
 from penchant.result_tables import format_count
 from penchant.tables.events import NOTHING, Events
@@ -124,7 +124,7 @@ def _check_distinct(
     if again.size:
         cells = (f"{numbers[k]} again at {place(rows[k])}" for k in again[:11])
         names = (
-            f"Name {quoted_argument('subject')} and {quoted_argument('block')}, "
+            f"Name {mark_quoted_argument('subject')} and {mark_quoted_argument('block')}, "
             "or drop repeated rows."
         )
         raise DataError(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penchant.errors import DataError, closest_match_hint, format_names, quoted_argument
+from penchant.errors import DataError, closest_match_hint, format_names, mark_quoted_argument
 from penchant.tables.columns import (
     COORDINATES,
     NO_COLUMN,
@@ -125,10 +125,10 @@ def play_columns(
     if missing:
         refuse_one_row_per_subject(names, columns.get("subject"))
         raise DataError(
-            quoted_argument(missing[0]),
+            mark_quoted_argument(missing[0]),
             f"must be given, as no column is called {NEEDED[missing[0]]}",
             got=f"columns {format_names(names)}",
-            fix=f"Name the column with {quoted_argument(missing[0])}.",
+            fix=f"Name the column with {mark_quoted_argument(missing[0])}.",
         )
     found = tuple(part for part, name in columns.items() if name and part not in wanted)
     return PlayColumns(**columns, found=found)
@@ -174,7 +174,7 @@ def _check_given(wanted: Mapping[str, Any], names: Sequence[str]) -> None:
         for name in (column,) if isinstance(column, str) else column:
             if name not in names and flagged(name)[0] not in names and name != NO_COLUMN:
                 raise DataError(
-                    quoted_argument(part),
+                    mark_quoted_argument(part),
                     "must name a column",
                     got=f"{name!r}, but they are {format_names(names)}",
                     fix=closest_match_hint(name, names) or "Correct it.",

@@ -288,7 +288,7 @@ def _reflect_into_range(value: float, low: float, high: float) -> float:
     return low + (folded if folded <= width else 2 * width - folded)
 
 
-def read_bandit(section: Section) -> BanditTask:
+def read_bandit_task(section: Section) -> BanditTask:
     """Read the settings of a bandit: means, rewards, noise, and how means change."""
     decisions = section.integer("decisions", 1, 10_000, 100)
     means = tuple(section.numbers("means", 2, 10))
@@ -379,7 +379,7 @@ class GridTask:
         }
 
 
-def read_grid(section: Section) -> GridTask:
+def read_grid_task(section: Section) -> GridTask:
     """Read the settings of a grid: width, height, landscape or means, noise."""
     width = section.integer("width", 1, 40, 10)
     height = section.integer("height", 1, 40, 10)
@@ -468,7 +468,9 @@ def _attribute_name_in_model(attribute: str, model: str) -> str:
     return "outcome" if attribute == "amount" and "outcome" in wanted else attribute
 
 
-def read_adaptive(section: Section, rows: OfferRows, names: tuple[str, ...]) -> AdaptiveOffers:
+def read_adaptive_offers(
+    section: Section, rows: OfferRows, names: tuple[str, ...]
+) -> AdaptiveOffers:
     """Read the settings of adaptive offers: model, about, decisions."""
     # the attributes decide: delays need a discounting model, probabilities one of risk
     usual = "hyperbolic" if "delay" in names else "expected-utility"
@@ -595,7 +597,7 @@ def read_offers_task(section: Section) -> OffersTask:
     )
     if not adaptive:
         return OffersTask(rows, names, currency, shuffled)
-    return OffersTask(rows, names, currency, False, read_adaptive(section, rows, names))
+    return OffersTask(rows, names, currency, False, read_adaptive_offers(section, rows, names))
 
 
 def _read_offer(
@@ -616,7 +618,7 @@ def _read_offer(
 
 
 TASK_READERS: Mapping[str, Callable[[Section], Task]] = {
-    "grid": read_grid,
-    "bandit": read_bandit,
+    "grid": read_grid_task,
+    "bandit": read_bandit_task,
     "offers": read_offers_task,
 }

@@ -68,7 +68,7 @@ def make_model(settings: Mapping[str, Any]) -> Any:
         ) from None
 
 
-def estimate_document(estimate: Estimate) -> dict[str, Any]:
+def estimate_json(estimate: Estimate) -> dict[str, Any]:
     """Describe an estimate by plain values; numbers that are not finite become None."""
     return {
         "status": estimate.status,
@@ -177,7 +177,7 @@ class SessionEstimator:
             [(r.option, r.reward, not r.auto) for r in rows if r.block == block]
             for block in joint_blocks
         ]
-        found = estimate_document(fit_plays(self._compiled_model(settings), plays))
+        found = estimate_json(fit_plays(self._compiled_model(settings), plays))
         # by which `LiveEstimates.estimate_age` tells how old it is
         made = {
             "choices": len(rows),
@@ -204,7 +204,7 @@ class SessionEstimator:
             return {"decisions": len(play)}
         if question["want"] == "prediction":
             return {"decisions": len(play), "probabilities": next_choice_probabilities(model, play)}
-        return estimate_document(fit_plays(model, [play]))
+        return estimate_json(fit_plays(model, [play]))
 
     def _compiled_model(self, settings: Mapping[str, Any]) -> Any:
         """Return the model with these settings, compiled when it is first used."""
@@ -252,7 +252,7 @@ def _jointly_fitted_blocks(plan: Plan, cell: StudyCondition, block: int) -> list
     ]
 
 
-def run_until_closed(store: Store, questions: queue.Queue[dict[str, Any] | None]) -> None:
+def run_estimation_worker(store: Store, questions: queue.Queue[dict[str, Any] | None]) -> None:
     """Estimate and answer until the queue of questions ends."""
     watch = SessionEstimator(store)
     with suppress(NotSavedError):
@@ -265,7 +265,7 @@ def run_until_closed(store: Store, questions: queue.Queue[dict[str, Any] | None]
                 if not _answer_questions(watch, questions):
                     return
                 worked = True
-                _print_json(_result_or_error_document(lambda s=session: watch.estimate(s)))
+                _print_json(_result_or_error_json(lambda s=session: watch.estimate(s)))
         if not _answer_questions(watch, questions, wait=0.0 if worked else POLL_SECONDS):
             return
 
@@ -281,14 +281,14 @@ def _answer_questions(
             return True
         if question is None:
             return False
-        found = _result_or_error_document(lambda q=question: watch.answer_question(q)) or {
+        found = _result_or_error_json(lambda q=question: watch.answer_question(q)) or {
             "error": "no estimate"
         }
         _print_json({"question": question["question"], "answer": found})
         wait = 0.0
 
 
-def _result_or_error_document(work: Any) -> dict[str, Any] | None:
+def _result_or_error_json(work: Any) -> dict[str, Any] | None:
     """Run some work; an error becomes its result, so that one history cannot end the process."""
     try:
         found: dict[str, Any] | None = work()
@@ -320,7 +320,7 @@ def main() -> None:
     threading.Thread(target=listen, daemon=True).start()
     store = Store(sys.argv[1], must_exist=True)
     with suppress(BrokenPipeError, KeyboardInterrupt):
-        run_until_closed(store, questions)
+        run_estimation_worker(store, questions)
     os._exit(0)
 
 

@@ -46,7 +46,7 @@ MAX_LISTED_PEOPLE = 200  # the overview is made every second, and its size must 
 FUNNEL_STAGES = ("arrived", "consented", "passed", "playing", "finished")
 
 
-def overview_document(
+def study_overview_json(
     connection: Connection, plan_of_version: Callable[[str], Plan], now: float
 ) -> dict[str, Any]:
     """Counts by stage, conditions, and the people seen last."""
@@ -146,7 +146,7 @@ def _person_summary(row: Any, plan: Plan, now: float) -> dict[str, Any]:
     }
 
 
-def person_document(
+def person_json(
     connection: Connection, session: int, plan_of_version: Callable[[str], Plan], now: float
 ) -> dict[str, Any] | None:
     """Summary, choices of the present block, and last events of a person; None if unknown."""
@@ -710,7 +710,7 @@ class _TableWriter:
         """Add a choice."""
         cells = [row.get(name) for name in self.types]
         self._csv.writerow([escape_formula(cell) for cell in cells])
-        self._rows.append(_typed_row(self.types, cells))
+        self._rows.append(_cells_as_column_types(self.types, cells))
         self.count += 1
         if len(self._rows) >= ROWS_PER_BATCH:
             self._flush()
@@ -721,7 +721,7 @@ class _TableWriter:
             self._rows = []
 
 
-def _typed_row(types: Mapping[str, type], cells: Sequence[Any]) -> dict[str, Any]:
+def _cells_as_column_types(types: Mapping[str, type], cells: Sequence[Any]) -> dict[str, Any]:
     named = zip(types.items(), cells, strict=True)
     return {name: None if cell is None else type_(cell) for (name, type_), cell in named}
 

@@ -110,12 +110,12 @@ class LiveEstimates:
             assert self._process.stdout is not None
             for line in self._process.stdout:
                 with suppress(ValueError):
-                    self._handle_message(json.loads(line))
+                    self._handle_worker_message(json.loads(line))
             self._process.wait()
             # nobody will answer the questions of a worker that ended, and requests wait for them
             self._fail_pending_questions()
 
-    def _handle_message(self, message: dict[str, Any]) -> None:
+    def _handle_worker_message(self, message: dict[str, Any]) -> None:
         if "question" in message:
             with self._lock:
                 answer = self._pending.pop(message["question"], None)

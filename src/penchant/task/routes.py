@@ -25,12 +25,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from penchant.errors import DataError
-from penchant.task.export import csv_lines, overview_document, person_document
+from penchant.task.export import csv_lines, person_json, study_overview_json
 from penchant.task.live_estimates import LiveEstimates, check_model_settings, n_options_of_settings
 from penchant.task.request_bodies import (
     MAX_SAFE_INTEGER,
-    BodyError,
     RequestBody,
+    RequestBodyError,
     read_json_body,
     refuse_field,
 )
@@ -216,7 +216,7 @@ class ParticipantRoutes:
             raise RefusedError(401, "token", "the token of a session must be given")
         wait = self._requests.take_token(token)
         if wait:
-            raise BodyError(429, "requests come too fast", wait=wait)
+            raise RequestBodyError(429, "requests come too fast", wait=wait)
         return token
 
     async def _respond_after_commit(self, future: Future[dict[str, Any]]) -> JSONResponse:
@@ -448,7 +448,7 @@ class ResearcherRoutes:
     def _overview_document(self) -> dict[str, Any]:
         now = time.time()
         with self.service.store.reading() as connection:
-            found = overview_document(connection, self.service.plan_of_version, now)
+            found = study_overview_json(connection, self.service.plan_of_version, now)
         found["study"] = {"name": self.service.plan.name, "title": self.service.plan.title}
         for one in found["people"]:
             estimate = (
@@ -472,7 +472,7 @@ class ResearcherRoutes:
 
     def _person_response(self, session: int) -> JSONResponse | None:
         with self.service.store.reading() as connection:
-            found = person_document(connection, session, self.service.plan_of_version, time.time())
+            found = person_json(connection, session, self.service.plan_of_version, time.time())
         if found is None:
             return None
         estimate = None if self.estimates is None else self.estimates.latest_estimate(session)
@@ -535,7 +535,7 @@ class ObserverRoutes:
         """Send the number of observations: where to continue after a failure."""
         observer = self._observer_name(request)
         return JSONResponse(
-            await await_commit(self.store.write(lambda c: _observation_count(c, observer)))
+            await await_commit(self.store.write(lambda c: _observation_count_json(c, observer)))
         )
 
     async def estimate(self, request: Request) -> JSONResponse:
@@ -589,7 +589,7 @@ def _read_observer_settings(body: RequestBody) -> dict[str, Any]:
         refuse_field("settings", f"be those of a model: {error}")
 
 
-def _observation_count(connection: Connection, observer: str) -> dict[str, Any]:
+def _observation_count_json(connection: Connection, observer: str) -> dict[str, Any]:
     query = select(observers.c.observer).where(observers.c.observer == observer)
     if connection.scalar(query) is None:
         raise RefusedError(404, "observer", "no observer has this name")
@@ -615,11 +615,11 @@ def _store_observation(
     ).first()
     if stored is None:
         # a gap would be a choice that the model never saw, and learning depends on all before
-        count = _observation_count(connection, observer)["observations"]
+        count = _observation_count_json(connection, observer)["observations"]
         if number != count:
             raise RefusedError(409, "number", f"the next observation is {count}")
         row = {"observer": observer, "number": number, "chosen": chosen, "reward": reward}
         connection.execute(insert(observations).values(**row, received=time.time()))
     elif tuple(stored) != (chosen, reward):
         raise RefusedError(409, "already observed", f"observation {number} is another one")
-    return _observation_count(connection, observer)
+    return _observation_count_json(connection, observer)

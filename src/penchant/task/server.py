@@ -31,7 +31,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from penchant.errors import DataError
 from penchant.task.live_estimates import LiveEstimates
-from penchant.task.request_bodies import BodyError
+from penchant.task.request_bodies import RequestBodyError
 from penchant.task.request_limits import (
     MAX_CONCURRENT_REQUESTS,
     LimitsMiddleware,
@@ -45,8 +45,8 @@ from penchant.task.routes import (
     ResearcherRoutes,
 )
 from penchant.task.session_service import SessionService
-from penchant.task.session_states import RefusedError, compile_advice
-from penchant.task.session_store import BusyError, NotSavedError, Store, exclusive_lock
+from penchant.task.session_states import RefusedError, compile_advice_kernels
+from penchant.task.session_store import NotSavedError, Store, StoreBusyError, exclusive_lock
 from penchant.task.study_plan import Plan
 
 MEDIA_TYPES = {
@@ -85,7 +85,7 @@ def load_assets() -> dict[str, _Asset]:
     return found
 
 
-def make_app(
+def make_asgi_app(
     service: SessionService,
     *,
     token: str,
@@ -160,7 +160,7 @@ async def _handle_refusal(request: Request, error: Exception) -> Response:
 
 
 async def _handle_bad_request(request: Request, error: Exception) -> Response:
-    assert isinstance(error, BodyError)
+    assert isinstance(error, RequestBodyError)
     more = {} if error.field is None else {"field": error.field}
     return error_response(error.status, "request", str(error), wait=error.wait, **more)
 
@@ -186,9 +186,9 @@ async def _handle_unexpected(request: Request, error: Exception) -> Response:
 
 _HANDLERS: Mapping[Any, Any] = {
     RefusedError: _handle_refusal,
-    BodyError: _handle_bad_request,
+    RequestBodyError: _handle_bad_request,
     NotSavedError: _handle_not_saved,
-    BusyError: _handle_busy,
+    StoreBusyError: _handle_busy,
     SQLAlchemyError: _handle_not_saved,
     HTTPException: _handle_http_error,
     Exception: _handle_unexpected,
@@ -274,7 +274,9 @@ def serve(
         if open_store.file is not None:
             stack.enter_context(exclusive_lock(open_store.file))
         service = SessionService(open_store, plan)
-        compile_advice(plan)  # before the socket listens: the first person must not wait for it
+        compile_advice_kernels(
+            plan
+        )  # before the socket listens: the first person must not wait for it
         listening = stack.enter_context(_listening_socket(host, port))
         estimates = None
         if with_estimates:
@@ -282,7 +284,7 @@ def serve(
             estimates.start()
             stack.callback(estimates.stop)
         servers: list[_Server] = []
-        app = make_app(
+        app = make_asgi_app(
             service,
             token=token,
             estimates=estimates,

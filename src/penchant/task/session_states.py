@@ -171,13 +171,13 @@ def state_after_consent_answer(
     return replace(session, stage=stage_after_consent(plan), consent=version)
 
 
-def state_after_reading(session: Session, plan: Plan) -> Session:
+def state_after_reading_instructions(session: Session, plan: Plan) -> Session:
     """State after the last page of instructions."""
     check_stage(session, "instructions")
     return replace(session, stage=stage_after_instructions(plan))
 
 
-def state_and_wrong_questions(
+def state_after_comprehension_check(
     session: Session, plan: Plan, answers: Sequence[int]
 ) -> tuple[Session, list[int]]:
     """State after the comprehension check, and the questions answered wrongly."""
@@ -203,19 +203,19 @@ def state_after_end(session: Session, outcome: Outcome) -> Session:
     return replace(session, stage="end", outcome=outcome, onset=None)
 
 
-def draw_least_filled(counts: Sequence[int], *key: int | str) -> int:
+def draw_least_filled_condition(counts: Sequence[int], *key: int | str) -> int:
     """Draw one of the conditions with the fewest people.
 
     Examples
     --------
-    >>> draw_least_filled([4, 3, 5], 7, "cell", 1)
+    >>> draw_least_filled_condition([4, 3, 5], 7, "cell", 1)
     1
     """
     fewest = [i for i, count in enumerate(counts) if count == min(counts)]
     return fewest[random_integer(len(fewest), *key)]
 
 
-def state_after_begin(session: Session, now: Moment) -> Session:
+def state_after_decision_start(session: Session, now: Moment) -> Session:
     """State after a person is ready for a decision; repeated calls change nothing."""
     check_stage(session, "ready", "play")
     return session if session.stage == "play" else replace(session, stage="play", onset=now)
@@ -398,7 +398,7 @@ class AdviserCache:
         """Compute advice on a proposal, as it is logged and sent."""
         block = asked.cell.blocks[asked.block]
         begin = time.perf_counter()
-        helper = self._adviser_before(asked)
+        helper = self._adviser_before_proposal(asked)
         found = helper.proposed(asked.option)
         took = time.perf_counter() - begin
         if took > MAX_ADVICE_SECONDS and found.option is not None:
@@ -419,7 +419,7 @@ class AdviserCache:
             "ms": round(1000 * took, 2),
         }
 
-    def _adviser_before(self, asked: AdviceRequest) -> Helper:
+    def _adviser_before_proposal(self, asked: AdviceRequest) -> Helper:
         """Adviser before this proposal: cached from the last one, or replayed from the store."""
         # taken out of the cache, because two requests would change the same adviser
         with self._lock:
@@ -455,7 +455,7 @@ def _make_adviser(block: Block, seed: int) -> Helper:
     return Helper(model, field, "suggest", Trust(), seed, UNASSISTED_EVERY)
 
 
-def compile_advice(plan: Plan) -> None:
+def compile_advice_kernels(plan: Plan) -> None:
     """Compile the kernels of advice before anybody waits for them."""
     for cell in plan.cells:
         for block in cell.blocks:

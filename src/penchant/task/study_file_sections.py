@@ -62,10 +62,10 @@ def _lines_outside_values(text: str) -> Iterator[tuple[int, str]]:
         if not depth and not quoted and key is None:
             continue
         for piece in _VALUE_PIECE.finditer(rest):
-            depth, quoted = _depth_and_quote_after(piece.group(), depth, quoted)
+            depth, quoted = _bracket_depth_and_open_quote(piece.group(), depth, quoted)
 
 
-def _depth_and_quote_after(piece: str, depth: int, quoted: str) -> tuple[int, str]:
+def _bracket_depth_and_open_quote(piece: str, depth: int, quoted: str) -> tuple[int, str]:
     """Number of open brackets and the open quote after a piece of a value."""
     if quoted:
         return depth, "" if piece == quoted else quoted

@@ -170,7 +170,7 @@ def parse_plan(document: Mapping[str, Any], lines: Mapping[Any, int] | None = No
         instructions=_read_instructions(top),
         questions=tuple(_read_question(question) for question in check.sections("question")),
         attempts=check.integer("attempts", 1, 20, 3),
-        cells=_read_cells(top),
+        cells=_read_conditions(top),
         endings=_read_endings(top),
         id_parameter=_read_id_parameter(study),
         show_estimate=estimate.boolean("show_at_end", False),
@@ -259,7 +259,7 @@ def _is_safe_return_address(address: str) -> bool:
     return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and local))
 
 
-def _read_cells(top: Section) -> tuple[StudyCondition, ...]:
+def _read_conditions(top: Section) -> tuple[StudyCondition, ...]:
     """Read all combinations of the conditions, with their blocks."""
     blocks = top.sections("block")
     if not blocks:

@@ -35,7 +35,7 @@ from penchant.softmax.prior import ParameterPrior
 from penchant.tail_probabilities import normal_isf, normal_sf, t_sf
 from penchant.workflow.parameter_recovery import (
     check_simulation_arguments,
-    draw_people,
+    draw_parameters_of_people,
     recovered_parameters,
     simulate_people,
 )
@@ -362,7 +362,7 @@ def _find_decisions_for_width(
         raise DataError(
             "most", f"must be at least first, {goal.first}", got=goal.most, fix="Correct it."
         )
-    people = draw_people(model, parameters, n_subjects, rng)
+    people = draw_parameters_of_people(model, parameters, n_subjects, rng)
     # Common random numbers: the same people play the same, only longer, so that the share grows
     # with n but for the noise of their fits.
     seed = rng.integers(2**63)
@@ -448,7 +448,7 @@ def _simulate_and_fit_group(
     fitting: dict[str, Any],
 ) -> Vector:
     """Estimates of a simulated group on the scale of the test; NaN where none is finite."""
-    people = draw_people(model, given, n, rng)
+    people = draw_parameters_of_people(model, given, n, rng)
     plays = [episode for mine in simulate_people(people, model, task, rng) for episode in mine]
     fits = fit_each_model(plays, model, **fitting)
     fitted = recovered_parameters(people, model, fits, 0.95, "wald")

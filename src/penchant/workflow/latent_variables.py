@@ -25,7 +25,7 @@ from penchant.bandit.episode import executed_history
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
-from penchant.inference.fit_each import PortionFit
+from penchant.inference.fit_each import PortionFitter
 from penchant.inference.model_estimate import model_source
 from penchant.models.arguments import as_episodes, data_of
 from penchant.models.model import Declared, Model
@@ -423,7 +423,7 @@ class BatchBeliefs:
         Whether the columns of every option are added.
     """
 
-    fits: PortionFit
+    fits: PortionFitter
     all_options: bool = False
 
     def __call__(self, data: Any) -> Any:

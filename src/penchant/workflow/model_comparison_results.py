@@ -41,7 +41,7 @@ from penchant.result_tables import (
     make_frame,
 )
 from penchant.workflow.model_selection import (
-    HeldOut,
+    HeldOutLogLikelihoods,
     LikelihoodRatio,
     ModelSelection,
     checked_nested_pairs,
@@ -90,7 +90,7 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def model_setting_doubts(
+def settings_contradicted_by_data(
     models: Mapping[str, Model], episodes: Sequence[History]
 ) -> tuple[str, ...]:
     """Sentences on settings that the episodes speak against, each with its model's name."""
@@ -126,7 +126,7 @@ def _json_rows(columns: Columns) -> list[dict[str, Any]]:
     ]
 
 
-def comparison_document(found: ModelComparison) -> dict[str, Any]:
+def comparison_json(found: ModelComparison) -> dict[str, Any]:
     """Summary of a comparison, ready for JSON."""
     chosen = found.selection
     return {
@@ -135,16 +135,14 @@ def comparison_document(found: ModelComparison) -> dict[str, Any]:
         "criterion": found.criterion,
         "best": found.best,
         "models": _json_rows(found.model_columns()),
-        "subjects": [_subject_document(found, i) for i in range(len(found.subjects))],
+        "subjects": [_subject_comparison_json(found, i) for i in range(len(found.subjects))],
         "equal_probability": None if chosen is None else chosen.equal_probability,
-        "likelihood_ratios": [
-            _likelihood_ratio_document(ratio) for ratio in found.likelihood_ratios
-        ],
+        "likelihood_ratios": [_likelihood_ratio_json(ratio) for ratio in found.likelihood_ratios],
         "notes": list(found.notes),
     }
 
 
-def _subject_document(found: ModelComparison, subject_index: int) -> dict[str, Any]:
+def _subject_comparison_json(found: ModelComparison, subject_index: int) -> dict[str, Any]:
     return {
         "subject": to_json(found.subjects[subject_index]),
         "n_decisions": int(found.n_decisions[subject_index]),
@@ -167,7 +165,7 @@ def _likelihood_ratio_sentence(ratio: LikelihoodRatio, subjects: tuple[Label, ..
     return words
 
 
-def _likelihood_ratio_document(ratio: LikelihoodRatio) -> dict[str, Any]:
+def _likelihood_ratio_json(ratio: LikelihoodRatio) -> dict[str, Any]:
     names = ("smaller", "larger", "df", "statistics", "p_values", "total", "total_p_value")
     return attributes_json(ratio, *names)
 
@@ -212,7 +210,7 @@ class ModelComparison(Result):
     n_identified: Matrix
     log_likelihood: Matrix
     statuses: tuple[tuple[str, ...], ...]
-    held_out: HeldOut | None
+    held_out: HeldOutLogLikelihoods | None
     criterion: Criterion
     likelihood_ratios: tuple[LikelihoodRatio, ...]
     undivided: tuple[Any, ...] = ()
@@ -287,7 +285,9 @@ class ModelComparison(Result):
     def differences(self, first: str, second: str) -> Vector:
         """Criterion of the second model minus that of the first: positive where the first wins."""
         scores = self.scores()
-        return np.asarray(scores[:, self._index_of(second)] - scores[:, self._index_of(first)])
+        return np.asarray(
+            scores[:, self._model_index(second)] - scores[:, self._model_index(first)]
+        )
 
     @property
     def standard_errors(self) -> Vector:
@@ -303,7 +303,7 @@ class ModelComparison(Result):
         # Root of n times, not over: totals are sums.
         return np.asarray(np.sqrt(n) * differences.std(axis=0, ddof=1))
 
-    def _index_of(self, name: str) -> int:
+    def _model_index(self, name: str) -> int:
         one_of(name, "model", self.names)
         return self.names.index(name)
 
@@ -406,7 +406,7 @@ class ModelComparison(Result):
 
     def document(self) -> dict[str, Any]:
         """Summary, ready for JSON."""
-        return comparison_document(self)
+        return comparison_json(self)
 
 
 PopulationCriterion = Literal["loo", "aic", "bic"]
@@ -628,5 +628,5 @@ def compare_populations(
     sizes = [fit.n_parameters for fit in fits.values()]
     checked_nested_pairs(nested, tuple(fits), sizes)
     pairs = tuple((str(a), str(b)) for a, b in nested)
-    doubts = model_setting_doubts(models, scored)
+    doubts = settings_contradicted_by_data(models, scored)
     return PopulationComparison(fits, asked, pairs, doubts)  # type: ignore[arg-type]  # checked

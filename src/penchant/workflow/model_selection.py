@@ -122,7 +122,7 @@ def fold_labels(episodes: Sequence[History], folds: Folds) -> list[Labels]:
     return _labels_of_given_folds(episodes, folds)
 
 
-def with_scored_decisions(episode: History, scored: BoolVector, subject: Label) -> Any:
+def copy_with_scored_mask(episode: History, scored: BoolVector, subject: Label) -> Any:
     """Copy an episode with other decisions scored, under another subject's name.
 
     All events stay: a learner has learnt from those that are not scored, too.
@@ -215,7 +215,7 @@ def _episodes_scored_at(
     """Episodes with only these decisions scored, less those that have none left."""
     both = [(episode, episode.scored & own) for episode, own in zip(episodes, masks, strict=True)]
     return tuple(
-        with_scored_decisions(episode, scored, subject) for episode, scored in both if scored.any()
+        copy_with_scored_mask(episode, scored, subject) for episode, scored in both if scored.any()
     )
 
 
@@ -231,7 +231,7 @@ def _single_fold_error(subject: Label, names: Sequence[Any], folds: Folds) -> Da
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class HeldOutLogLikelihoods:
     """Log-probabilities of decisions by fits that did not see them.
 
     Attributes
@@ -274,7 +274,7 @@ def held_out_log_likelihoods(
     average: bool,
     threads: int | None,
     words: str,
-) -> HeldOut:
+) -> HeldOutLogLikelihoods:
     """Predict every decision by fits to the other folds of its subject.
 
     Parameters
@@ -320,7 +320,7 @@ def held_out_log_likelihoods(
             else:
                 n_without += 1
         log_likelihoods[name], without[name] = values, n_without
-    return HeldOut(
+    return HeldOutLogLikelihoods(
         log_likelihoods,
         object_array([e.subject for e in ordered for _ in range(e.n_decisions)]),
         object_array([e.block for e in ordered for _ in range(e.n_decisions)]),

@@ -19,7 +19,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.argument_checks import check_rng, check_whole_number
 from penchant.bandit.episode import executed_history
 from penchant.bandit.landscape import Landscape
-from penchant.errors import DataError, weak_prior_argument
+from penchant.errors import DataError, mark_weak_prior_argument
 from penchant.inference.fit import History
 from penchant.inference.model_estimate import model_source
 from penchant.json_records import JsonDocument
@@ -74,7 +74,7 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
     centre = np.concatenate([estimate.weights, _unconstrained_psi(estimate.model, estimate.psi)])
     free = _has_standard_error(estimate)
     covariance = (estimate.covariance / np.outer(unit, unit))[np.ix_(free, free)]
-    root = _covariance_root(covariance)
+    root = _covariance_square_root(covariance)
     kept: list[Matrix] = []
     count = tried = 0
     while count < n_draws:
@@ -167,12 +167,12 @@ def _has_standard_error(estimate: Estimate) -> BoolVector:
             "estimate",
             "must have standard errors to draw from",
             got=f"status {estimate.status!r}",
-            fix=f"Fit with {weak_prior_argument()}, or hold a shape parameter fixed.",
+            fix=f"Fit with {mark_weak_prior_argument()}, or hold a shape parameter fixed.",
         )
     return free
 
 
-def _covariance_root(covariance: Matrix) -> Matrix:
+def _covariance_square_root(covariance: Matrix) -> Matrix:
     """A square root of the covariance, scaled first so that units do not matter."""
     sd = np.sqrt(np.diag(covariance))
     values, vectors = linalg.eigh(covariance / np.outer(sd, sd))
@@ -247,7 +247,7 @@ def scored_decision_sequence(
     return DecisionSequence(chosen, previous, best[at, chosen], part)
 
 
-def best_options(episode: History, n_options: int) -> BoolVector:
+def best_mean_reward_mask(episode: History, n_options: int) -> BoolVector:
     """Mask (n_events, n_options) of the option with the highest mean reward in the episode."""
     found = np.zeros((episode.n_events, n_options), dtype=bool)
     rewards = getattr(episode, "rewards", np.full(episode.n_events, np.nan))
@@ -343,7 +343,7 @@ def _is_random_world(world: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class BestOptions:
+class BestOptionRule:
     """Rule for which options pay best: as given, by the world, or by the rewards received.
 
     Attributes
@@ -378,7 +378,7 @@ class BestOptions:
             return np.asarray(given[number % len(given)][:, None] == options)
         own = None if self.world is None else world_of_episode(self.world, like)
         if own is None or _is_random_world(own):
-            return best_options(episode, self.n_options)
+            return best_mean_reward_mask(episode, self.n_options)
         if isinstance(own, Landscape):
             return np.tile(own.mean_rewards == own.best, (episode.n_events, 1))
         rows = np.asarray(own, dtype=np.float64)[number % len(own)]
@@ -575,7 +575,7 @@ def predictive_check(
     drawn, left_out = _parameter_draws_and_left_out(fits, n_draws, rng, playable=world is not None)
     episodes = [e for fit, _ in drawn for e in _scored_episodes(fit)]
     n_options = _n_options(drawn[0][0], episodes[0])
-    ranked = BestOptions(n_options, best, world)
+    ranked = BestOptionRule(n_options, best, world)
     observed = [
         scored_decision_sequence(e, ranked.mask_best_options(e, e), n_parts) for e in episodes
     ]
@@ -606,7 +606,7 @@ def _simulated_decisions(
     fit: Estimate,
     episode: History,
     draws: Matrix,
-    ranked: BestOptions,
+    ranked: BestOptionRule,
     n_parts: int,
     rng: np.random.Generator,
 ) -> list[DecisionSequence]:

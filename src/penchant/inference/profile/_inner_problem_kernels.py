@@ -945,7 +945,7 @@ def _is_near_optimum(places, k, j, u, i, c, reach, steps):
 
 @fast
 def mark_cells_to_start(subjects, at_once, alone, waiting, cells, reach, optima, steps, chosen):
-    """Mark cells to start from now, and remove them from `waiting`: see `_Starts.next`.
+    """Mark cells to start from now, and remove them from `waiting`: see `_StartingCells.next`.
 
     at_once, alone : of each of the subjects; cells : (all, most, n_shape); chosen : filled
     """

@@ -440,7 +440,9 @@ def _newton(
             break
         step = _limit_utility_change(step, theta[active], size[active])
         before = value.copy()
-        active = _advance(objective, theta, value, likelihood, gradient, information, active, step)
+        active = _take_step_with_halving(
+            objective, theta, value, likelihood, gradient, information, active, step
+        )
         gained = value[active] > before[active] + _rounding_error(before[active])
         n_idle[active] = np.where(gained, 0, n_idle[active] + 1)
         active = active[n_idle[active] < DENSITY_NEWTON.max_idle_steps]
@@ -469,7 +471,7 @@ def _rounding_error(value: Vector) -> Vector:
     )
 
 
-def _advance(
+def _take_step_with_halving(
     objective: Objective,
     theta: Matrix,
     value: Vector,

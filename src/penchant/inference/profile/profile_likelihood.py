@@ -42,7 +42,7 @@ from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 
 @dataclass(frozen=True, slots=True)
-class InnerOptions:
+class InnerProblemOptions:
     """Tolerances of the inner problem: squared Newton decrements before the last step, and limits.
 
     The last step leaves about the square of its squared decrement, in log-units.
@@ -59,7 +59,7 @@ class InnerOptions:
     max_steps_one_weight: int = 60  # steps of one weight cost less than calling that solver
 
 
-INNER = InnerOptions()
+INNER = InnerProblemOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -849,7 +849,7 @@ class Profiles:
         """Fill in derivatives in psi at the best weights (envelope theorem) and the information."""
         curvature = points.cross, points.mixed, points.fisher, information
         pairs = points.subject, points.theta, points.psi
-        self._derivatives(x, slopes, *pairs, points.gradient, curvature)
+        self._fill_psi_derivatives(x, slopes, *pairs, points.gradient, curvature)
 
     def without_small_differences(self, points: Evaluations, ignored: float) -> Batch:
         """Fit with differences from the chosen option set to 0 where they are negligible.
@@ -880,7 +880,9 @@ class Profiles:
             n, d, q = end - begin, self.n_weights, self.n_shape
             gradient, both = np.empty((n, q)), np.empty((2, n, d, q))
             curvature = both[0], both[1], np.empty((n, q, q)), np.empty((n, d, d))
-            self._derivatives(x, slopes, at[0], theta[begin:end], at[1], gradient, curvature)
+            self._fill_psi_derivatives(
+                x, slopes, at[0], theta[begin:end], at[1], gradient, curvature
+            )
             found.append(gradient)
         return np.concatenate(found)
 
@@ -980,7 +982,7 @@ class Profiles:
         pull = theta @ quadratic.precision
         return np.asarray((theta * (quadratic.linear - 0.5 * pull)).sum(axis=1))
 
-    def _derivatives(
+    def _fill_psi_derivatives(
         self,
         x: Matrix,
         slopes: Matrix,

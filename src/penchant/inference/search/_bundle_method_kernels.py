@@ -18,7 +18,7 @@ QP_RIDGE = 1e-14  # relative to the same: without it the system of two equal cut
 
 
 @fast_inner
-def _invert(a, n, inverse):
+def _invert_positive_definite(a, n, inverse):
     """Invert a positive definite matrix by Gauss-Jordan elimination; overwrites a."""
     for i in range(n):
         for j in range(n):
@@ -37,7 +37,7 @@ def _invert(a, n, inverse):
 
 
 @fast_inner
-def _eliminate(a, b, n):
+def _solve_by_elimination(a, b, n):
     """Solve a x = b with partial pivoting; b becomes x. Returns False for a singular matrix."""
     for i in range(n):
         top = i
@@ -103,7 +103,7 @@ def _solve_dual_qp(products, errors, n, lambda_, active, system, right):
                 system[k, size] = system[size, k] = scale
                 right[k] = -errors[active[k]]
             system[size, size], right[size] = 0.0, scale
-            if not _eliminate(system, right, size + 1):
+            if not _solve_by_elimination(system, right, size + 1):
                 return
             fraction = 1.0
             for k in range(size):
@@ -183,7 +183,7 @@ def bundle_step(rows, state, range_, bundle, steps, predicted, workspace):
                     a[c, e] = proximal_weight[k] * curvature[k, c, e] if free else 0.0
                 # A small ridge: the expected curvature may vanish in a direction, and is inverted.
                 a[c, c] += 1e-8 * largest if fixed[c] == 0.0 else 1.0
-            _invert(a, q, inverse)
+            _invert_positive_definite(a, q, inverse)
             for i in range(n):
                 for c in range(q):
                     projected[i, c] = at[i, c] if fixed[c] == 0.0 else 0.0

@@ -17,10 +17,15 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.inference.profile.profile_likelihood import SCREENING, Profiles
-from penchant.inference.search.grid_search import Grids, best_cells, grid_steps, product_points
+from penchant.inference.search.grid_search import (
+    Grids,
+    best_cells,
+    product_points,
+    unconstrained_grid_steps,
+)
 from penchant.inference.search.local_maxima import Optima
 from penchant.inference.search.projected_newton import newton_batch
-from penchant.inference.small_learning_rates import rate_parameters
+from penchant.inference.small_learning_rates import rate_parameter_mask
 from penchant.models.model import Declared
 
 
@@ -43,7 +48,9 @@ class ExtraStartOptions:
 EXTRA_STARTS = ExtraStartOptions()
 
 
-def newton_from_steps(profiles: Profiles, grids: Grids, subjects: IntVector, best: Optima) -> None:
+def newton_from_profile_jumps(
+    profiles: Profiles, grids: Grids, subjects: IntVector, best: Optima
+) -> None:
     """Start beside the steps that the model declares; `best` is improved in place."""
     declared = Declared(profiles.model).steps
     assert declared is not None
@@ -72,12 +79,14 @@ def _newton_from_values(
     axes = [shape.grid()[::2] for shape in profiles.shape]
     axes[q] = axis_values
     psi, subjects = product_points(axes), np.array([subject])
-    near = _weights_near(profiles, grids, subject, psi)
-    row, cell = _highest_points(profiles, subjects, axes, near, EXTRA_STARTS.max_deficit, best)
+    near = _weights_at_nearest_cells(profiles, grids, subject, psi)
+    row, cell = _highest_local_maxima(
+        profiles, subjects, axes, near, EXTRA_STARTS.max_deficit, best
+    )
     _newton_from_points(profiles, subjects[row], psi[cell], best)
 
 
-def _highest_points(
+def _highest_local_maxima(
     profiles: Profiles,
     subjects: IntVector,
     axes: list[Vector],
@@ -100,19 +109,23 @@ def _highest_points(
 def _newton_from_points(profiles: Profiles, subjects: IntVector, psi: Matrix, best: Optima) -> None:
     if len(subjects):
         newton = newton_batch(profiles, subjects, psi, finish=False)
-        best.improve_by_any(subjects, newton.optima(), np.arange(len(subjects)))
+        best.replace_by_highest(subjects, newton.optima(), np.arange(len(subjects)))
 
 
-def _weights_near(profiles: Profiles, grids: Grids, subject: int, psi: Matrix) -> Matrix:
+def _weights_at_nearest_cells(
+    profiles: Profiles, grids: Grids, subject: int, psi: Matrix
+) -> Matrix:
     low = profiles.bounds[:, 0]
-    rank = np.rint((profiles.to_unconstrained(psi) - low) / grid_steps(profiles.shape)).astype(int)
+    rank = np.rint(
+        (profiles.to_unconstrained(psi) - low) / unconstrained_grid_steps(profiles.shape)
+    ).astype(int)
     rank = np.clip(rank, 0, np.array(grids.dimensions) - 1)
     return np.asarray(grids.theta[subject, np.ravel_multi_index(rank.T, grids.dimensions)])
 
 
 def newton_from_small_rates(profiles: Profiles, subjects: IntVector, best: Optima) -> None:
     """Start from rates below the first step of the grid; `best` is improved in place."""
-    rates = rate_parameters(profiles)
+    rates = rate_parameter_mask(profiles)
     steps = [shape.grid()[1] - shape.low for shape in profiles.shape]
     coarse = [shape.grid()[:: EXTRA_STARTS.coarsening] for shape in profiles.shape]
     axes = [
@@ -120,7 +133,7 @@ def newton_from_small_rates(profiles: Profiles, subjects: IntVector, best: Optim
         for rate, step, axis in zip(rates, steps, coarse, strict=True)
     ]
     psi, max_deficit = product_points(axes), EXTRA_STARTS.max_deficit_small_rates
-    row, cell = _highest_points(profiles, subjects, axes, None, max_deficit, best)
+    row, cell = _highest_local_maxima(profiles, subjects, axes, None, max_deficit, best)
     # Points without a small rate are on the grid itself, from which the search has started already.
     small = np.any(rates & (psi[cell] < steps), axis=1)
     _newton_from_points(profiles, subjects[row[small]], psi[cell[small]], best)

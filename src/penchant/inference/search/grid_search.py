@@ -98,7 +98,7 @@ def product_points(axes: Sequence[Vector]) -> Matrix:
     return np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
 
 
-def grid_steps(shape: Sequence[Shape]) -> Vector:
+def unconstrained_grid_steps(shape: Sequence[Shape]) -> Vector:
     """Grid step along each shape parameter, in unconstrained units."""
     return np.array([float(np.ptp(s.search_range)) / (s.n_grid - 1) for s in shape])
 
@@ -113,7 +113,7 @@ def _neighbours(values: Matrix, dimensions: tuple[int, ...]) -> Iterator[tuple[M
         yield below.reshape(values.shape), above.reshape(values.shape)
 
 
-def _local_maxima(values: Matrix, dimensions: tuple[int, ...]) -> BoolVector:
+def _local_maximum_mask(values: Matrix, dimensions: tuple[int, ...]) -> BoolVector:
     """Points that no neighbour along an axis exceeds: (n, n_psi)."""
     found = np.isfinite(values)
     for below, above in _neighbours(values, dimensions):
@@ -129,7 +129,7 @@ def best_cells(
     Local maxima come first, the highest before others. A ridge across the grid has few of them in
     sharp profiles: the best of all other points fill up.
     """
-    maxima = _local_maxima(values, dimensions)
+    maxima = _local_maximum_mask(values, dimensions)
     cells = np.lexsort((-values, ~maxima))[:, :n_cells]
     return cells, np.take_along_axis(maxima, cells, axis=1)
 
@@ -246,14 +246,16 @@ class GridOptions:
     solve_suprema_within: float = 0.5
     # Refine around all points this close to the best. With 2, 5 of 1,500 people end lower, by up
     # to 1.9, and cells fall by 1 to 20 % only.
-    refine_within: float = 3.0
-    exact_within: float = 4.0  # further below, one or two steps show that a point is not needed
+    max_refined_deficit: float = 3.0
+    max_exact_deficit: float = (
+        4.0  # further below, one or two steps show that a point is not needed
+    )
     # Local maxima this close to the best are refined and started from: plateaus lie deeper, from
     # which no gradient leads away.
-    local_maxima_within: float = 12.0
+    max_local_maximum_deficit: float = 12.0
     # A smooth profile that bends less around a point is wider than a grid step: what lies between
     # is found by Newton's method. Of 12,000 people 2 end lower by it, by up to 5e-5.
-    max_bend: float = 1.0
+    max_second_difference: float = 1.0
     # Difference of neighbours of a flat profile: no probability differs, gradients are rounding.
     flat_tol: float = 1e-6
     n_refinements: int = 2  # halvings of the coarsest step; with more it would overlook maxima
@@ -269,7 +271,7 @@ MIN_POINTS_TO_COARSEN_MANY = 9  # of three and more shape parameters
 def full_grids(profiles: Profiles) -> Grids:
     """Profile at every point of the grid."""
     psi, dimensions = grid_points(profiles.model)
-    values, theta, _ = _solve_lines(
+    values, theta, _ = _solve_along_grid_lines(
         profiles, psi, dimensions[-1] if dimensions else 1, GRID.exact_decrement
     )
     return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool))
@@ -283,7 +285,7 @@ def search_grids(profiles: Profiles) -> Grids:
     """
     psi, dimensions = grid_points(profiles.model)
     grids, rough = _refine_grids(profiles, psi, dimensions, GRID.n_refinements if dimensions else 0)
-    _resolve_ties(profiles, grids)
+    _solve_near_ties_exactly(profiles, grids)
     subject, cell = np.nonzero(rough)
     near = (
         grids.values[subject, cell] > grids.values.max(axis=1)[subject] - GRID.solve_suprema_within
@@ -297,11 +299,11 @@ def search_grids(profiles: Profiles) -> Grids:
     return grids
 
 
-def _resolve_ties(profiles: Profiles, grids: Grids) -> None:
+def _solve_near_ties_exactly(profiles: Profiles, grids: Grids) -> None:
     """Re-solve all points within the error of the best exactly, so that the best is decided."""
     best = grids.values.max(axis=1, keepdims=True)
     subject, cell = np.nonzero(grids.solved & (grids.values > best - GRID.rough_error))
-    exact = _solve_each(
+    exact = _solve_pairs_in_portions(
         profiles, subject, grids.psi[cell], grids.theta[subject, cell], GRID.exact_decrement
     )
     grids.values[subject, cell], grids.theta[subject, cell] = exact[:2]
@@ -315,8 +317,8 @@ def _refine_grids(
         len(dimensions), MIN_POINTS_TO_COARSEN_MANY
     ):
         n_per_line = dimensions[-1] if dimensions else 1
-        values, theta, rough = _solve_lines(
-            profiles, psi, n_per_line, GRID.rough_decrement, GRID.local_maxima_within
+        values, theta, rough = _solve_along_grid_lines(
+            profiles, psi, n_per_line, GRID.rough_decrement, GRID.max_local_maximum_deficit
         )
         return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool)), rough
     coarse = CoarseGrid.of(dimensions)
@@ -327,15 +329,17 @@ def _refine_grids(
     rough = np.zeros_like(solved)
     rough[:, coarse.cells] = rough_found
     bent = (
-        GRID.max_bend
+        GRID.max_second_difference
         if Declared(profiles.model).smooth and len(dimensions) in MIN_POINTS_TO_COARSEN
         else 0.0
     )
     to_solve = coarse.mark_neighbours(_cells_to_refine(found, bent)) & ~solved
     at = np.nonzero(to_solve)
-    floor = found.values.max(axis=1)[at[0]] - GRID.exact_within
+    floor = found.values.max(axis=1)[at[0]] - GRID.max_exact_deficit
     pairs = at[0], psi[at[1]], theta[at]
-    values[at], theta[at], rough[at] = _solve_each(profiles, *pairs, GRID.rough_decrement, floor)
+    values[at], theta[at], rough[at] = _solve_pairs_in_portions(
+        profiles, *pairs, GRID.rough_decrement, floor
+    )
     return Grids(psi, values, theta, dimensions, solved | to_solve), rough
 
 
@@ -356,16 +360,18 @@ def _cells_to_refine(grids: Grids, bent: float) -> BoolVector:
         for low, high in _neighbours(values, grids.dimensions):
             resolved &= np.abs(low + high - 2.0 * values) < bent
         # On a plateau small second differences do not exclude a narrow maximum between cells.
-        resolved &= best - values.min(axis=1, keepdims=True) >= GRID.refine_within
-    high_maxima = (below < GRID.local_maxima_within) & _local_maxima(values, grids.dimensions)
-    return np.asarray(grids.solved & ((below < GRID.refine_within) | high_maxima) & ~resolved)
+        resolved &= best - values.min(axis=1, keepdims=True) >= GRID.max_refined_deficit
+    high_maxima = (below < GRID.max_local_maximum_deficit) & _local_maximum_mask(
+        values, grids.dimensions
+    )
+    return np.asarray(grids.solved & ((below < GRID.max_refined_deficit) | high_maxima) & ~resolved)
 
 
-def _is_compiled(profiles: Profiles) -> bool:
+def _has_compiled_inner_solver(profiles: Profiles) -> bool:
     return profiles.prior is None and profiles.n_options >= 2
 
 
-def _solve_lines(
+def _solve_along_grid_lines(
     profiles: Profiles,
     psi: Matrix,
     n_per_line: int,
@@ -381,7 +387,7 @@ def _solve_lines(
     n, d = len(profiles.groups), profiles.n_weights
     values, theta = np.empty((n, len(psi))), np.empty((n, len(psi), d))
     rough, everyone = np.zeros(values.shape, dtype=bool), np.arange(n)
-    if not _is_compiled(profiles):
+    if not _has_compiled_inner_solver(profiles):
         pairs = np.repeat(everyone, len(psi)), np.tile(psi, (n, 1))
         points = profiles.solve(*pairs, accuracy=FINITE_VALUES)
         return points.value.reshape(n, -1), points.theta.reshape(theta.shape), rough
@@ -400,7 +406,7 @@ def _solve_lines(
     return values, theta, rough
 
 
-def _solve_each(
+def _solve_pairs_in_portions(
     profiles: Profiles,
     subject: IntVector,
     psi: Matrix,
@@ -415,7 +421,7 @@ def _solve_each(
     none = np.zeros(len(subject), dtype=bool)
     if not len(subject):
         return np.empty(0), start, none
-    if not _is_compiled(profiles):
+    if not _has_compiled_inner_solver(profiles):
         points = profiles.solve(subject, psi, accuracy=FINITE_VALUES)
         return points.value, points.theta, none
     theta, afresh = start.copy(), np.full(len(subject), -1)

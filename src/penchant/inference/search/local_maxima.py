@@ -102,7 +102,7 @@ class Optima:
         higher = others.points.value > self.points.value[rows]
         self.put(rows[higher], others.take(higher))
 
-    def improve_by_any(self, rows: IntVector, others: Optima, which: IntVector) -> None:
+    def replace_by_highest(self, rows: IntVector, others: Optima, which: IntVector) -> None:
         """Replace rows by the highest of several others, where that is higher."""
         value = others.points.value[which]
         order = np.lexsort((-value, rows))
@@ -279,7 +279,9 @@ def fixed_weight_or_inverses(
     none = np.empty((0, profiles.n_weights, profiles.n_weights))
     if constraint is None or constraint.fixed_weight >= 0:
         return -1 if constraint is None else constraint.fixed_weight, none
-    return -1, free_inverse(profiles, points.take(rows), constraint.take(rows))
+    return -1, inverse_information_of_free_weights(
+        profiles, points.take(rows), constraint.take(rows)
+    )
 
 
 def values_near_optima(
@@ -302,7 +304,7 @@ def inverse_workspace(n: int) -> tuple[Matrix, Matrix, Matrix, Vector]:
     return np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty(n)
 
 
-def free_inverse(
+def inverse_information_of_free_weights(
     profiles: Profiles, points: Evaluations, constraint: LinearConstraint | None = None
 ) -> Matrix:
     """Inverse information of the free weights: not held at 0, and inside their constraint."""

@@ -22,21 +22,24 @@ from penchant.inference.profile import _inner_problem_kernels as compiled
 from penchant.inference.profile.inner_problems import Evaluations, LinearConstraint
 from penchant.inference.profile.profile_likelihood import FINITE_VALUES, VALUES, Profiles
 from penchant.inference.search.bundle_method import bundle_search, near_divergence
-from penchant.inference.search.extra_starts import newton_from_small_rates, newton_from_steps
+from penchant.inference.search.extra_starts import (
+    newton_from_profile_jumps,
+    newton_from_small_rates,
+)
 from penchant.inference.search.grid_search import (
     GRID,
     Grid,
     Grids,
     are_flat,
     best_cells,
-    grid_steps,
     search_grids,
+    unconstrained_grid_steps,
     vertices,
 )
 from penchant.inference.search.local_maxima import Optima, move_to_limits, values_near_optima
 from penchant.inference.search.maxima_at_kinks import polish_nonsmooth_maxima
 from penchant.inference.search.projected_newton import BatchNewton, WarmStart, newton_batch
-from penchant.inference.small_learning_rates import rate_parameters
+from penchant.inference.small_learning_rates import rate_parameter_mask
 from penchant.models.model import Declared
 
 
@@ -107,7 +110,7 @@ def maximize_separated_profile(
     return profiles.from_unconstrained(u)
 
 
-def separated_interval(
+def interval_reaching_supremum(
     profiles: Profiles, grids: Sequence[Grid], psi: Matrix, suprema: Vector, index: int
 ) -> Matrix:
     """Interval of one shape parameter in which subjects' suprema are reached: (n_subjects, 2).
@@ -122,7 +125,7 @@ def separated_interval(
     index
         Index of the shape parameter.
     """
-    bounds, steps = profiles.bounds[index], grid_steps(profiles.shape)
+    bounds, steps = profiles.bounds[index], unconstrained_grid_steps(profiles.shape)
     u = profiles.to_unconstrained(psi)
     cells = profiles.to_unconstrained(grids[0].psi)
     ends = np.empty((len(grids), 2))
@@ -189,13 +192,13 @@ class SearchOptions:
     # Nonsmooth profiles have maxima of their own close together: cells nearly as high as the best
     # are started from unless very close to a known maximum. Of 300 people with two rates 10 ended
     # lower by up to 0.05 without this, 3 by up to 0.002 with it.
-    nonsmooth_height: float = 0.1
+    nonsmooth_max_deficit: float = 0.1
     nonsmooth_distance: float = 0.5  # grid steps from a known maximum
     # An iteration this close to the end of another one would end there too, and is dropped.
-    same_optimum: float = 0.25
+    same_optimum_distance: float = 0.25
     # It is also dropped if its next step or quadratic model leads this close to a maximum: only in
     # two dimensions, as grid steps of more are long, and in one nothing is saved.
-    leads_to_optimum: float = 1.0
+    leads_to_optimum_distance: float = 1.0
     # Rounds of the best cell's iteration before others join in: most then turn out to lead there.
     head_start: int = 6
     # Rounds after which close cells are all started: waiting longer only prolongs the search.
@@ -262,8 +265,8 @@ def best_optima(
     _newton_from_cells(profiles, grids, bounded, best)
     _restart_from_grid(profiles, grids, bounded, best)
     if Declared(profiles.model).steps is not None:
-        newton_from_steps(profiles, grids, bounded, best)
-    if len(bounded) and profiles.n_shape > 1 and rate_parameters(profiles).sum() > 1:
+        newton_from_profile_jumps(profiles, grids, bounded, best)
+    if len(bounded) and profiles.n_shape > 1 and rate_parameter_mask(profiles).sum() > 1:
         newton_from_small_rates(profiles, bounded, best)
     if Declared(profiles.model).smooth:
         _continue_unconverged(profiles, grids, bounded[~best.converged[bounded]], best)
@@ -292,10 +295,10 @@ def _newton_from_cells(
     that leads to such an optimum is dropped: 3 to 40 % fewer evaluations, by the model, and 3 of
     14,625 people end lower (by up to 0.02), 11 higher. `certify`: certify every step.
     """
-    starts = _Starts.of(profiles, grids, subjects, best)
+    starts = _StartingCells.of(profiles, grids, subjects, best)
     smooth = Declared(profiles.model).smooth
     in_plane = smooth and profiles.n_shape == 2
-    leading = SEARCH.leads_to_optimum if in_plane else SEARCH.same_optimum
+    leading = SEARCH.leads_to_optimum_distance if in_plane else SEARCH.same_optimum_distance
     newton = BatchNewton(profiles, np.repeat(subjects, starts.n_cells), certify=certify)
     idle, rounds = np.arange(len(subjects)), np.zeros(len(subjects), dtype=np.int64)
     while True:
@@ -308,7 +311,7 @@ def _newton_from_cells(
         ended = newton.advance()
         if len(ended):
             starts.record_ends(ended, newton.u[ended], newton.converged[ended])
-            best.improve_by_any(newton.subject[ended], newton.optima(), ended)
+            best.replace_by_highest(newton.subject[ended], newton.optima(), ended)
         rows = np.flatnonzero(newton.active)
         low = np.flatnonzero(newton.points.value[rows] <= best.points.value[newton.subject[rows]])
         dropped = rows[low]
@@ -319,7 +322,7 @@ def _newton_from_cells(
                 mine, newton.quadratic_maxima(dropped), leading, starts.certain
             )
         there = starts.is_near_optimum(
-            mine, newton.u[dropped], SEARCH.same_optimum, np.ones_like(starts.certain)
+            mine, newton.u[dropped], SEARCH.same_optimum_distance, np.ones_like(starts.certain)
         )
         dropped = dropped[there | leads]
         newton.deactivate_rows(dropped)
@@ -345,7 +348,7 @@ def _continue_by_bundle(
     if len(rows):
         subject = newton.subject[rows]
         found = bundle_search(profiles, subject, newton.u[rows], newton.points.theta[rows])
-        best.improve_by_any(subject, found, np.arange(len(rows)))
+        best.replace_by_highest(subject, found, np.arange(len(rows)))
 
 
 def _restart_from_grid(profiles: Profiles, grids: Grids, subjects: IntVector, best: Optima) -> None:
@@ -398,7 +401,11 @@ def _pattern_search(profiles: Profiles, subjects: IntVector, best: Optima) -> No
         before = best.points.value[subjects]
         at = best.points.psi[subjects]
         psi = maximize_separated_profile(
-            profiles, subjects, at, grid_steps(profiles.shape), min_gain=SEARCH.min_gain
+            profiles,
+            subjects,
+            at,
+            unconstrained_grid_steps(profiles.shape),
+            min_gain=SEARCH.min_gain,
         )
         newton = newton_batch(profiles, subjects, psi, max_steps=0, finish=False)
         best.improve(subjects, newton.optima())
@@ -416,7 +423,7 @@ def _continue_newton(profiles: Profiles, subjects: IntVector, best: Optima) -> N
 
 
 @dataclass
-class _Starts:
+class _StartingCells:
     """Cells to start from, subject by subject, the most promising first.
 
     Attributes
@@ -444,7 +451,9 @@ class _Starts:
     steps: Vector
 
     @classmethod
-    def of(cls, profiles: Profiles, grids: Grids, subjects: IntVector, known: Optima) -> _Starts:
+    def of(
+        cls, profiles: Profiles, grids: Grids, subjects: IntVector, known: Optima
+    ) -> _StartingCells:
         """Best cells of the grids, with optima known before."""
         n_cells = N_STARTS.get(profiles.n_shape, N_STARTS_MANY)
         values = grids.values[subjects]
@@ -456,12 +465,15 @@ class _Starts:
         height = np.take_along_axis(values, cells, axis=1)
         highest = height.max(axis=1, initial=-np.inf)[:, None]
         reach = np.where(maxima, 1.0, 3.0)
-        waiting = (height > highest - GRID.local_maxima_within) | ~are_flat(
+        waiting = (height > highest - GRID.max_local_maximum_deficit) | ~are_flat(
             values, grids.dimensions, cells
         )
         if not Declared(profiles.model).smooth:
-            reach[height > highest - SEARCH.nonsmooth_height] = SEARCH.nonsmooth_distance
-        steps, certain = grid_steps(profiles.shape), np.zeros(optima.shape[:2], dtype=bool)
+            reach[height > highest - SEARCH.nonsmooth_max_deficit] = SEARCH.nonsmooth_distance
+        steps, certain = (
+            unconstrained_grid_steps(profiles.shape),
+            np.zeros(optima.shape[:2], dtype=bool),
+        )
         certain[:, 0] = found[:, 0] & known.converged[subjects]
         return cls(subjects, cells, u, reach, waiting, optima, certain, steps)
 
@@ -516,7 +528,7 @@ def _evaluate_plateau_centres(
     if len(subjects):
         cells = _plateau_centres(profiles, subjects, grids)
         psi = maximize_separated_profile(
-            profiles, subjects, grids.psi[cells], grid_steps(profiles.shape)
+            profiles, subjects, grids.psi[cells], unconstrained_grid_steps(profiles.shape)
         )
         newton = newton_batch(profiles, subjects, psi, max_steps=0, finish=False)
         best.improve(subjects, newton.optima())
@@ -527,7 +539,7 @@ def _plateau_centres(profiles: Profiles, subjects: IntVector, grids: Grids) -> I
     values = grids.values[subjects]
     best: IntVector = values.argmax(axis=1)
     tied = values > values[np.arange(len(subjects)), best][:, None] - SEARCH.plateau_tol
-    u, steps = profiles.to_unconstrained(grids.psi), grid_steps(profiles.shape)
+    u, steps = profiles.to_unconstrained(grids.psi), unconstrained_grid_steps(profiles.shape)
     middle = np.array([_central_cell(np.flatnonzero(near), u, steps) for near in tied])
     undecided = np.flatnonzero(middle != best)
     if not len(undecided):
@@ -566,7 +578,9 @@ def _higher_neighbours(
 ) -> tuple[IntVector, Matrix, Matrix]:
     """Subjects with a higher point at these distances from their optimum; u and weights there."""
     directions = np.array([way for way in product((-1, 0, 1), repeat=profiles.n_shape) if any(way)])
-    offsets = np.concatenate([share * grid_steps(profiles.shape) * directions for share in shares])
+    offsets = np.concatenate(
+        [share * unconstrained_grid_steps(profiles.shape) * directions for share in shares]
+    )
     neighbours = np.clip(best.u[subjects][:, None] + offsets, *profiles.bounds.T)
     if not len(subjects):
         return subjects, np.empty((0, profiles.n_shape)), np.empty((0, profiles.n_weights))

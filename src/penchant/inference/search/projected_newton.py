@@ -20,7 +20,7 @@ from penchant.inference.search.bundle_method import bundle_search
 from penchant.inference.search.local_maxima import (
     Optima,
     fixed_weight_or_inverses,
-    free_inverse,
+    inverse_information_of_free_weights,
     inverse_workspace,
 )
 from penchant.models.model import Declared
@@ -51,10 +51,10 @@ class NewtonOptions:
     expansion: float = 4.0
     max_step: float = 4.0  # of u; with 2 or 3 first steps stopped short, and maxima were lost
     # Predicted gain below which a step that fails at every length proves a maximum: it is rounding.
-    no_ascent: float = 1e-8
+    negligible_predicted_gain: float = 1e-8
     # Steps after which the Hessian is measured again. Every 16 steps saves 15 % of the time of
     # restless filters, but 8 of 120 of their maxima are lost.
-    refresh_every: int = 8
+    curvature_refresh_steps: int = 8
     refresh_every_nonsmooth: int = 12  # such rows leave early to the bundle method
     # If the weights take back this many times what is left of the curvature, following them along
     # a straight line is too inexact, and they are solved anew.
@@ -62,9 +62,10 @@ class NewtonOptions:
     # Where a target height is all that matters: predicted gains hold for short steps of u only.
     short_step: float = 1e-3
     long_step: float = 0.5  # of u; predictions of longer steps say nothing
-    # Height that a row may still gain: spare_gains predicted gains, and spare_height for errors.
-    spare_height: float = 0.5
-    spare_gains: float = 4.0  # times the predicted gain
+    # Height that a row may still gain: max_predicted_gain_multiple predicted gains, and
+    # height_error_allowance for errors.
+    height_error_allowance: float = 0.5
+    max_predicted_gain_multiple: float = 4.0  # times the predicted gain
     max_bundle_deficit: float = 2.0  # further below the target the bundle method is not worth a try
     # Rows stop whose target is further than stall_factor times their gain in so many evaluations.
     stall_evaluations: int = 12
@@ -135,7 +136,7 @@ class BatchNewton:
         self._target, self._n_evaluations, self._last_value = target, 0, np.full(n, -np.inf)
         self._min_fraction = NEWTON.min_fraction if self._smooth else NEWTON.min_fraction_nonsmooth
         self._refresh_every = (
-            NEWTON.refresh_every if self._smooth else NEWTON.refresh_every_nonsmooth
+            NEWTON.curvature_refresh_steps if self._smooth else NEWTON.refresh_every_nonsmooth
         )
         self._held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
         self.points = profiles.blank(subject, np.zeros((n, q)))
@@ -206,11 +207,13 @@ class BatchNewton:
         longest = np.abs(step).max(axis=1, initial=0.0)
         gain = 0.5 * (self.points.gradient[rows] * step).sum(axis=1)
         away = self._target[rows] - self.points.value[rows]
-        vain = (away > NEWTON.spare_height + NEWTON.spare_gains * gain) & (
-            longest < NEWTON.long_step
-        )
+        vain = (
+            away > NEWTON.height_error_allowance + NEWTON.max_predicted_gain_multiple * gain
+        ) & (longest < NEWTON.long_step)
         return np.asarray(
-            vain | (longest < NEWTON.short_step) & (np.abs(away) > NEWTON.spare_gains * gain)
+            vain
+            | (longest < NEWTON.short_step)
+            & (np.abs(away) > NEWTON.max_predicted_gain_multiple * gain)
         )
 
     def _is_stalled(self, rows: IntVector) -> BoolVector:
@@ -292,7 +295,7 @@ class BatchNewton:
             share = np.where(np.isfinite(share), np.clip(share, 0.1, 0.5), 0.25)
         self._fraction[rows] *= share
         short = self._fraction[rows] < self._min_fraction
-        self.converged[rows[short]] = np.abs(slope[short]) < NEWTON.no_ascent
+        self.converged[rows[short]] = np.abs(slope[short]) < NEWTON.negligible_predicted_gain
 
     def _set_step_fractions(
         self, rows: IntVector, path: Matrix, gained: Vector, longest: Vector, expecting: Vector
@@ -365,7 +368,7 @@ class BatchNewton:
         self.u[mine], self.curvature[mine] = found.u[higher], found.curvature[higher]
         self.n_steps[mine] += found.n_steps[higher]
 
-    def final_step(self) -> None:
+    def take_negligible_step(self) -> None:
         """Take the step that is too short to matter for the height, by the current curvature."""
         self._fraction[:], self._certify = 1.0, True
         self._step = self._newton_steps(np.arange(len(self.u)), self.curvature)
@@ -377,7 +380,8 @@ class BatchNewton:
         if not q:
             return
         everyone = np.arange(n)
-        self.final_step()  # first, so that the Hessian is measured at the end that is reported
+        # first, so that the Hessian is measured at the end that is reported
+        self.take_negligible_step()
         self._measure_curvature(everyone)
         self._step = self._newton_steps(everyone, self.curvature)
         going = self._nearly_converged
@@ -447,7 +451,7 @@ class BatchNewton:
 
     def _free_inverse(self, points: Evaluations, rows: IntVector) -> Matrix:
         constraint = None if self.constraint is None else self.constraint.take(rows)
-        return free_inverse(self.profiles, points, constraint)
+        return inverse_information_of_free_weights(self.profiles, points, constraint)
 
     def _measure_curvature(self, rows: IntVector, approximate: bool = False) -> None:
         """Measure minus the Hessian of the profile, and the derivative of the weights along it.
@@ -498,7 +502,10 @@ class BatchNewton:
         if not q:
             return np.zeros((n, q, q))
         smooth = self._smooth and not approximate
-        stencils = [_stencil(u[:, a], profiles.bounds[a], smooth) for a in range(q)]
+        stencils = [
+            _difference_nodes_and_coefficients(u[:, a], profiles.bounds[a], smooth)
+            for a in range(q)
+        ]
         m = len(stencils[0][0])
         # Points of one subject side by side: the model runs its recursion for all at once.
         beside = np.tile(u[:, None, None], (1, q, m, 1))
@@ -533,7 +540,9 @@ class BatchNewton:
         return steps
 
 
-def _stencil(u: Vector, bounds: Vector, smooth: bool) -> tuple[Matrix, Matrix]:
+def _difference_nodes_and_coefficients(
+    u: Vector, bounds: Vector, smooth: bool
+) -> tuple[Matrix, Matrix]:
     """Points of a difference stencil around u inside bounds, and their coefficients.
 
     (n_points, n) each. Two points on each side, whose error is of the fourth order, so that they

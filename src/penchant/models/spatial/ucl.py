@@ -39,7 +39,7 @@ from penchant.bandit.beliefs import (
     beliefs_from_correlations,
 )
 from penchant.bandit.episode import Episode
-from penchant.bandit.landscape import distances_to
+from penchant.bandit.landscape import distances_to_options
 from penchant.errors import DataError
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
@@ -216,7 +216,7 @@ class UCL(SpatialModel):
         if episode not in self._tracks:
             episode.check_options(self.n_options)
             track, t = ObservedSequence.of(episode), self.times(episode)
-            distance = distances_to(self.locations, track.options)
+            distance = distances_to_options(self.locations, track.options)
             columns = None
             if self.length_scale is not None:
                 columns = np.ascontiguousarray(self.kernel(distance, self.length_scale))

@@ -234,7 +234,7 @@ def _fit_with_random_effects_in(
     if len(vanishing_spreads(problem.structure, optimum.x, optimum.log_sd_floors)):
         return first
     best = first
-    while plan.nodes is None and not best.error.converged and _is_affordable(plan, best):
+    while plan.nodes is None and not best.error.converged and _is_finer_rule_affordable(plan, best):
         problem = problem.with_finer_rule()
         structure = problem.structure
         here = start._replace(
@@ -255,7 +255,7 @@ def _fit_with_random_effects_in(
     return best
 
 
-def _is_affordable(plan: PopulationFitPlan, reached: _Candidate) -> bool:
+def _is_finer_rule_affordable(plan: PopulationFitPlan, reached: _Candidate) -> bool:
     """Whether the next finer rule stays within the nodes' budget; draws are doubled once only."""
     problem = reached.problem.with_finer_rule()
     if problem.uses_draws:

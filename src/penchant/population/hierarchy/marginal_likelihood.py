@@ -176,7 +176,7 @@ class QuadratureNodes:
         (n, J, r): coordinates with spread.
     log_mass
         (n, J): log-weight plus log-likelihood.
-    fixed_at
+    fixed_values
         (n, f): values of the coordinates without spread.
     gradient, information
         (n, J, f) and (n, J, f, f): of the log-likelihood in coordinates without spread.
@@ -184,7 +184,7 @@ class QuadratureNodes:
 
     points: Matrix
     log_mass: Matrix
-    fixed_at: Matrix
+    fixed_values: Matrix
     gradient: Matrix
     information: Matrix
 
@@ -389,9 +389,9 @@ class MarginalLikelihood:
     def _expand_in_fixed_coordinates(self, means: Matrix) -> tuple[Matrix, Matrix]:
         """Second-order expansion of log-masses, and their gradients, at moved fixed coordinates."""
         nodes = self.nodes
-        if not nodes.fixed_at.shape[1]:
+        if not nodes.fixed_values.shape[1]:
             return nodes.log_mass, nodes.gradient
-        away = means[:, self.structure.fixed] - nodes.fixed_at
+        away = means[:, self.structure.fixed] - nodes.fixed_values
         pull = np.einsum("ijab,ib->ija", nodes.information, away)
         log_mass = nodes.log_mass + np.einsum("ija,ia->ij", nodes.gradient - 0.5 * pull, away)
         return log_mass, nodes.gradient - pull

@@ -186,7 +186,7 @@ class QuadratureRule:
             "nkab,nlb->nkla", population_factor, own
         )
         log_t_density = log_t(h - mode[:, :, None], factor)
-        log_population = _log_normal_density(h - population_mean[:, :, None], population_factor)
+        log_population = _log_density_of_normal(h - population_mean[:, :, None], population_factor)
         share = from_population.mean()
         density = np.logaddexp(np.log1p(-share) + log_t_density, np.log(share) + log_population)
         return h, -density - np.log(z.shape[1])
@@ -216,7 +216,7 @@ def _t_to_normal_points(z: Matrix) -> Matrix:
     return np.asarray(z * np.sqrt(special.chdtri(n, share) / squared)[..., None])
 
 
-def _log_normal_density(away: Matrix, factor: Matrix) -> Matrix:
+def _log_density_of_normal(away: Matrix, factor: Matrix) -> Matrix:
     squared, level = squared_distances_and_log_determinants(away, factor)
     return np.asarray(-0.5 * squared - level - 0.5 * away.shape[-1] * np.log(2 * np.pi))
 
@@ -259,7 +259,7 @@ def find_modes(
     n = len(subject_indices)
     first = likelihoods.derivatives(subject_indices, h[:, None, None], with_shape_slopes)
     gradient, information = first.gradient[:, 0, 0], first.information[:, 0, 0]
-    value = first.value[:, 0, 0] + _log_normal_kernel(h[:, free], mean, precision)
+    value = first.value[:, 0, 0] + _log_kernel_of_normal(h[:, free], mean, precision)
     limit = QUADRATURE.max_mode_step / np.sqrt(np.einsum("naa->na", precision))
     active, fraction = np.arange(n), np.ones(n)
     step = np.zeros((n, len(free)))
@@ -286,7 +286,7 @@ def find_modes(
         tried = likelihoods.derivatives(
             subject_indices[active], trial[:, None, None], with_shape_slopes
         )
-        new = tried.value[:, 0, 0] + _log_normal_kernel(
+        new = tried.value[:, 0, 0] + _log_kernel_of_normal(
             trial[:, free], mean[active], precision[active]
         )
         up = new > value[active]
@@ -352,7 +352,7 @@ def shape_parameter_grid(coordinates: Coordinates) -> Matrix:
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, q)
 
 
-def _log_normal_kernel(h: Matrix, mean: Matrix, precision: Matrix) -> Vector:
+def _log_kernel_of_normal(h: Matrix, mean: Matrix, precision: Matrix) -> Vector:
     away = h - mean
     return np.asarray(-0.5 * np.einsum("na,nab,nb->n", away, precision, away))
 

@@ -198,7 +198,7 @@ def _identification_remedy(name: str, coordinates: Coordinates) -> str:
     )
 
 
-def _bonus_note(fit: PopulationFit, model: Model | None) -> tuple[str, ...]:
+def _uncertainty_bonus_note(fit: PopulationFit, model: Model | None) -> tuple[str, ...]:
     """Note that an uncertainty bonus may be below 0 and stand in for staying near.
 
     An option near the last one is known better than one far away, so that a bonus below 0 and a
@@ -303,7 +303,7 @@ def build_result(
         sd_limits=limits,
         source=source,
     )
-    return replace(fit, notes=(*fit.notes, *_bonus_note(fit, source.model)))
+    return replace(fit, notes=(*fit.notes, *_uncertainty_bonus_note(fit, source.model)))
 
 
 def _reliability(optimum: SearchResult, matrices: Matrix) -> Vector:

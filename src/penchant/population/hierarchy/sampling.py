@@ -249,7 +249,7 @@ def sample_posterior(
     assert source is not None  # `PopulationFit.sample` has refused fits without their data
     target = LogPosterior.of(source.descriptive, source.likelihoods)
     mode, information = target.mode_and_information(source.descriptive.x.copy())
-    names, convert_draws = _reported_quantities(fit, source)
+    names, convert_draws = _reported_names_and_function(fit, source)
     if method == "nuts":
         x = _draw_by_nuts(target, mode, information, n, rng)
         return PopulationSample(names, convert_draws(x), method, float("nan"), float(n))
@@ -274,7 +274,7 @@ def sample_posterior(
     return PopulationSample(names, convert_draws(x[chosen]), method, k, float(1 / (share**2).sum()))
 
 
-def _reported_quantities(
+def _reported_names_and_function(
     fit: PopulationFit, source: PopulationSource
 ) -> tuple[tuple[str, ...], Callable[[Matrix], Matrix]]:
     """Names of reported quantities, and a function that computes them from parameters."""

@@ -350,7 +350,7 @@ def predict_choices(source: PopulationSource, data: Any, average: bool) -> Matri
 def _predict_episode(
     source: PopulationSource, model: Model, episode: History, average: bool
 ) -> Matrix:
-    points, weights = _posterior_points(source, episode.subject, average)
+    points, weights = _posterior_points_and_weights(source, episode.subject, average)
     q = source.likelihoods.coordinates.n_shape
     psi, _ = source.likelihoods.coordinates.psi(points)
     theta = source.likelihoods.coordinates.theta(points[:, q:])
@@ -383,7 +383,7 @@ def _predict_choice_table(source: PopulationSource, data: Any, average: bool) ->
     whose = np.repeat(codes, np.diff(data.first_row))
     whole = replace(data, chosen=np.zeros_like(data.chosen)) if not data.observed else data
     for code, label in enumerate(labels):
-        points, weights = _posterior_points(source, label, average)
+        points, weights = _posterior_points_and_weights(source, label, average)
         theta = coordinates.theta(points)
         mine = whose == code
         own = sum(
@@ -394,7 +394,7 @@ def _predict_choice_table(source: PopulationSource, data: Any, average: bool) ->
     return total.reshape(len(sizes), -1) if sizes.min() == sizes.max() else total
 
 
-def _posterior_points(
+def _posterior_points_and_weights(
     source: PopulationSource, label: Label, average: bool
 ) -> tuple[Matrix, Vector]:
     """Points (J, p) of a subject's posterior, or the population's for a new subject, and weights.

@@ -157,11 +157,11 @@ def subject_posteriors(optimum: SearchResult, covariance: Matrix) -> SubjectPost
     # E_i - s' I^-1 s is exact to first order only: a subject who moves the maximum much gets a
     # Newton step instead.
     for i in np.flatnonzero(influence > 0.5):
-        loo[i] = _loo_evidence(optimum, int(i))
+        loo[i] = _log_evidence_without_subject(optimum, int(i))
     return SubjectPosteriors(mean, whole, influence, loo)
 
 
-def _loo_evidence(optimum: SearchResult, i: int) -> float:
+def _log_evidence_without_subject(optimum: SearchResult, i: int) -> float:
     """Evidence of a subject under the population of all others, by one Newton step."""
     structure, free = optimum.marginal.structure, free_parameter_indices(optimum)
     only_i = np.zeros(len(structure.subject_weights))
@@ -307,7 +307,7 @@ def profile_limits(
     held[index] = True
     penalty = Objective(problem.restricted).penalty(marginal, x, marginal.evaluate(x), held)
     profile = _ProfileLikelihood(turned, optimum.log_sd_floors, held, penalty, index)
-    profile.nodes_at[float(x[index])] = CentredNodes(marginal, optimum.posterior)
+    profile.nodes_by_log_sd[float(x[index])] = CentredNodes(marginal, optimum.posterior)
     best = profile(x, x[index])
     drop = 0.5 * float(chi_square_isf(1 - level, 1))
     information = best.information
@@ -370,16 +370,16 @@ class _ProfileLikelihood:
     held: BoolVector
     penalty: Penalty
     index: int
-    nodes_at: dict[float, CentredNodes] = field(default_factory=dict)
+    nodes_by_log_sd: dict[float, CentredNodes] = field(default_factory=dict)
 
     def __call__(self, x: Vector, at: float) -> _ProfilePoint:
         start = x.copy()
         start[self.index] = at
         structure = self.problem.structure
-        inner = min(self.nodes_at, key=lambda other: abs(other - at))
-        nodes = self.nodes_at[inner]
+        inner = min(self.nodes_by_log_sd, key=lambda other: abs(other - at))
+        nodes = self.nodes_by_log_sd[inner]
         if abs(inner - at) > TRUST_REGION.trust_radius:
-            nodes = self.nodes_at[float(at)] = recentre_nodes(self.problem, start, nodes)
+            nodes = self.nodes_by_log_sd[float(at)] = recentre_nodes(self.problem, start, nodes)
         for _ in range(INFERENCE.max_fixed_placements if structure.fixed.size else 1):
             if structure.fixed.size:  # the expansion is accurate only near where it was made
                 nodes = recentre_nodes(self.problem, start, nodes)
