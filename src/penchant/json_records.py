@@ -52,10 +52,10 @@ class Shape(NamedTuple):
     first: str | int
     second: str | int | None = None
 
-    def sizes(self, read: Place) -> tuple[int, ...]:
+    def sizes(self, fields_read: Place) -> tuple[int, ...]:
         """The shape, given the fields that have been read."""
         given = (self.first,) if self.second is None else (self.first, self.second)
-        return tuple(n if isinstance(n, int) else _length(read[n]) for n in given)
+        return tuple(n if isinstance(n, int) else _length(fields_read[n]) for n in given)
 
 
 class MinimumValue(NamedTuple):
@@ -242,10 +242,10 @@ def _is_mapping(origin: Any) -> bool:
     return isinstance(origin, type) and issubclass(origin, Mapping)
 
 
-def _element_hints(inner: tuple[Any, ...], value: Sequence[Any]) -> Sequence[Any]:
+def _element_hints(type_arguments: tuple[Any, ...], value: Sequence[Any]) -> Sequence[Any]:
     """Annotations of the elements of a tuple."""
-    many = len(inner) == 2 and inner[1] is Ellipsis
-    return [inner[0]] * len(value) if many else inner
+    many = len(type_arguments) == 2 and type_arguments[1] is Ellipsis
+    return [type_arguments[0]] * len(value) if many else type_arguments
 
 
 def _qualified_name(kind: type) -> str:
@@ -254,7 +254,7 @@ def _qualified_name(kind: type) -> str:
 
 def read_value(content: Any, hint: Any = Any, place: str = "value") -> Any:
     """Read what `write_value` wrote with this annotation."""
-    return _value(hint, content, place, {})
+    return _read_annotated_value(hint, content, place, {})
 
 
 def _read_with_type_tag(value: Any, place: str) -> Any:
@@ -280,7 +280,7 @@ def _read_with_type_tag(value: Any, place: str) -> Any:
         }
     if kind == "table":
         return _read_arrow_table(value, place)
-    return _value(_record_class_by_name(kind), value.get("value"), place, {})
+    return _read_annotated_value(_record_class_by_name(kind), value.get("value"), place, {})
 
 
 def _record_class_by_name(name: object) -> Any:
@@ -319,9 +319,9 @@ def _read_arrow_table(value: Mapping[str, Any], place: str) -> Any:
     return pa.table(columns, names=value["names"])
 
 
-def from_json(kind: type[T], content: object, place: str = "") -> T:
+def from_json(record_class: type[T], content: object, place: str = "") -> T:
     """Read a record of this class; raise a `DataError` that names the first field that is wrong."""
-    found: T = _read_record(kind, content, place)
+    found: T = _read_record(record_class, content, place)
     return found
 
 
@@ -332,7 +332,7 @@ def _read_record(kind: Any, content: object, place: str) -> Any:
     for field, hint in _fields_and_hints(kind):
         if field.name in content:
             name = f"{place}.{field.name}" if place else field.name
-            read[field.name] = _value(hint, content[field.name], name, read)
+            read[field.name] = _read_annotated_value(hint, content[field.name], name, read)
         elif field.default is MISSING and field.default_factory is MISSING:
             raise KeyError(f"{place}.{field.name}" if place else field.name)
     return kind(**read)
@@ -344,7 +344,7 @@ def _fields_and_hints(kind: Any) -> tuple[tuple[Field[Any], Any], ...]:
     return tuple((field, hints[field.name]) for field in fields(kind) if field.init)
 
 
-def _value(hint: Any, value: object, place: str, read: Place) -> Any:
+def _read_annotated_value(hint: Any, value: object, place: str, read: Place) -> Any:
     """Read a value by its annotation; `read` holds the fields of the record before it."""
     if _is_record_type(hint) and _has_own_json_format(hint) and not _has_type_key(value):
         return hint.from_dict(value)
@@ -352,7 +352,7 @@ def _value(hint: Any, value: object, place: str, read: Place) -> Any:
     if _has_type_key(value):
         if _is_mapping(origin) and value[TYPE_KEY] == "dict":
             pairs = [
-                (_read_with_type_tag(k, place), _value(inner[1], v, place, {}))
+                (_read_with_type_tag(k, place), _read_annotated_value(inner[1], v, place, {}))
                 for k, v in value["values"]
             ]
             return dict(pairs)
@@ -369,7 +369,7 @@ def _value(hint: Any, value: object, place: str, read: Place) -> Any:
             return _read_with_type_tag(value, place)
         if others[0] is str and not isinstance(value, str):
             raise damaged_field_error(place, "be text or None", value)
-        return _value(others[0], value, place, read)
+        return _read_annotated_value(others[0], value, place, read)
     if origin is Literal:
         if not any(value == one and type(value) is type(one) for one in inner):
             raise damaged_field_error(place, f"be one of {', '.join(map(str, inner))}", repr(value))
@@ -379,7 +379,7 @@ def _value(hint: Any, value: object, place: str, read: Place) -> Any:
     if origin in (list, frozenset):
         return origin(_read_tuple((inner[0], ...), value, place, read))
     if _is_mapping(origin):
-        return _mapping(inner[1], value, place)
+        return _read_mapping(inner[1], value, place)
     if origin is np.ndarray:
         dtype = get_args(inner[1])[0]
         if issubclass(dtype, (np.bool_, np.integer)):
@@ -429,17 +429,19 @@ def _read_tuple(inner: tuple[Any, ...], value: object, place: str, read: Place) 
     if not many and len(value) != len(inner):
         raise damaged_field_error(place, f"be a list of {len(inner)}", value)
     hints = _element_hints(inner, value)
-    return tuple(_value(h, v, place, read) for h, v in zip(hints, value, strict=True))
+    return tuple(
+        _read_annotated_value(h, v, place, read) for h, v in zip(hints, value, strict=True)
+    )
 
 
-def _mapping(hint: Any, value: object, place: str) -> dict[str, Any]:
+def _read_mapping(hint: Any, value: object, place: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise damaged_field_error(place, "be a dict", value)
     if hint is float and not all(map(_is_number, value.values())):
         raise damaged_field_error(
             place, "hold numbers", [v for v in value.values() if not _is_number(v)]
         )
-    return {str(key): _value(hint, one, place, {}) for key, one in value.items()}
+    return {str(key): _read_annotated_value(hint, one, place, {}) for key, one in value.items()}
 
 
 def _read_scalar(hint: Any, value: object, place: str) -> Any:

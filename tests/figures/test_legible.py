@@ -8,7 +8,7 @@ import pytest
 from matplotlib.text import Text
 
 from penchant import figures
-from penchant.figures.axis_limits import Scale
+from penchant.figures.axis_limits import AxisScale
 from penchant.figures.label_text import (
     FONT_SIZE,
     axis_label,
@@ -165,7 +165,7 @@ ENDS = [(0.013, 42.0), (0.1, 9.0), (0.21, 0.83), (1e-4, 1e5), (3.1, 4.2), (0.05,
 def test_numbers_of_a_logarithmic_axis_read_plainly_and_stand_apart(ends, which, panels):
     canvas = figures.figure(columns=2 if panels > 1 else 1)
     axes = canvas.subplots(1, panels, squeeze=False)[0][0]
-    Scale(*ends, logarithmic=True).apply(axes, which)
+    AxisScale(*ends, logarithmic=True).apply(axes, which)
     finished(canvas)
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = ends

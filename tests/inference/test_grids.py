@@ -9,8 +9,8 @@ from penchant.inference.search.grid_search import (
     are_flat,
     best_cells,
     grid_points,
+    parabola_vertices,
     unconstrained_grid_steps,
-    vertices,
 )
 
 
@@ -105,12 +105,12 @@ def test_a_parabola_peaks_where_it_peaks():
     values = -((places - top) ** 2 * [2.0, 0.5]).sum(axis=-1).ravel()
     cell = np.array([3 * 5 + 2])
     np.testing.assert_allclose(
-        vertices(values[None], (8, 5), np.array([0]), cell), [top - [3, 2]], atol=1e-12
+        parabola_vertices(values[None], (8, 5), np.array([0]), cell), [top - [3, 2]], atol=1e-12
     )
 
 
 def test_no_vertex_is_looked_for_at_ends_or_in_hollows():
     values = np.array([[5.0, 4.0, 4.5, -np.inf, 1.0]] * 4)
-    found = vertices(values, (5,), np.arange(4), np.array([0, 1, 2, 3]))
+    found = parabola_vertices(values, (5,), np.arange(4), np.array([0, 1, 2, 3]))
     assert found[[0, 1, 3], 0].tolist() == [0.0, 0.0, 0.0]
     assert abs(found[2, 0]) <= 0.5

@@ -30,9 +30,11 @@ def maximize_by_bundle(function, start, bounds):
     """Maximum of one function, which returns value and gradient; its curvature is taken as 1."""
     value, gradient = function(start)
     free, unknown = np.zeros((1, len(start)), dtype=bool), np.eye(len(start))[None]
-    state = BundleState.at(bounds, free, start[None], np.array([value]), gradient[None], unknown)
+    state = BundleState.start_at_points(
+        bounds, free, start[None], np.array([value]), gradient[None], unknown
+    )
     while True:
-        rows, points = state.propose(np.zeros(1, dtype=np.int64))
+        rows, points = state.propose_trial_points(np.zeros(1, dtype=np.int64))
         if not len(rows):
             return state.u[0], float(state.value[0])
         found = [function(point) for point in points[0]]

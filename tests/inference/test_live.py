@@ -66,7 +66,7 @@ def is_fit(now, fitted):
         return
     errors = fitted.standard_errors
     unit = np.where(np.isfinite(errors), errors, np.abs(fitted.theta) + 1e-12)
-    idle = fitted.source.optimum.points.fisher[0].diagonal() < 1e-200  # changes nothing
+    idle = fitted.source.optimum.points.psi_information[0].diagonal() < 1e-200  # changes nothing
     told = np.append(np.ones(len(unit) - len(idle), dtype=bool), ~idle)
     np.testing.assert_allclose((now.theta / unit)[told], (fitted.theta / unit)[told], atol=1e-4)
     np.testing.assert_array_equal(np.isnan(now.covariance), np.isnan(fitted.covariance))

@@ -97,7 +97,7 @@ def test_where_the_bound_rules_it_out_rounded_choices_are_not_separated(seed):
     small = small_difference_bound(choices, maximum.theta, largest)
     if may_depend_on_small_differences(small, largest[None], maximum.information[None])[0]:
         return
-    scale = np.sqrt(np.diag(likelihood.scatter()))
+    scale = np.sqrt(np.diag(likelihood.scatter_within_sets()))
     rounded = with_differences_zeroed(
         choices, NEGLIGIBLE_DIFFERENCE * large_difference_quantile(choices, scale)
     )

@@ -298,16 +298,16 @@ class OperatorState:
     """Model of the operator within one episode, updated choice by choice and reward by reward.
 
     With prior map mu0 = Phi c, the operator's mean beliefs are linear in the map's coefficients,
-    mu_t = b + F c, and each observation updates b, F (`response`) and S (`covariance`, in units of
-    the noise variance) by the same Kalman gain. `theta` is the posterior mode of (1/nu, c/nu,
-    locality) under a Gaussian prior, and `contrasts` has, for every choice, attributes of all
+    mu_t = b + F c, and each observation updates b, F (`belief_map_jacobian`) and S (`covariance`,
+    in units of the noise variance) by the same Kalman gain. `theta` is the posterior mode of (1/nu,
+    c/nu, locality) under a Gaussian prior, and `contrasts` has, for every choice, attributes of all
     options less those of the option chosen.
     """
 
     model: UCL
     profile: OperatorProfile
-    b: Vector
-    response: Matrix
+    belief_offset: Vector
+    belief_map_jacobian: Matrix
     covariance: Matrix
     theta: Vector
     prior_mean: Vector
@@ -353,7 +353,7 @@ class OperatorState:
         t = np.array([float(self.time)])
         z, cooling = float(model.credible_z(t)[0]), float(model.inverse_temperature(t)[0])
         sd = np.sqrt(model.noise_variance * np.diagonal(self.covariance))
-        columns = [(self.b + sd * z) * cooling, *(self.response * cooling).T]
+        columns = [(self.belief_offset + sd * z) * cooling, *(self.belief_map_jacobian * cooling).T]
         return np.column_stack([*columns, *self._locality_columns()])
 
     def _locality_columns(self) -> list[Vector]:
@@ -431,8 +431,10 @@ class OperatorState:
         """Update the operator's beliefs with the reward of the option that was executed."""
         row = self.covariance[option].copy()
         gain = row / (1.0 + row[option])
-        self.b = self.b + gain * (reward - self.b[option])
-        self.response = self.response - np.outer(gain, self.response[option])
+        self.belief_offset = self.belief_offset + gain * (reward - self.belief_offset[option])
+        self.belief_map_jacobian = self.belief_map_jacobian - np.outer(
+            gain, self.belief_map_jacobian[option]
+        )
         self.covariance = self.covariance - np.outer(gain, row)
         self.executed.append(option)
 

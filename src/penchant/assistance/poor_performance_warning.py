@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.argument_checks import check_whole_number, one_of
+from penchant.argument_checks import check_one_of, check_whole_number
 from penchant.assistance.assistant_beliefs import Z_90
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
@@ -259,7 +259,7 @@ def train_warning(
     True
     """
     at = check_whole_number(at, "at", 5)
-    one_of(by, "by", FEATURES)
+    check_one_of(by, "by", FEATURES)
     labels = np.asarray(poor, dtype=bool)
     if len(labels) != len(plays):
         raise DataError(

@@ -204,7 +204,7 @@ class Helper(Result):
         One row for every decision, from which `replay` makes the same state.
     trust
         In the operator's map, as learnt so far.
-    known
+    operator_profile
         The operator's parameters, from episodes without assistance.
     is_assisted
         Whether this episode goes with assistance.
@@ -238,7 +238,7 @@ class Helper(Result):
 
     def _reset_operator_knowledge(self) -> None:
         self.trust = self.first_trust
-        self.known = OperatorProfile.default(self.model, self.field.mean, self.field.sd)
+        self.operator_profile = OperatorProfile.default(self.model, self.field.mean, self.field.sd)
         self.n_scored, self._score = 0, 0.0
         self._profiles: list[OperatorProfile] = []
         self._rng = np.random.default_rng(self.seed)
@@ -247,7 +247,7 @@ class Helper(Result):
 
     def _begin_episode(self) -> None:
         self._field = FieldState.before_play(self.field)
-        self._operator = OperatorState.before_play(self.model, self.known)
+        self._operator = OperatorState.before_play(self.model, self.operator_profile)
         self._decisions: list[tuple[int, int, float]] = []
         self._payoff_z: list[float] = []
         self._pending: tuple[int, Advice] | None = None
@@ -400,7 +400,7 @@ class Helper(Result):
         if found is None:
             return
         self._profiles.append(found.profile)
-        self.known = merge_profiles(self._profiles)
+        self.operator_profile = merge_profiles(self._profiles)
         paid = ~np.isnan(rewards[:last])
         self.trust = self.trust.updated_by_episode(
             self.field, found.belief, done[:last][paid], rewards[:last][paid]
@@ -417,7 +417,7 @@ class Helper(Result):
         z = float(self.model.credible_z(t)[0])
         return np.asarray(posterior.mean + self.field.bonus * z * posterior.sd())
 
-    def _advise(self, option: int, u: Vector) -> Advice:
+    def _advise(self, option: int, operator_utilities: Vector) -> Advice:
         silence = self._silence_reason()
         if silence is not None:
             return Advice(None, "silent", silence)
@@ -442,7 +442,7 @@ class Helper(Result):
                 return Advice(None, "silent", reason)
         gain = float(mean[other] - mean[option])
         half = Z_90 * float(difference_sd[other])
-        q = np.exp(u - u.max())
+        q = np.exp(operator_utilities - operator_utilities.max())
         return Advice(
             other,
             "decide" if self.mode == "decide" else "suggest",
@@ -451,7 +451,7 @@ class Helper(Result):
             (gain - half, gain + half),
             float(p_better[other]),
             float(1.0 - q[option]),
-            float(special.expit(u[other] - u[option])),
+            float(special.expit(operator_utilities[other] - operator_utilities[option])),
         )
 
     def _p_better_and_sd_of_difference(
@@ -477,7 +477,7 @@ class Helper(Result):
         if self.mode == "decide":
             return None
         # The conditions below protect the last word of the operator; "decide" has none to protect.
-        if not (self.known.converged and self._operator.is_at_mode):
+        if not (self.operator_profile.converged and self._operator.is_at_mode):
             return "The model of the operator has not converged."
         if self.n_scored < ADVICE.min_scored_choices:
             return (
@@ -630,7 +630,7 @@ class Helper(Result):
         """Begin with an assisted episode, with another machine's knowledge of the operator."""
         self._carried = (list(profiles), n_scored, score)
         self._profiles = profiles
-        self.known = merge_profiles(profiles) if profiles else self.known
+        self.operator_profile = merge_profiles(profiles) if profiles else self.operator_profile
         self.n_scored, self._score = n_scored, score
         self.is_assisted = True
         self._begin_episode()

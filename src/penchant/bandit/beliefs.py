@@ -189,16 +189,16 @@ class ObservedSequence:
     ----------
     options
         Options ever observed, in descending order of the time of their last observation.
-    events
+    observed_index_by_event
         Index in `options` of what each event observes, or -1.
-    active
+    n_observed_again
         Number of options that are observed again after each observation: the first of `options`,
         by their order, so that the recursion updates a leading block only.
     """
 
     options: IntVector
-    events: IntVector
-    active: IntVector
+    observed_index_by_event: IntVector
+    n_observed_again: IntVector
     rewards: Vector
 
     @classmethod
@@ -254,37 +254,37 @@ def posterior_beliefs(
 
 def beliefs_from_correlations(
     observed: ObservedSequence,
-    columns: Matrix,
-    d_columns: Matrix,
+    correlations: Matrix,
+    d_correlations: Matrix,
     delta: float,
     n_derivatives: int = 2,
 ) -> Beliefs:
     """Compute beliefs from correlations (n_options, n_observed) and their derivatives."""
-    n_options, size = columns.shape
+    n_options, size = correlations.shape
     n_orders = 1 + n_derivatives
-    rows = np.empty((len(observed.active), n_orders, size))
-    innovations = np.empty((len(observed.active), n_orders, 2))
-    visits = observed.events[observed.events >= 0]
+    rows = np.empty((len(observed.n_observed_again), n_orders, size))
+    innovations = np.empty((len(observed.n_observed_again), n_orders, 2))
+    visits = observed.observed_index_by_event[observed.observed_index_by_event >= 0]
     compiled.fill_observed_posteriors(
-        np.ascontiguousarray(columns[observed.options]),
-        np.ascontiguousarray(d_columns[observed.options]),
+        np.ascontiguousarray(correlations[observed.options]),
+        np.ascontiguousarray(d_correlations[observed.options]),
         float(delta),
         visits,
-        observed.active,
+        observed.n_observed_again,
         observed.rewards,
         rows,
         innovations,
     )
     position = np.full(n_options, -1, dtype=np.int64)
     position[observed.options] = np.arange(size)
-    out = np.empty((3, n_orders, len(observed.events), n_options))
+    out = np.empty((3, n_orders, len(observed.observed_index_by_event), n_options))
     compiled.fill_option_posteriors(
-        np.ascontiguousarray(columns),
-        np.ascontiguousarray(d_columns),
+        np.ascontiguousarray(correlations),
+        np.ascontiguousarray(d_correlations),
         float(delta),
         position,
-        observed.events,
-        observed.active,
+        observed.observed_index_by_event,
+        observed.n_observed_again,
         rows,
         innovations,
         0,

@@ -80,16 +80,16 @@ class EventContext(NamedTuple):
 
 
 def read_event_context(
-    before: Any, after: Any, available: Any, events: Events, place: Place
+    before: Any, after: Any, available: Any, events: Events, describe_place: Place
 ) -> EventContext:
     """Check and copy what the player saw at the events."""
     # Numbers may be missing where no model can use them: without a choice, or without a reward.
     needed = events.chosen != NOTHING
     learnt = needed & ~np.isnan(events.rewards)
     return EventContext(
-        _read_context_numbers(before, "before", needed, place),
-        _read_context_numbers(after, "after", learnt, place),
-        None if available is None else _read_availability(available, events, place),
+        _read_context_numbers(before, "before", needed, describe_place),
+        _read_context_numbers(after, "after", learnt, describe_place),
+        None if available is None else _read_availability(available, events, describe_place),
     )
 
 

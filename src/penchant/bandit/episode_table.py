@@ -15,10 +15,10 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.bandit.episode import Episode, EventContext, read_event_context
 from penchant.bandit.landscape import check_locations
-from penchant.errors import Code, DataError, argument, format_list
+from penchant.errors import DataError, PythonExpression, format_list, mark_argument
 from penchant.tables.columns import flagged, in_condition
 from penchant.tables.events import Events, check_events, read_events
 from penchant.tables.frames import (
@@ -266,13 +266,15 @@ def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, blo
     names = " or ".join(map(str, columns))
     known = [name for name in _as_tuple(block) if name is not None]
     blocks = " or ".join(
-        argument("block", _sort_columns_by_changes(table, [*known, c])) for c in columns
+        mark_argument("block", _sort_columns_by_changes(table, [*known, c])) for c in columns
     )
     if subject is None:
-        people = " or ".join(argument("subject", str(column)) for column in columns)
+        people = " or ".join(mark_argument("subject", str(column)) for column in columns)
         ways = f"{people} if it names people, or {blocks}"
         return f"Column {names} tells them apart: add {ways} if each of its labels is a play"
-    both = f"{argument('subject', (str(subject), str(columns[0])))}{argument(' of `read`')}"
+    both = (
+        f"{mark_argument('subject', (str(subject), str(columns[0])))}{mark_argument(' of `read`')}"
+    )
     return (
         f"Column {names} tells them apart: add {blocks} if each of its labels is a play of its "
         f"own, {both} if the same label of {subject} is several people"
@@ -304,7 +306,7 @@ def _restarted_numbering_remedy(episode: IntVector, number: IntVector, decision:
     return (
         f"{decision} begins anew among the rows of a subject. If another play begins there, number "
         f"the plays, table['play'] = (table[{decision!r}] == {first}).cumsum(), and add "
-        f"{argument('block', 'play')}. If it goes on, leave {decision} out"
+        f"{mark_argument('block', 'play')}. If it goes on, leave {decision} out"
     )
 
 
@@ -332,15 +334,18 @@ def _candidate_block_columns(table: Table, episode: IntVector, number: IntVector
 def _check_episode_settings(
     base: int, gaps: Gaps, chosen: Any, options: Any, locations: Any
 ) -> None:
-    one_of(base, "base", (0, 1), "Say which number the first option has.")
-    one_of(gaps, "gaps", GAPS)
+    check_one_of(base, "base", (0, 1), "Say which number the first option has.")
+    check_one_of(gaps, "gaps", GAPS)
     several = isinstance(chosen, (tuple, list))
     if several and locations is None:
         raise DataError(
             "locations",
             "must be given where the columns of chosen are coordinates",
             got="none",
-            fix=(f"Say where the options lie, e.g. {argument('locations', Code('grid(10, 10)'))}."),
+            fix=(
+                "Say where the options lie, e.g. "
+                f"{mark_argument('locations', PythonExpression('grid(10, 10)'))}."
+            ),
         )
     if several and options is not None:
         raise DataError(
@@ -518,7 +523,7 @@ def _unnumbered_rows_remedy(name: Any, numbers: Vector) -> str:
     if len(given) in (0, len(numbers)) or (given != np.floor(given)).any():
         return ""
     kept = where_said(f"{in_condition(name)} >= {given.min():g}")
-    return f", or pass {kept}{argument(' to `read`')} if nobody decided in the other rows"
+    return f", or pass {kept}{mark_argument(' to `read`')} if nobody decided in the other rows"
 
 
 def _float_column(table: Table, name: Any, role: str) -> Vector:

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import check_entries, check_number, check_whole_number, one_of
+from penchant.argument_checks import check_entries, check_number, check_one_of, check_whole_number
 from penchant.bandit.episode import Episode
-from penchant.errors import DataError, argument, format_list
+from penchant.errors import DataError, format_list, mark_argument
 from penchant.tables.events import NOTHING
 from penchant.tables.numbers import exact_floats
 
@@ -67,7 +67,7 @@ def check_locations(locations: Any, n_options: int | None = None) -> Matrix:
     array([[0. , 1.5],
            [2. , 3. ]])
     """
-    matrix = np.array(exact_floats(locations, argument("locations")))
+    matrix = np.array(exact_floats(locations, mark_argument("locations")))
     if matrix.ndim != 2 or not matrix.size:
         advice = "For options on a line use locations[:, None]." if matrix.ndim == 1 else ""
         raise DataError(
@@ -438,7 +438,7 @@ def cumulative_regret(
     >>> cumulative_regret(episode, landscape, kind="received")
     array([13.5, 45.5, 42. , 43. ])
     """
-    one_of(kind, "kind", ("expected", "received"))
+    check_one_of(kind, "kind", ("expected", "received"))
     episode.check_options(landscape.n_options)
     # Regret is of what was executed: a proposal that was not done cost nothing.
     done = episode.executed

@@ -335,7 +335,9 @@ def run_predict_files(
         words = "what is done is kept; the same command goes on from there."
         with when_interrupted(lambda: words):
             work = BatchBeliefs(fits, prediction.all_options)
-            found.scan.subjects.write(work, place, None, prediction.threads, "Predicting")
+            found.scan.subjects.write_batch_results(
+                work, place, None, prediction.threads, "Predicting"
+            )
     say(f"Written: {written.output}")
     return _say_predicted(written)
 

@@ -23,7 +23,7 @@ from penchant.models.catalogue import entry_of
 from penchant.task.simulated_players import Client, Player, PlayerModel, PlayerResult, play
 from penchant.task.study_plan import (
     DEMONSTRATION_STUDY,
-    Plan,
+    StudyPlan,
     new_study_text,
     read_study_file,
     read_study_text,
@@ -45,7 +45,7 @@ def check_extra() -> None:
         )
 
 
-def planned(file: str | None) -> Plan:
+def planned(file: str | None) -> StudyPlan:
     """The study of a file; the demonstration if there is none."""
     return read_study_text(DEMONSTRATION_STUDY) if file is None else read_study_file(file)
 

@@ -15,7 +15,7 @@ from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import array_checks
 from penchant.figures.axis_limits import (
-    Scale,
+    AxisScale,
     TruncatedIntervalCounts,
     choose_scale,
     clipped_intervals_and_range,
@@ -136,7 +136,7 @@ def _range_of_pooled_intervals(values: Vector, ends: Matrix, logarithmic: bool) 
     return np.array([[both.min(), both.max()]]) if both.size else np.empty((0, 2))
 
 
-def _draw_subject_swarm(axes: Axes, values: Vector, place: int, scale: Scale) -> int:
+def _draw_subject_swarm(axes: Axes, values: Vector, place: int, scale: AxisScale) -> int:
     """Draw subjects side by side; return how many have no finite estimate."""
     if not len(values):
         return 0
@@ -157,7 +157,7 @@ def _draw_subject_swarm(axes: Axes, values: Vector, place: int, scale: Scale) ->
     return mark_values_outside_axis(axes, across, values, scale, drawn.color)
 
 
-def _swarm_x_offsets(values: Vector, scale: Scale) -> Vector:
+def _swarm_x_offsets(values: Vector, scale: AxisScale) -> Vector:
     """Sideways offsets in -1..1, wider where more values share a bin.
 
     They follow a low-discrepancy sequence: even, and the same in every call.
@@ -179,7 +179,7 @@ def _van_der_corput_sequence(length: int) -> Vector:
 
 
 def _draw_pooled_estimate(
-    axes: Axes, place: int, value: float, ends: Matrix, scale: Scale
+    axes: Axes, place: int, value: float, ends: Matrix, scale: AxisScale
 ) -> TruncatedIntervalCounts:
     here, one = np.array([float(place)]), np.array([value])
     if not scale.contains(one).all():
@@ -334,7 +334,7 @@ def shrinkage(
     return axes
 
 
-def _shrinkage_line_starts(alone: Matrix, together: Matrix, scales: Sequence[Scale]) -> Matrix:
+def _shrinkage_line_starts(alone: Matrix, together: Matrix, scales: Sequence[AxisScale]) -> Matrix:
     """Starting points of the lines, at the edge of the axes for estimates beyond them.
 
     Lines of estimates beyond both axes start level at the side, else all would share one corner.
@@ -417,7 +417,7 @@ def population_density(
         at = own[series][np.isfinite(own[series])]
         place = -room * (series + 1)
         axes.plot(at, np.full(len(at), place), "|", color=drawn.color, markersize=5, alpha=0.8)
-    scale = Scale(float(x[0]), float(x[-1]), logarithmic)
+    scale = AxisScale(float(x[0]), float(x[-1]), logarithmic)
     scale.apply(axes, "x")
     # a high band would flatten the curves: it is cut, and the reader is told
     ceiling = min(1.05 * highest, MAX_BAND_HEIGHT * top)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from penchant._typing import FilePath
-from penchant.argument_checks import check_number, one_of
+from penchant.argument_checks import check_number, check_one_of
 from penchant.errors import DataError
 from penchant.figures.label_text import (
     FONT,
@@ -163,7 +163,7 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
     >>> axes = pn.figures.figure().subplots()
     >>> two = pn.figures.figure(columns=2, height=2.4).subplots(1, 2)
     """
-    one_of(columns, "columns", COLUMN_INCHES)
+    check_one_of(columns, "columns", COLUMN_INCHES)
     width = COLUMN_INCHES[columns]
     tall = width * HEIGHT_TO_WIDTH / columns if height is None else height
     check_number(tall, "height", above=0, fix="Give it in inches.")

@@ -13,7 +13,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.figures import array_checks
 from penchant.figures.axis_limits import (
-    Scale,
+    AxisScale,
     TruncatedIntervalCounts,
     choose_scale,
     clipped_intervals_and_range,
@@ -135,7 +135,7 @@ def forest(
 
 
 def _draw_subject_rows(
-    axes: Axes, values: Vector, ends: Matrix, scale: Scale
+    axes: Axes, values: Vector, ends: Matrix, scale: AxisScale
 ) -> TruncatedIntervalCounts:
     crowded = len(values) > MAX_NAMED_SUBJECTS
     rows = np.arange(len(values))
@@ -195,7 +195,7 @@ def _draw_pooled_row(
     pooled: float,
     interval: Any,
     row: int,
-    scale: Scale,
+    scale: AxisScale,
     bounds: tuple[float, float] | None,
 ) -> TruncatedIntervalCounts:
     if not np.isfinite(pooled):
@@ -306,7 +306,7 @@ def _draw_points_with_intervals(
     axes: Axes,
     estimates: tuple[Vector, Vector],
     ends: tuple[Matrix, Matrix],
-    scales: tuple[Scale, Scale],
+    scales: tuple[AxisScale, AxisScale],
     series: int,
     label: str,
 ) -> tuple[TruncatedIntervalCounts, TruncatedIntervalCounts]:

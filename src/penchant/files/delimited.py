@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from penchant.argument_checks import one_of
-from penchant.errors import DataError, argument
+from penchant.argument_checks import check_one_of
+from penchant.errors import DataError, mark_argument
 from penchant.files.lines import END_OF_FILE, Header, check_records, explained, no_rows
 from penchant.files.lines import header as read_header
 from penchant.files.text import MISSING_WORDS, TextSource, TextStream, check_encoding
@@ -46,7 +46,7 @@ def read_delimited(
     """
     check_encoding(encoding)
     top = read_header(source, delimiter=delimiter, encoding=encoding, named=header)
-    one_of(decimal, "decimal", (".", ","))
+    check_one_of(decimal, "decimal", (".", ","))
     try:
         return _read_whole(source, top, decimal, encoding)
     except _TooLongError:
@@ -83,8 +83,8 @@ def _ambiguous(decimal: str) -> DataError:
         "must differ from the delimiter, unless cells are quoted",
         got=f"{decimal!r} for both",
         fix=(
-            f"Pass the {argument('delimiter')} that divides the columns, such as "
-            f"{argument('delimiter', ';')}."
+            f"Pass the {mark_argument('delimiter')} that divides the columns, such as "
+            f"{mark_argument('delimiter', ';')}."
         ),
     )
 

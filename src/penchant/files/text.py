@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.errors import DataError, argument, closest_match_hint
+from penchant.errors import DataError, closest_match_hint, mark_argument
 
 STDIN = "-"
 
@@ -375,8 +375,8 @@ def _wrong_encoding(
     source: TextSource, encoding: str, error: UnicodeDecodeError, at: int
 ) -> DataError:
     advice = (
-        f"Pass the {argument('encoding')} it was saved in, such as "
-        f"{argument('encoding', 'cp1252')} or {argument('{}', 'latin-1')}."
+        f"Pass the {mark_argument('encoding')} it was saved in, such as "
+        f"{mark_argument('encoding', 'cp1252')} or {mark_argument('{}', 'latin-1')}."
     )
     got = error.object[error.start : error.start + 1].hex()
     return DataError(
@@ -391,8 +391,8 @@ def _nul(source: TextSource, encoding: str, block: bytes) -> DataError:
     around = block[max(block.index(b"\0") - 64, 0) :][:128]
     utf_16 = around.count(b"\0") > len(around) // 3
     advice = (
-        f"It looks like UTF-16: pass {argument('encoding', 'utf-16-le')} or "
-        + f"{argument('{}', 'utf-16-be')}."
+        f"It looks like UTF-16: pass {mark_argument('encoding', 'utf-16-le')} or "
+        + f"{mark_argument('{}', 'utf-16-be')}."
         if utf_16
         else "Remove it, or write the file again: it may be damaged."
     )

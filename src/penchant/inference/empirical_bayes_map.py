@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError
 from penchant.inference.predict import decision_log_likelihoods
-from penchant.inference.profile.profile_likelihood import FINITE_VALUES, VALUES, Profiles
+from penchant.inference.profile.profile_likelihood import FINITE_VALUES, VALUES, ProfileProblems
 from penchant.inference.search.local_maxima import Optima
 from penchant.inference.search.multistart import grid_search
 from penchant.inference.search.projected_newton import BatchNewton, WarmStart, newton_batch
@@ -99,7 +99,7 @@ def _nu_and_psi_without_map(
 ) -> tuple[float, Vector]:
     """nu of a player without a map, of the order of the rewards where there is none; and psi."""
     flat = replace(model, prior_map=None)
-    profiles = Profiles(flat, (tuple(episodes),), ScaledPrior(prior.others))
+    profiles = ProfileProblems(flat, (tuple(episodes),), ScaledPrior(prior.others))
     _, best = grid_search(profiles)
     slope = float(best.theta[0, 0])
     return 1.0 / slope if slope > 0 and np.isfinite(slope) else spread, best.psi[0]
@@ -119,7 +119,7 @@ def _predictive_width(
     if len(scored) < 2:
         return "evidence"
     nu, psi = _nu_and_psi_without_map(scored, model, prior, spread)
-    bare = Profiles(model, (tuple(scored),), ScaledPrior(prior.others))
+    bare = ProfileProblems(model, (tuple(scored),), ScaledPrior(prior.others))
     x, _ = bare.variables(np.zeros(1, dtype=np.int64), psi[None], False)
     scores = []
     for width in spread * CV_WIDTHS:
@@ -127,7 +127,7 @@ def _predictive_width(
         score = []
         for k, left_out in enumerate(scored):
             others = tuple(scored[:k] + scored[k + 1 :])
-            profiles = Profiles(model, (others,), weights)
+            profiles = ProfileProblems(model, (others,), weights)
             points = profiles.solve(np.zeros(1, dtype=np.int64), psi[None], accuracy=VALUES)
             score.append(decision_log_likelihoods(model, (left_out,), points.theta[0], psi))
         scores.append(np.concatenate(score))
@@ -188,7 +188,12 @@ def _extrapolate_evidence(evidence: list[float]) -> float:
 
 
 def _fit_at_width(
-    profiles: Profiles, optimum: Optima, width: float, nu: float, spread: float, subject: Label
+    profiles: ProfileProblems,
+    optimum: Optima,
+    width: float,
+    nu: float,
+    spread: float,
+    subject: Label,
 ) -> tuple[Estimate, MapFit]:
     """Estimate at the optimum of one width, and its map with its evidence.
 
@@ -239,16 +244,16 @@ def _maximize_at_width(
     width: float,
     nu: float,
     near: Optima | None,
-) -> tuple[Profiles, BatchNewton]:
+) -> tuple[ProfileProblems, BatchNewton]:
     """Newton's method to the optimum for one width, from a coarse grid or another optimum.
 
     The Hessian is left to the caller: it is not needed of every width.
     """
     psi = _start_psi(episodes, model) if near is None else near.points.psi
-    bare = Profiles(model, (tuple(episodes),), ScaledPrior(prior.others))
+    bare = ProfileProblems(model, (tuple(episodes),), ScaledPrior(prior.others))
     x, _ = bare.variables(np.zeros(1, dtype=np.int64), psi[len(psi) // 2][None], False)
     weights = _weights_prior(x, model, prior, width / nu)
-    profiles = Profiles(model, (tuple(episodes),), weights)
+    profiles = ProfileProblems(model, (tuple(episodes),), weights)
     start = None if near is None else WarmStart.of(near)
     if near is None:
         subjects = np.zeros(len(psi), dtype=np.int64)

@@ -24,7 +24,7 @@ from penchant.inference.fit import (
     prior_for_choices,
     scan_needs_model_error,
 )
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.subject_estimates import estimate_without_data
 from penchant.models.arguments import as_described, as_episodes, data_of, needs_model, refuse_word
 from penchant.models.model import Declared, Model
@@ -207,15 +207,17 @@ def fit_each_model(
         if isinstance(parameter_prior, MapPrior):  # a map's width is no profile problem
             (mine,), (subject,) = groups, subjects
             return [fit_model(mine, model, parameter_prior=parameter_prior, subject=subject)]
-        return fit_profiles(Profiles(model, groups, prior), subjects)
+        return fit_profiles(ProfileProblems(model, groups, prior), subjects)
 
     found = fit_portions(fit_some, scored, at_once, workers)
     # Subjects without a scored decision get an empty estimate, so that every row of the data has
     # one.
     for subject, mine in by_subject.items():
         if subject not in found:
-            found[subject] = estimate_without_data(Profiles(model, (tuple(mine),), prior), subject)
-    return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
+            found[subject] = estimate_without_data(
+                ProfileProblems(model, (tuple(mine),), prior), subject
+            )
+    return Estimates.from_single_estimates(list(by_subject), [found[s] for s in by_subject])
 
 
 def episodes_by_subject(episodes: Sequence[Any]) -> tuple[dict[Any, list[Any]], list[Any]]:
@@ -229,11 +231,11 @@ def episodes_by_subject(episodes: Sequence[Any]) -> tuple[dict[Any, list[Any]], 
 def fit_portions(
     fit_some: Callable[[Sequence[Label]], list[Estimate]],
     subjects: Sequence[Label],
-    at_once: int,
+    portion_size: int,
     workers: int,
 ) -> dict[Any, Estimate]:
     """Estimate of each subject, by functions of so many subjects at once, with progress."""
-    portions = [subjects[i : i + at_once] for i in range(0, len(subjects), at_once)]
+    portions = [subjects[i : i + portion_size] for i in range(0, len(subjects), portion_size)]
     with progress("Fitting subjects", len(subjects)) as advance:
 
         def fit_and_advance(some: Sequence[Label]) -> list[Estimate]:

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.errors import DataError
 from penchant.models.transforms import IDENTITY, LOG, RECIPROCAL, Transform
 
@@ -91,7 +91,7 @@ class Shape:
     at_high: Limit | None = None
 
     def __post_init__(self) -> None:
-        one_of(self.scale, "scale", ("linear", "log"))
+        check_one_of(self.scale, "scale", ("linear", "log"))
         lowest = 0.0 if self.scale == "log" else -np.inf
         if not lowest < self.low < self.high < np.inf:
             raise DataError(

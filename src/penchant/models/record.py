@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.argument_checks import check_whole_number, one_of
+from penchant.argument_checks import check_one_of, check_whole_number
 from penchant.bandit.episode import Episode, executed_history
-from penchant.errors import Code, DataError, argument
+from penchant.errors import DataError, PythonExpression, mark_argument
 from penchant.models.parameters import ParameterTable
 from penchant.tables.events import labelled
 
@@ -109,7 +109,9 @@ class Record:
                     role,
                     f"must hold {name!r} for this model",
                     got=f"{', '.join(found) or 'nothing'}{f' of {where}' if where else ''}",
-                    fix=argument("Give {}.", Code(f'Episode(..., {role}={{"{name}": ...}})')),
+                    fix=mark_argument(
+                        "Give {}.", PythonExpression(f'Episode(..., {role}={{"{name}": ...}})')
+                    ),
                 )
             parts.append(found[name])
         return np.concatenate(parts)
@@ -213,7 +215,7 @@ class CompiledModel(ParameterTable):
         own: Any = self  # a dataclass, as others do not call this
         kind: Any = type(self)
         for name, words in _declared_words(kind):
-            one_of(getattr(own, name), name, words)
+            check_one_of(getattr(own, name), name, words)
         given = {field.name: getattr(own, field.name) for field in fields(own) if field.init}
         check_whole_number(given.get("n_options", 2), "n_options", 2)
 

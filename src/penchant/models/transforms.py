@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.errors import DataError, closest_match_hint
 
 LOG_3 = log(3.0)
@@ -115,7 +115,7 @@ class Transform:
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        one_of(self.name, "transform", FORMULAS)
+        check_one_of(self.name, "transform", FORMULAS)
 
     def value(self, u: Any) -> Any:
         """The value at u."""

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from penchant._typing import Label
-from penchant.errors import argument, format_list
+from penchant.errors import format_list, mark_argument
 from penchant.json_records import attributes_json, to_json
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.parameter_score_correlations import NAMES as RELATED
@@ -202,7 +202,7 @@ class GroupComparison(Result):
         lost = [
             _left_out_note(label or own, p) for own, p in self.populations.items() if p.left_out
         ]
-        keeps = argument("fit_population(..., covariates=)")
+        keeps = mark_argument("fit_population(..., covariates=)")
         doubt = f"Those left out are seldom like the others: {keeps} compares everybody."
         return (*lost, doubt) if lost else ()
 

@@ -43,7 +43,7 @@ class WhitenedEstimates:
 
     estimates: Matrix
     covariances: Matrix
-    root: Matrix
+    precision_root: Matrix
 
     @classmethod
     def of(
@@ -59,16 +59,16 @@ class WhitenedEstimates:
 
     def whiten_covariance(self, covariance: Matrix) -> Matrix:
         """A covariance of the user's units in these."""
-        made = self.root @ covariance @ self.root.T
+        made = self.precision_root @ covariance @ self.precision_root.T
         return np.asarray((made + made.T) / 2)
 
     def unwhiten_mean(self, mean: Vector) -> Vector:
         """A mean in the units of the user."""
-        return np.asarray(np.linalg.solve(self.root, mean))
+        return np.asarray(np.linalg.solve(self.precision_root, mean))
 
     def unwhiten_covariance(self, covariance: Matrix) -> Matrix:
         """A covariance in the units of the user."""
-        inverse = np.linalg.inv(self.root)
+        inverse = np.linalg.inv(self.precision_root)
         made = inverse @ covariance @ inverse.T
         return np.asarray((made + made.T) / 2)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeGuard
 import numpy as np
 
 from penchant._typing import BoolVector, Label, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.errors import DataError, closest_match_hint, format_list, format_names
 from penchant.models.model import Model, natural_parameters
 from penchant.models.offers.attributes import Attributes
@@ -129,7 +129,7 @@ def subject_estimates(
     names, subjects
         Labels for numbers, or in place of those that the fits have.
     """
-    one_of(scale, "scale", ("theta", "natural"))
+    check_one_of(scale, "scale", ("theta", "natural"))
     if isinstance(estimates, SubjectEstimates):
         return estimates
     whole = names is subjects is covariances is None and scale == "theta"
@@ -435,7 +435,7 @@ def _values_of_column(table: Any, name: str | None) -> dict[Any, Any]:
 
 def is_score(labels: Sequence[Label], kind: ByKind | None) -> TypeGuard[Sequence[float]]:
     """Whether labels are numbers to regress on; asked where they may be codes of groups."""
-    one_of(kind, "kind", (None, "groups", "scores"))
+    check_one_of(kind, "kind", (None, "groups", "scores"))
     numbers = all(
         isinstance(label, (int, float, np.number)) and not isinstance(label, bool)
         for label in labels

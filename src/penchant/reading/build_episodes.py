@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from penchant._typing import Vector
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
-from penchant.errors import DataError, argument
+from penchant.errors import DataError, mark_argument
 from penchant.reading.built import (
     Built,
     code_options,
@@ -106,7 +106,7 @@ def _gap_doubts(source: SourceTable, schema: Schema, told: Mapping[str, Any]) ->
         first = re.split(r", (?![^(]*\))", str(error.got), maxsplit=1)[0]  # of all places
         return (
             f"{name} {error.rule}; got {first}. It is taken for the order of rows alone: "
-            f"{argument('gaps', 'timeout')} takes trials without a row for missed.",
+            f"{mark_argument('gaps', 'timeout')} takes trials without a row for missed.",
         )
     return ()
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import IntVector
-from penchant.errors import Code, DataError, argument, format_list
+from penchant.errors import DataError, PythonExpression, format_list, mark_argument
 from penchant.files.folder import FILE, FOLDER
 from penchant.reading.build import kept_rows
 from penchant.reading.fact_checks import check_facts
@@ -608,7 +608,7 @@ def _settle_long_attributes(work: Inference) -> None:
     if numbers:
         work.doubts.append(
             f"{format_list(numbers)}: the same for all options of a decision, and not used. To use "
-            f"one, {argument('interact {} with the options', Code(numbers[0]))}."
+            f"one, {mark_argument('interact {} with the options', PythonExpression(numbers[0]))}."
         )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import IntVector, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.errors import DataError
 from penchant.tables.columns import named_column, plain_name
 from penchant.tables.frames import column_floats, open_frame
@@ -437,7 +437,7 @@ CALLED = {"cue_seen": "cue", "gained": "gain", "lost": "loss", "punished": "outc
 
 def task_named(name: str) -> NamedTask:
     """The task of this name."""
-    one_of(name, "task", TASKS)
+    check_one_of(name, "task", TASKS)
     return TASKS[name]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.errors import DataError, argument, closest_match_hint, format_list, format_names
+from penchant.errors import DataError, closest_match_hint, format_list, format_names, mark_argument
 from penchant.tables.cells import amount, amounts, is_nothing
 from penchant.tables.frames import row_place
 from penchant.tables.labels import NUMBER, in_natural_order
@@ -214,7 +214,7 @@ class Columns:
                 "must hold numbers",
                 got=repr(self.cells[name][row]),
                 where=f"at {row_place(row)}",
-                fix=f"It looks like decimal comma; pass {argument('decimal', ',')}.",
+                fix=f"It looks like decimal comma; pass {mark_argument('decimal', ',')}.",
             )
         if not all(is_word(cell) for cell in given):
             cells = np.array([None if is_nothing(c) else _as_number(c) for c in self.cells[name]])
@@ -245,7 +245,7 @@ class Columns:
         reference = _word(self.reference.get(name, levels[0]))
         if reference not in levels:
             raise DataError(
-                argument("reference"),
+                mark_argument("reference"),
                 f"must be a level of {name}",
                 got=f"{reference!r}, but they are {format_list(map(repr, levels))}",
                 fix="Choose one.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant.errors import Code, argument, mark_weak_prior_argument
+from penchant.errors import PythonExpression, mark_argument, mark_weak_prior_argument
 from penchant.report.page import Block, DataTable, Paragraph
 from penchant.report.study_answers import plain_name, population_decides
 from penchant.report.study_groups import MIN_FOLDED_ROWS, some_columns
@@ -241,7 +241,7 @@ def _with_prior(study: Findings, command: str) -> list[Block]:
     if study.plan.parameter_prior is not None or not any(r.n_left_out for r in study.left_out):
         return []
     weaker, weak = (
-        argument("parameter_prior", Code("ScaledPrior(0.03)")),
+        mark_argument("parameter_prior", PythonExpression("ScaledPrior(0.03)")),
         mark_weak_prior_argument(),
     )
     said = (

@@ -252,7 +252,7 @@ def _reference(found: StudyPopulation) -> str:
 
 
 def _links(fit: PopulationFit) -> list[Transform]:
-    return [view.link for view in fit.subjects.views]
+    return [view.link for view in fit.subjects.natural_parameter_rows]
 
 
 def _densities(study: Findings, found: StudyPopulation) -> Drawn:

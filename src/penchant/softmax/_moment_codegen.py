@@ -567,13 +567,14 @@ def _vector_register_count_and_lanes():
     return 16, 2
 
 
-def _n_strip_registers(first, height):
+def _n_strip_registers(n_variables_before, height):
     """Number of registers that hold the sums of a strip of variables and the row added to them.
 
-    The sums are those of pairs of a variable of the strip with each of the `first` variables before
-    it, or with those of the strip up to itself; the means of the strip stay in registers too.
+    The sums are those of pairs of a variable of the strip with each of the `n_variables_before`
+    variables before it, or with those of the strip up to itself; the means of the strip stay in
+    registers too.
     """
-    return height * first + height * (height + 1) // 2 + 2 * height + 1
+    return height * n_variables_before + height * (height + 1) // 2 + 2 * height + 1
 
 
 def _variable_strips(d):
@@ -681,9 +682,9 @@ class _BlockMomentsEmitter:
         """Index of a variable that is given as (index known at run time, constant offset)."""
         return self.builder.add(name[0], i64(name[1]))
 
-    def load_variable(self, row, name):
+    def load_variable(self, row, index_and_offset):
         base = self.builder.mul(row, i64(self.n_columns * LANES))
-        position = self.builder.mul(self.index_of_variable(name), i64(LANES))
+        position = self.builder.mul(self.index_of_variable(index_and_offset), i64(LANES))
         return self.emit.load(self.rows, self.builder.add(base, position))
 
     def load_scratch_row(self, row):

@@ -88,7 +88,7 @@ class ChunkedDecisions:
     def stable_likelihood(self) -> ChunkedStableLikelihood:
         """Likelihood without cancellation, for choices that are nearly certain."""
         return ChunkedStableLikelihood(
-            self.reducer, self.summary.largest[1], self.summary.largest_offset
+            self.reducer, self.summary.largest_values_by_variable[1], self.summary.largest_offset
         )
 
     def start(self) -> Vector | None:
@@ -121,7 +121,7 @@ class ChunkedDecisions:
 
     def integer_variables(self) -> BoolVector:
         """Variables that hold nothing but whole numbers."""
-        return self.summary.whole
+        return self.summary.is_integer_variable
 
     def r_factor(self, columns: IntVector, unit: Vector) -> Matrix:
         """R of the QR factorisation of all rows: that of the triangles of chunks, in order."""
@@ -135,26 +135,29 @@ class ChunkedDecisions:
         """Number of rows on offer, each counted as often as its decision."""
         return self.summary.total_rows
 
-    def cone(
-        self, scale: Vector, basis: Matrix | None = None, allowed: Matrix | None = None
+    def recession_cone(
+        self, scale: Vector, basis: Matrix | None = None, constraint_rows: Matrix | None = None
     ) -> ChunkedRecessionCone | None:
         """Directions that lower no utility of an option chosen."""
-        assert allowed is None  # scans are fitted without constraints
+        assert constraint_rows is None  # scans are fitted without constraints
         unit = large_difference_quantile(self.reducer, scale)
         differences = partial(
-            separation.differences_from_chosen, unit=unit, whole=self.summary.whole, basis=basis
+            separation.differences_from_chosen,
+            unit=unit,
+            is_integer_variable=self.summary.is_integer_variable,
+            basis=basis,
         )
         inner = unit if basis is None else np.ones(basis.shape[1])
         return ChunkedRecessionCone.of(self.reducer, differences, inner)
 
-    def without(self, resolved: VanishingOptions) -> ChunkedDecisions:
+    def without_vanishing_options(self, vanishing_options: VanishingOptions) -> ChunkedDecisions:
         """Decisions without the options that a recession direction resolves."""
-        return ChunkedDecisions.of(self._reducer_with(*resolved.removals))
+        return ChunkedDecisions.of(self._reducer_with(*vanishing_options.removals))
 
-    def count_vanishing_options(self, resolved: VanishingOptions) -> tuple[int, int, int]:
+    def count_vanishing_options(self, vanishing_options: VanishingOptions) -> tuple[int, int, int]:
         """Count options resolved, options that might be, and decisions that lose some."""
         parts = self.reducer.map_chunks(
-            partial(_count_vanishing_options, resolved=resolved), "separation"
+            partial(_count_vanishing_options, vanishing_options=vanishing_options), "separation"
         )
         n_resolved, n_possible, n_touched = np.array(list(parts)).sum(axis=0).tolist()
         return n_resolved, n_possible, n_touched
@@ -167,7 +170,9 @@ class ChunkedDecisions:
         """`negligible` of `may_depend_on_small_differences`, summed over chunks: (1,)."""
         # the sum over chunks of their largest variables bounds that of all choices
         work = partial(
-            separation.small_difference_bound, theta=theta, largest=self.summary.largest[1]
+            separation.small_difference_bound,
+            theta=theta,
+            largest=self.summary.largest_values_by_variable[1],
         )
         return reduce(np.add, self.reducer.map_chunks(work, "small differences"))
 
@@ -195,8 +200,10 @@ def _with_negligible_differences_zeroed(choices: Choices, limit: Vector) -> Choi
     return separation.with_differences_zeroed(choices, limit) or choices
 
 
-def _count_vanishing_options(choices: Choices, resolved: VanishingOptions) -> tuple[int, int, int]:
-    left = reduce(lambda some, removal: removal(some), resolved.removals, choices)
+def _count_vanishing_options(
+    choices: Choices, vanishing_options: VanishingOptions
+) -> tuple[int, int, int]:
+    left = reduce(lambda some, removal: removal(some), vanishing_options.removals, choices)
     lost = choices.n_options - left.n_options
     return int(lost.sum()), int((choices.n_options - 1).sum()), int((lost > 0).sum())
 
@@ -263,7 +270,7 @@ class ChunkedRecessionCone:
     unit: Vector
     values: Matrix
     rounding: Vector
-    total: Vector
+    sum_of_differences: Vector
     n_differences: int
     seen: set[bytes] = field(default_factory=set)
 
@@ -323,7 +330,7 @@ class ChunkedRecessionCone:
         )
         return reduce(np.logical_and, self.reducer.map_chunks(work, "separation"))
 
-    def resolved(self, direction: Vector) -> VanishingOptions:
+    def vanishing_options_along(self, direction: Vector) -> VanishingOptions:
         """Options whose probability falls to 0 along a direction."""
         removal = partial(
             _without_vanishing_options, differences=self.differences, direction=direction

@@ -14,7 +14,7 @@ import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level
-from penchant.errors import DataError, Text, argument, closest_match_hint
+from penchant.errors import DataError, MarkedText, closest_match_hint, mark_argument
 from penchant.result_tables import (
     Backend,
     Columns,
@@ -81,11 +81,11 @@ class Estimates(Sequence[Estimate], FrameExport):
     def __post_init__(self) -> None:
         """Word the sentences for Python; other front ends find what they name marked in them."""
         # Thousands of subjects share a few sentences: each is worded once.
-        worded = {message: Text(message) for message in set(self.messages)}
+        worded = {message: MarkedText(message) for message in set(self.messages)}
         object.__setattr__(self, "messages", tuple(map(worded.__getitem__, self.messages)))
 
     @classmethod
-    def of_each(
+    def from_single_estimates(
         cls,
         subjects: Sequence[Label],
         estimates: Sequence[Estimate],
@@ -121,7 +121,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         if isinstance(index, slice):
             kept = range(len(self))[index]
             made = [self.estimate(i) for i in kept]
-            return Estimates.of_each([self.subjects[i] for i in kept], made)
+            return Estimates.from_single_estimates([self.subjects[i] for i in kept], made)
         if isinstance(index, (int, np.integer)):
             # labels are often numbers: whoever gives one as a position is told of `of`
             if not -len(self) <= index < len(self):
@@ -257,7 +257,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         kind: IntervalKind = "wald",
         rng: Rng = None,
         *,
-        most: int | None = None,
+        max_rows_shown: int | None = None,
         errors: bool = False,
     ) -> Table:
         """Table with a row per subject: status, log-likelihood, parameters and their errors.
@@ -266,12 +266,14 @@ class Estimates(Sequence[Estimate], FrameExport):
         ----------
         level, kind, rng
             Of the intervals.
-        most
+        max_rows_shown
             How many subjects are shown; all if not given.
         errors
             Standard errors instead of intervals.
         """
-        shown = self if most is None or most >= len(self) else self[:most]
+        shown = (
+            self if max_rows_shown is None or max_rows_shown >= len(self) else self[:max_rows_shown]
+        )
         found = shown._columns_by_parameter(level, "wald" if errors else kind, rng)
         header = ["subject", "status", "n", "log-lik."]
         for name in found:
@@ -308,7 +310,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         """Notes on rows that are not shown, and an example of every status but converged."""
         notes = []
         if len(self) > most:
-            more = argument("`to_frame()` has")
+            more = mark_argument("`to_frame()` has")
             notes.append(f"{most} of {len(self)} subjects shown; {more} all.")
         for status in sorted(set(self.status) - {"converged"}):
             i = self.status.index(status)
@@ -320,7 +322,10 @@ class Estimates(Sequence[Estimate], FrameExport):
         if self._natural_is_theta:
             return []
         source = self[0].source
-        said = [f"Model: {source.model_words}.", *source.doubts(e.source for e in self)]
+        said = [
+            f"Model: {source.model_words}.",
+            *source.doubtful_setting_notes(e.source for e in self),
+        ]
         return [self.validity_words(), *said] if linear else said
 
     def validity_words(self) -> str:
@@ -330,10 +335,10 @@ class Estimates(Sequence[Estimate], FrameExport):
         bounds = f"bounds {every[0].bounds[0]:.4g} and {min(v.bounds[1] for v in every):.4g}"
         if not far:
             return f"Delta / nominal is small for every subject ({bounds})."
-        return Text(
+        return MarkedText(
             f"Delta / nominal is not small, or the parameters lie outside the model, for {far} of "
             f"{len(self)} subjects ({bounds}): their shape parameters mean nothing. "
-            f"{argument('Linearise about another prior, or use the exact fit')}."
+            f"{mark_argument('Linearise about another prior, or use the exact fit')}."
         )
 
     def summary(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> str:
@@ -348,7 +353,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         return self.summary(*self._default_interval)
 
     def _repr_html_(self) -> str:
-        return self.table(*self._default_interval, most=MAX_NOTEBOOK_ROWS).html()
+        return self.table(*self._default_interval, max_rows_shown=MAX_NOTEBOOK_ROWS).html()
 
     @property
     def _default_interval(self) -> tuple[float, IntervalKind]:
@@ -386,8 +391,8 @@ class Estimates(Sequence[Estimate], FrameExport):
             )
         found = [Estimate.from_dict(one) for one in content.get("estimates", ())]
         left = content.get("without_decisions", ())
-        return cls.of_each([e.subject for e in found], found, left)
+        return cls.from_single_estimates([e.subject for e in found], found, left)
 
     def __getstate__(self) -> dict[str, Any]:
-        every = [dataclasses.replace(e, source=e.source.stored()) for e in self]
+        every = [dataclasses.replace(e, source=e.source.without_data_for_pickling()) for e in self]
         return {**self.__dict__, "estimate": tuple(every).__getitem__, "people": None}

@@ -14,12 +14,12 @@ import numpy as np
 
 from penchant._typing import Vector
 from penchant.errors import (
-    Code,
     DataError,
+    PythonExpression,
     advise_prior,
-    argument,
     closest_match_hint,
     linearisation_advice,
+    mark_argument,
     mark_weak_prior_argument,
     profile_interval_advice,
 )
@@ -56,7 +56,7 @@ def is_small_deviation(ratio: float, bounds: tuple[float, float]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Validity:
+class LinearizationValidity:
     """The range of validity of a linearised estimate.
 
     Attributes
@@ -95,7 +95,7 @@ class Validity:
         return is_small_deviation(self.ratio, self.bounds) and inside
 
     @property
-    def without_meaning(self) -> tuple[str, ...]:
+    def meaningless_parameters(self) -> tuple[str, ...]:
         """Natural parameters that rest on a deviation which is not small."""
         return () if self.valid or not np.isfinite(self.ratio) else self.shape_dependent_parameters
 
@@ -223,7 +223,7 @@ def describe_combination(weights: Mapping[str, float], digits: int = 3) -> str:
 
 
 def _interaction_advice(name: str) -> str:
-    return argument("interact {} with the options", Code(name))
+    return mark_argument("interact {} with the options", PythonExpression(name))
 
 
 def not_identified_sentence(
@@ -270,7 +270,7 @@ def separated_sentence(separation: Separation) -> str:
         f"The choices are separated ({separation.kind}): the log-likelihood rises towards "
         f"{separation.supremum:.6g} along {describe_combination(separation.direction)} and has no "
         f"maximum, so there is no estimate and no standard error in that direction.{why} Use "
-        f"{argument('method', 'firth')} or {mark_weak_prior_argument()}, or "
+        f"{mark_argument('method', 'firth')} or {mark_weak_prior_argument()}, or "
         f"{profile_interval_advice('read')}."
     )
 
@@ -290,7 +290,7 @@ def near_separation_sentence(direction: Mapping[str, float]) -> str:
         "theta is weakly identified: but for differences below a thousandth of a standard "
         f"deviation the choices are separated along {describe_combination(direction)}. "
         "Do not interpret the "
-        f"size of these weights; {advise_prior()} or use {argument('method', 'firth')}."
+        f"size of these weights; {advise_prior()} or use {mark_argument('method', 'firth')}."
     )
 
 
@@ -306,7 +306,7 @@ def stopped_early_sentence(n_steps: int, decrement: float) -> str:
     """Sentence for a search that ended before the maximum."""
     return (
         f"Stopped after {n_steps} steps at {decrement:.2g} standard errors from the maximum. Allow "
-        f"more with {argument('max_steps')}; until then this is not an estimate."
+        f"more with {mark_argument('max_steps')}; until then this is not an estimate."
     )
 
 

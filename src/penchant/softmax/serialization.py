@@ -30,8 +30,8 @@ from penchant.softmax.data_behind_estimate import (
 from penchant.softmax.estimate_diagnostics import (
     Diagnostics,
     Direction,
+    LinearizationValidity,
     Status,
-    Validity,
     nominal_dict,
 )
 from penchant.softmax.inference_from_choices import ChoiceSource
@@ -163,7 +163,9 @@ def to_dict(
     return document
 
 
-def _validity_document(validity: Validity, words: str) -> ApproximationValidityDocument:
+def _validity_document(
+    validity: LinearizationValidity, words: str
+) -> ApproximationValidityDocument:
     return ApproximationValidityDocument(
         model=words,
         nominal=nominal_dict(validity.nominal),
@@ -172,7 +174,7 @@ def _validity_document(validity: Validity, words: str) -> ApproximationValidityD
         bounds=validity.bounds,
         valid=validity.valid,
         exact_log_likelihood=validity.exact_log_likelihood,
-        without_meaning=validity.without_meaning,
+        without_meaning=validity.meaningless_parameters,
     )
 
 
@@ -213,14 +215,18 @@ def estimate_arguments_from_document(content: Any) -> dict[str, Any]:
             got="none",
             fix="The file is damaged: fit again.",
         ) from None
-    _check(document)
+    _check_document_consistency(document)
     made = {
         field.name: getattr(document, field.name)
         for field in fields(EstimateFields)
         if hasattr(document, field.name)
     }
     model = found.model if found is not None else getattr(document, "model", "")
-    return made | _source_arguments_from_document(document, model) | {"validity": _validity(found)}
+    return (
+        made
+        | _source_arguments_from_document(document, model)
+        | {"validity": _validity_from_document(found)}
+    )
 
 
 def _source_arguments_from_document(
@@ -253,16 +259,18 @@ def _source_arguments_from_document(
             scale=document.scale,
             constraints=document.constraints,
             quadratic=document.quadratic,
-            map=None if own else source,
+            natural_parameter_map=None if own else source,
             model_words=model,
         )
     }
 
 
-def _validity(found: ApproximationValidityDocument | None) -> Validity | None:
+def _validity_from_document(
+    found: ApproximationValidityDocument | None,
+) -> LinearizationValidity | None:
     if found is None:
         return None
-    return Validity(
+    return LinearizationValidity(
         nominal=found.nominal,
         coordinate=found.coordinate,
         ratio=found.ratio,
@@ -272,7 +280,7 @@ def _validity(found: ApproximationValidityDocument | None) -> Validity | None:
     )
 
 
-def _check(document: ChoicesDocument | ModelEstimateDocument) -> None:
+def _check_document_consistency(document: ChoicesDocument | ModelEstimateDocument) -> None:
     """Check what no annotation says: how fields go together."""
     names, found = document.names, document.diagnostics
     require_distinct(names, "names")

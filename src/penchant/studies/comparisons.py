@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Label, Vector
 from penchant.errors import DataError
-from penchant.inference.linearized_model import nominal_point
+from penchant.inference.linearized_model import nominal_psi_and_ratios
 from penchant.models.coordinates import Coordinates
 from penchant.population.compare_groups import compare_groups
 from penchant.population.group_comparison_result import GroupComparison
@@ -112,7 +112,7 @@ def linearized_group(
     natural = population_in_natural_parameters(theta, model, nominal=nominal)
     used = [fits[subject].linearized for subject in theta.subjects]
     fine = [fit for fit in used if fit is not None]
-    psi, ratios = nominal_point(model, nominal)
+    psi, ratios = nominal_psi_and_ratios(model, nominal)
     slope = theta.estimate[len(ratios)] / theta.estimate[0] if len(theta.names) > len(ratios) else 0
     return LinearizedGroup(
         group,

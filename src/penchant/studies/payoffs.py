@@ -13,7 +13,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.bandit.episode import Episode, largest_option_index
-from penchant.errors import DataError, Text, format_list
+from penchant.errors import DataError, MarkedText, format_list
 from penchant.result_tables import format_count
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import Table, check_columns, column_floats, row_place
@@ -257,7 +257,7 @@ def _recognised(
             else:
                 return found, ()
         taken_for = f"Columns {format_list(columns)} are not taken for payoffs of the options"
-        why.append(Text(f"{taken_for}: {reason}."))
+        why.append(MarkedText(f"{taken_for}: {reason}."))
     return None, tuple(why[:1])
 
 

@@ -13,7 +13,7 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import IntVector, Label, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.bandit.episode import Episode, largest_option_index
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, format_list, format_names, mark_quoted_argument
@@ -482,7 +482,7 @@ def read_study(
         seen = {name: table.arguments[name] for name in told if table.arguments.get(name)}
     frame = table.table if isinstance(table, Reading) else table
     frame = read_table(frame) if isinstance(frame, str | os.PathLike) else frame
-    one_of(kind, "kind", ("play", "offers", None), "Leave it out.")
+    check_one_of(kind, "kind", ("play", "offers", None), "Leave it out.")
     if kind is None:
         offered = offers is not None or is_offers(list(open_frame(frame).columns))
         kind = "offers" if offered else "play"

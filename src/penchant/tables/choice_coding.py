@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector
-from penchant.errors import DataError, argument, format_list
+from penchant.errors import DataError, format_list, mark_argument
 from penchant.tables.events import NOTHING
 from penchant.tables.labels import Coded, python_values
 from penchant.tables.source_table import SourceTable, code_index, code_key
@@ -90,7 +90,7 @@ class OptionCodes:
             known = f"whole numbers from {self.labels[0]} to {self.labels[-1]}"
             fix = f"There are {self.n_options} options: correct these cells, or say how many."
             if self.labels[0] == 0 and numbers and min(numbers) >= 1:
-                fix = f"They look counted from 1: pass {argument('base', 1)}."
+                fix = f"They look counted from 1: pass {mark_argument('base', 1)}."
         else:
             known = f"the codes {listed((*self.labels, *self.missed))}"
         places = format_list(cells, rows.size)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.errors import (
     MAX_LISTED,
     DataError,
@@ -342,7 +342,7 @@ class Rows:
 
 def check_missing(missing: str) -> None:
     """Whether `missing` is one of the treatments there are."""
-    one_of(missing, "missing", ("error", "drop_set"))
+    check_one_of(missing, "missing", ("error", "drop_set"))
 
 
 def arranged(rows: Rows, *, weight_kind: str, missing: str) -> dict[str, Any]:

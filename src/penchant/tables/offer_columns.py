@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penchant.errors import (
-    Code,
     DataError,
-    argument,
+    PythonExpression,
     format_list,
     format_names,
+    mark_argument,
     mark_quoted_argument,
 )
 from penchant.tables.columns import (
@@ -124,7 +124,8 @@ def offer_columns(
             ),
             got=f"columns {format_names(names)}",
             fix=(
-                f"Write {argument('offers', {'amount': ['now', 'later'], 'delay': [0, 'days']})}."
+                "Write "
+                f"{mark_argument('offers', {'amount': ['now', 'later'], 'delay': [0, 'days']})}."
             ),
         )
     parts = {part: given.get(part) or part_column(part, names) for part in PARTS}
@@ -302,7 +303,7 @@ def recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
                 "as the loss has its own"
             ),
             got="neither",
-            fix=f"Write {argument('offers', GAMBLE_WITH_LOSS)}.",
+            fix=f"Write {mark_argument('offers', GAMBLE_WITH_LOSS)}.",
         )
     outcome = ((sure, 0.0), (gain, loss))
     return {"outcome": outcome, "probability": ((1.0, 0.0), (0.5, 0.5))}, {"outcome": ((1, 1),)}
@@ -375,8 +376,8 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
             ),
             got=format_list(map(repr, unknown)),
             fix=(
-                f"Pass {argument('options', Code('[...]'))} with the labels in the order of "
-                "the options."
+                f"Pass {mark_argument('options', PythonExpression('[...]'))} with the labels in the "
+                "order of the options."
             ),
         )
     return found

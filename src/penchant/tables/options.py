@@ -10,9 +10,9 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import (
     DataError,
-    argument,
     closest_match_hint,
     format_list,
+    mark_argument,
     mark_quoted_argument,
 )
 from penchant.tables.frames import Table, column_floats, column_labels
@@ -168,7 +168,7 @@ def placed_options(
 def _advice(there: Matrix, locations: Matrix, base: int) -> str:
     low, high = locations.min(axis=0), locations.max(axis=0)
     if base == 0 and (there.min(axis=0) == low + 1).any() and (there.max(axis=0) <= high + 1).all():
-        return f"The coordinates look counted from 1: pass {argument('base', 1)}."
+        return f"The coordinates look counted from 1: pass {mark_argument('base', 1)}."
     return f"Options lie between {_point(low + base)} and {_point(high + base)}."
 
 

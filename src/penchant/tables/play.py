@@ -9,12 +9,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.argument_checks import check_whole_number, one_of
+from penchant.argument_checks import check_one_of, check_whole_number
 from penchant.errors import (
     DataError,
     PenchantWarning,
-    argument,
     format_list,
+    mark_argument,
     mark_quoted_argument,
 )
 from penchant.result_tables import format_count
@@ -144,8 +144,8 @@ def _check_start(first: IntVector, wrong: BoolVector, rows: IntVector, place: Pl
             "must start at 0 or 1 in every episode, or run on through the blocks of a subject",
             got=format_list(cells, where.size),
             fix="Number the decisions of each subject and block afresh, and add the rows that are "
-            f"missing, with an empty choice. Or pass {argument('gaps', 'order')} if the numbers "
-            "only say what came first.",
+            f"missing, with an empty choice. Or pass {mark_argument('gaps', 'order')} if the "
+            "numbers only say what came first.",
         )
 
 
@@ -158,8 +158,8 @@ def _check_gaps(numbers: IntVector, step: IntVector, rows: IntVector, place: Pla
             "must count on without a gap",
             got=format_list(cells, gap.size),
             fix="Add a row with an empty choice and an empty reward for each decision missed; or "
-            f"pass {argument('gaps', 'timeout')} to take them for missed, "
-            f"{argument('gaps', 'order')} if the gaps mean nothing.",
+            f"pass {mark_argument('gaps', 'timeout')} to take them for missed, "
+            f"{mark_argument('gaps', 'order')} if the gaps mean nothing.",
         )
 
 
@@ -220,7 +220,7 @@ def doubt_zero(chosen: Vector, rewards: Vector, place: Place) -> None:
                 f"chosen is 0 in {format_count(int(zero.sum()), 'row')}, and the reward there "
                 "always "
                 f"{paid:g}: it is taken for an option. If 0 marks decisions without a choice, and "
-                f"options are counted from 1, pass {argument('base', 1)}.",
+                f"options are counted from 1, pass {mark_argument('base', 1)}.",
                 "zero-option",
             ),
             stacklevel=3,
@@ -258,7 +258,7 @@ def _no_reward(zero: BoolVector, place: Place) -> DataError:
         got=f"none where it is 0, as in {places}",
         fix=(
             "If 0 marks decisions without a choice, and options are counted from 1, pass "
-            f"{argument('base', 1)}."
+            f"{mark_argument('base', 1)}."
         ),
     )
 
@@ -286,7 +286,7 @@ def chosen_after(n_shown: int, start: IntVector, n_events: int) -> BoolVector:
     >>> chosen_after(1, np.array([0, 3]), 5)
     array([False,  True,  True, False,  True])
     """
-    n_shown = check_whole_number(n_shown, argument("shown"), 0)
+    n_shown = check_whole_number(n_shown, mark_argument("shown"), 0)
     lengths = np.diff(start, append=n_events)
     since_start = np.arange(n_events) - np.repeat(start, lengths)
     is_choice: BoolVector = since_start >= n_shown
@@ -299,7 +299,7 @@ MISSING_REWARD: tuple[MissingReward, ...] = ("error", "truncate", "skip")
 
 def check_policy(missing_reward: MissingReward) -> None:
     """The policy is one that there is."""
-    one_of(missing_reward, "missing_reward", MISSING_REWARD)
+    check_one_of(missing_reward, "missing_reward", MISSING_REWARD)
 
 
 def without_unknown(

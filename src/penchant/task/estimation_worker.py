@@ -38,7 +38,7 @@ from penchant.task.session_store import (
     sessions,
     studies,
 )
-from penchant.task.study_plan import Plan, StudyCondition, parse_plan
+from penchant.task.study_plan import StudyCondition, StudyPlan, parse_plan
 
 POLL_SECONDS = 0.2  # longer delays estimates, which follow every decision; shorter costs queries
 MAX_CACHED_MODELS = 1000  # a study has a few, but anybody with the token may make observers
@@ -119,14 +119,14 @@ class SessionEstimator:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._plans: dict[str, Plan] = {}
+        self._plans: dict[str, StudyPlan] = {}
         self._done: dict[int, tuple[int, int]] = {}
         self._seen = 0.0
         self._models: dict[str, Any] = {}
 
     def compile_models(self) -> None:
         """Compile the fits of all studies in the store, before the first person plays."""
-        with self.store.reading() as connection:
+        with self.store.read_connection() as connection:
             versions = connection.scalars(select(studies.c.version)).all()
         for plan in map(self._plan_of_version, versions):
             for cell in plan.cells:
@@ -137,7 +137,7 @@ class SessionEstimator:
 
     def sessions_with_new_choices(self) -> list[int]:
         """Return sessions with new choices, the longest waiting first."""
-        with self.store.reading() as connection:
+        with self.store.read_connection() as connection:
             rows = connection.execute(
                 select(sessions.c.session, sessions.c.block, sessions.c.decision, sessions.c.seen)
                 .where(sessions.c.cell.is_not(None), sessions.c.seen >= self._seen - 10)
@@ -152,7 +152,7 @@ class SessionEstimator:
     def estimate(self, session: int) -> dict[str, Any] | None:
         """Estimate a session from all its choices; None where there are none."""
         begin = time.time()
-        with self.store.reading() as connection:
+        with self.store.read_connection() as connection:
             row = connection.execute(
                 select(
                     sessions.c.version, sessions.c.cell, sessions.c.block, sessions.c.decision
@@ -188,7 +188,7 @@ class SessionEstimator:
     def answer_question(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Answer a question about an observer."""
         who = str(question["observer"])
-        with self.store.reading() as connection:
+        with self.store.read_connection() as connection:
             query = select(observers.c.model).where(observers.c.observer == who)
             settings = connection.scalar(query)
             rows = connection.execute(
@@ -217,19 +217,21 @@ class SessionEstimator:
             compile_fits(self._models[key])
         return self._models[key]
 
-    def _plan_of_version(self, version: str) -> Plan:
+    def _plan_of_version(self, version: str) -> StudyPlan:
         if version not in self._plans:
-            with self.store.reading() as connection:
+            with self.store.read_connection() as connection:
                 query = select(studies.c.document).where(studies.c.version == version)
                 self._plans[version] = parse_plan(json.loads(str(connection.scalar(query))))
         return self._plans[version]
 
 
-def live_model_settings(plan: Plan, cell: StudyCondition, block: int) -> dict[str, Any] | None:
+def live_model_settings(
+    plan: StudyPlan, condition: StudyCondition, block: int
+) -> dict[str, Any] | None:
     """Settings of the model estimated live in a block; None where there is none."""
-    task = cell.blocks[block].task
+    task = condition.blocks[block].task
     # practice never enters the likelihood, and offers are not estimated live
-    if cell.blocks[block].practice or task.kind == "offers":
+    if condition.blocks[block].practice or task.kind == "offers":
         return None
     given = {**task.analysis_settings(), **plan.estimate}
     if given["model"] == "none" or (given["model"] == "ucl" and "grid" not in given):
@@ -239,7 +241,7 @@ def live_model_settings(plan: Plan, cell: StudyCondition, block: int) -> dict[st
     return {"model": given["model"], "n_options": task.n_options(0)}
 
 
-def _jointly_fitted_blocks(plan: Plan, cell: StudyCondition, block: int) -> list[int]:
+def _jointly_fitted_blocks(plan: StudyPlan, cell: StudyCondition, block: int) -> list[int]:
     """Blocks up to this one with the same options, model and unit, which are fitted jointly."""
 
     def block_description(i: int) -> tuple[Any, ...]:
@@ -271,7 +273,7 @@ def run_estimation_worker(store: Store, questions: queue.Queue[dict[str, Any] | 
 
 
 def _answer_questions(
-    watch: SessionEstimator, questions: queue.Queue[dict[str, Any] | None], wait: float = 0.0
+    estimator: SessionEstimator, questions: queue.Queue[dict[str, Any] | None], wait: float = 0.0
 ) -> bool:
     """Answer all queued questions; return whether to continue."""
     while True:
@@ -281,7 +283,7 @@ def _answer_questions(
             return True
         if question is None:
             return False
-        found = _result_or_error_json(lambda q=question: watch.answer_question(q)) or {
+        found = _result_or_error_json(lambda q=question: estimator.answer_question(q)) or {
             "error": "no estimate"
         }
         _print_json({"question": question["question"], "answer": found})

@@ -69,7 +69,7 @@ class LiveEstimates:
 
     def latest_estimate_by_token(self, token: str) -> dict[str, Any] | None:
         """Latest estimate of the session of a token."""
-        with self._store.reading() as connection:
+        with self._store.read_connection() as connection:
             query = select(sessions.c.session).where(sessions.c.token == token_hash(token))
             found = connection.scalar(query)
         return None if found is None else self.latest_estimate(found)

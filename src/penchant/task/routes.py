@@ -104,7 +104,9 @@ class ParticipantRoutes:
 
     async def state(self, request: Request) -> JSONResponse:
         """Send the state of the session."""
-        return await self._respond_after_commit(self.service.state(self._session_token(request)))
+        return await self._respond_after_commit(
+            self.service.session_state(self._session_token(request))
+        )
 
     async def open(self, request: Request) -> JSONResponse:
         """Continue in this window."""
@@ -161,7 +163,9 @@ class ParticipantRoutes:
         choice = _read_choice(body)
         tab = _read_window_number(body)
         body.refuse_unread_fields()
-        return await self._respond_after_commit(self.service.record_choice(token, choice, tab=tab))
+        return await self._respond_after_commit(
+            self.service.record_choice(token, choice, window_number=tab)
+        )
 
     async def propose(self, request: Request) -> JSONResponse:
         """Advise on a choice before it is taken."""
@@ -199,7 +203,7 @@ class ParticipantRoutes:
     async def estimate(self, request: Request) -> JSONResponse:
         """The person's own estimate, after the end, if the study says so."""
         token = self._session_token(request)
-        state = await await_commit(self.service.state(token))
+        state = await await_commit(self.service.session_state(token))
         if not state.get("end", {}).get("estimate"):
             raise RefusedError(403, "estimate", "this study shows no estimate")
         found = None if self.results is None else self.results.latest_estimate_by_token(token)
@@ -447,7 +451,7 @@ class ResearcherRoutes:
 
     def _overview_document(self) -> dict[str, Any]:
         now = time.time()
-        with self.service.store.reading() as connection:
+        with self.service.store.read_connection() as connection:
             found = study_overview_json(connection, self.service.plan_of_version, now)
         found["study"] = {"name": self.service.plan.name, "title": self.service.plan.title}
         for one in found["people"]:
@@ -471,7 +475,7 @@ class ResearcherRoutes:
         return None if age is None else round(age)
 
     def _person_response(self, session: int) -> JSONResponse | None:
-        with self.service.store.reading() as connection:
+        with self.service.store.read_connection() as connection:
             found = person_json(connection, session, self.service.plan_of_version, time.time())
         if found is None:
             return None

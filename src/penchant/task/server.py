@@ -47,7 +47,7 @@ from penchant.task.routes import (
 from penchant.task.session_service import SessionService
 from penchant.task.session_states import RefusedError, compile_advice_kernels
 from penchant.task.session_store import NotSavedError, Store, StoreBusyError, exclusive_lock
-from penchant.task.study_plan import Plan
+from penchant.task.study_plan import StudyPlan
 
 MEDIA_TYPES = {
     "html": "text/html; charset=utf-8",
@@ -63,8 +63,8 @@ log = logging.getLogger("penchant.task")
 @dataclass(frozen=True)
 class _Asset:
     data: bytes
-    kind: str
-    tag: str
+    mime_type: str
+    entity_tag: str
 
 
 def load_assets() -> dict[str, _Asset]:
@@ -115,19 +115,19 @@ def make_asgi_app(
     gate = ResearcherAuthentication(token)
 
     def page(name: str, status: int = 200) -> Response:
-        return Response(files_by_path[name].data, status, media_type=files_by_path[name].kind)
+        return Response(files_by_path[name].data, status, media_type=files_by_path[name].mime_type)
 
     async def index(request: Request) -> Response:
         return page("index.html")
 
     async def asset(request: Request) -> Response:
         found = files_by_path.get(request.path_params["path"])
-        if found is None or found.kind.startswith("text/html"):  # pages have their own routes
+        if found is None or found.mime_type.startswith("text/html"):  # pages have their own routes
             return error_response(404, "path", "there is no such page")
-        headers = {"etag": found.tag, "cache-control": "no-cache"}
-        if request.headers.get("if-none-match") == found.tag:
+        headers = {"etag": found.entity_tag, "cache-control": "no-cache"}
+        if request.headers.get("if-none-match") == found.entity_tag:
             return Response(status_code=304, headers=headers)
-        return Response(found.data, media_type=found.kind, headers=headers)
+        return Response(found.data, media_type=found.mime_type, headers=headers)
 
     async def health(request: Request) -> Response:
         return JSONResponse({"ok": True})
@@ -236,7 +236,7 @@ class LimitedH11Protocol(H11Protocol):
 
 
 def serve(
-    plan: Plan,
+    plan: StudyPlan,
     store: str,
     *,
     host: str,

@@ -49,7 +49,13 @@ from penchant.task.session_states import (
     state_after_reading_instructions,
 )
 from penchant.task.session_store import Store, decisions, events, meta, people, sessions, studies
-from penchant.task.study_plan import Block, Plan, StudyCondition, parse_plan, serialize_document
+from penchant.task.study_plan import (
+    Block,
+    StudyCondition,
+    StudyPlan,
+    parse_plan,
+    serialize_document,
+)
 
 Result = TypeVar("Result")
 # named once, so that loading and saving a session cannot differ
@@ -108,7 +114,7 @@ def token_hash(token: str) -> str:
 class SessionService:
     """Operations on the sessions of a study that is being served, each one transaction."""
 
-    def __init__(self, store: Store, plan: Plan, clock: Clock | None = None) -> None:
+    def __init__(self, store: Store, plan: StudyPlan, clock: Clock | None = None) -> None:
         self.store = store
         self.plan = plan
         self.clock = clock or Clock()
@@ -232,7 +238,7 @@ class SessionService:
 
         return self._run_in_transaction(token, act)
 
-    def state(self, token: str) -> Future[Reply]:
+    def session_state(self, token: str) -> Future[Reply]:
         """Return the state of a session."""
         return self._run_in_transaction(token, self._session_state_view)
 
@@ -315,11 +321,13 @@ class SessionService:
 
         return self._run_in_transaction(token, act)
 
-    def record_choice(self, token: str, choice: Choice, *, tab: int | None) -> Future[Reply]:
+    def record_choice(
+        self, token: str, choice: Choice, *, window_number: int | None
+    ) -> Future[Reply]:
         """Store a choice with its reward; the same choice again returns the stored reply."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            refuse_older_window(session, tab)
+            refuse_older_window(session, window_number)
             # saves a query: a row is written together with the position, so the next has none yet
             position = choice.block, choice.decision
             is_next = session.stage == "play" and position == (session.block, session.decision)
@@ -429,16 +437,16 @@ class SessionService:
         ]
 
     def log_events(
-        self, token: str, given: Sequence[tuple[str, Mapping[str, Any]]], *, tab: int | None
+        self, token: str, page_events: Sequence[tuple[str, Mapping[str, Any]]], *, tab: int | None
     ) -> Future[Reply]:
         """Log events of the page: hidden, resized, offline."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             if session.stage == "consent" or session.outcome in ("no consent", "withdrawn"):
                 raise RefusedError(409, "stage", "nothing is logged without consent")
-            for kind, data in given:
+            for kind, data in page_events:
                 self._log_event(connection, session, f"page: {kind}", data, now)
-            return {"logged": len(given)}
+            return {"logged": len(page_events)}
 
         return self._run_in_transaction(token, act)
 
@@ -729,7 +737,7 @@ class SessionService:
     def _seed_of_session(self, session: Session) -> int:
         return self.study_seed(self._plan_of_session(session))
 
-    def study_seed(self, plan: Plan) -> int:
+    def study_seed(self, plan: StudyPlan) -> int:
         """Seed of a study; the store's, if the file has none."""
         return self._store_seed if plan.seed is None else plan.seed
 
@@ -737,15 +745,15 @@ class SessionService:
         assert session.cell is not None
         return self._plan_of_session(session).cells[session.cell]
 
-    def _plan_of_session(self, session: Session) -> Plan:
+    def _plan_of_session(self, session: Session) -> StudyPlan:
         return self.plan_of_version(session.version)
 
-    def plan_of_version(self, version: str) -> Plan:
+    def plan_of_version(self, version: str) -> StudyPlan:
         """Return the study of a version: the present one, or one that was served before."""
         return self.plan if version == self._version else self._plans(version)
 
-    def _load_plan(self, version: str) -> Plan:
-        with self.store.reading() as connection:
+    def _load_plan(self, version: str) -> StudyPlan:
+        with self.store.read_connection() as connection:
             query = select(studies.c.document).where(studies.c.version == version)
             return parse_plan(json.loads(cast(str, connection.scalar(query))))
 

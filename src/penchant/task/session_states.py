@@ -27,7 +27,7 @@ from penchant.inference.precompilation import compile_fits
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL
 from penchant.task.choice_tasks import GridTask, Key, OfferHistory, random_integer
-from penchant.task.study_plan import Block, Outcome, Plan, StudyCondition
+from penchant.task.study_plan import Block, Outcome, StudyCondition, StudyPlan
 
 
 @dataclass(frozen=True)
@@ -130,17 +130,17 @@ class Session:
     total: float = 0.0
 
 
-def first_stage(plan: Plan) -> Stage:
+def first_stage(plan: StudyPlan) -> Stage:
     """First stage of a study."""
     return "consent" if plan.consent is not None else stage_after_consent(plan)
 
 
-def stage_after_consent(plan: Plan) -> Stage:
+def stage_after_consent(plan: StudyPlan) -> Stage:
     """Stage after the consent."""
     return "instructions" if plan.instructions else stage_after_instructions(plan)
 
 
-def stage_after_instructions(plan: Plan) -> Stage:
+def stage_after_instructions(plan: StudyPlan) -> Stage:
     """Stage after the instructions."""
     return "check" if plan.questions else "ready"
 
@@ -160,7 +160,7 @@ def refuse_older_window(session: Session, tab: int | None) -> None:
 
 
 def state_after_consent_answer(
-    session: Session, plan: Plan, *, agrees: bool, version: str
+    session: Session, plan: StudyPlan, *, agrees: bool, version: str
 ) -> Session:
     """State after the answer to the question of consent."""
     check_stage(session, "consent")
@@ -171,14 +171,14 @@ def state_after_consent_answer(
     return replace(session, stage=stage_after_consent(plan), consent=version)
 
 
-def state_after_reading_instructions(session: Session, plan: Plan) -> Session:
+def state_after_reading_instructions(session: Session, plan: StudyPlan) -> Session:
     """State after the last page of instructions."""
     check_stage(session, "instructions")
     return replace(session, stage=stage_after_instructions(plan))
 
 
 def state_after_comprehension_check(
-    session: Session, plan: Plan, answers: Sequence[int]
+    session: Session, plan: StudyPlan, answers: Sequence[int]
 ) -> tuple[Session, list[int]]:
     """State after the comprehension check, and the questions answered wrongly."""
     check_stage(session, "check")
@@ -275,11 +275,11 @@ def add_seconds(moment: Moment, seconds: float) -> Moment:
 
 
 def session_view(
-    plan: Plan,
+    plan: StudyPlan,
     session: Session,
     cell: StudyCondition | None,
     rows: Sequence[Mapping[str, Any]],
-    walk: Key,
+    block_key: Key,
     now: Moment,
     history: OfferHistory = (),
 ) -> dict[str, Any]:
@@ -298,13 +298,13 @@ def session_view(
         view["block"] = block_view(block, session.block, len(cell.blocks))
         view["decision"] = session.decision
         view["history"] = [decision_view(row) for row in rows]
-        view["offer"] = block.task.offer(session.decision, walk, history)
+        view["offer"] = block.task.offer(session.decision, block_key, history)
         left_s = remaining_seconds(session, block, now)
         view["remaining_ms"] = None if left_s is None else round(1000 * left_s)
     return view
 
 
-def end_view(plan: Plan, session: Session, platform_id: str | None) -> dict[str, Any]:
+def end_view(plan: StudyPlan, session: Session, platform_id: str | None) -> dict[str, Any]:
     """View of an ended session: text, code and return address."""
     assert session.outcome is not None
     ending = plan.endings[session.outcome]
@@ -323,7 +323,7 @@ def end_view(plan: Plan, session: Session, platform_id: str | None) -> dict[str,
     return view
 
 
-def _common_view(plan: Plan, session: Session) -> dict[str, Any]:
+def _common_view(plan: StudyPlan, session: Session) -> dict[str, Any]:
     study = {"title": plan.title, "contact": plan.contact, "resume": plan.resume}
     return {
         "stage": session.stage,
@@ -455,7 +455,7 @@ def _make_adviser(block: Block, seed: int) -> Helper:
     return Helper(model, field, "suggest", Trust(), seed, UNASSISTED_EVERY)
 
 
-def compile_advice_kernels(plan: Plan) -> None:
+def compile_advice_kernels(plan: StudyPlan) -> None:
     """Compile the kernels of advice before anybody waits for them."""
     for cell in plan.cells:
         for block in cell.blocks:

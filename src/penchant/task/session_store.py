@@ -366,12 +366,12 @@ class Store:
 
     def stored_setting(self, key: str) -> str:
         """Setting that was drawn when the store was created."""
-        with self.reading() as connection:
+        with self.read_connection() as connection:
             value = connection.scalar(select(meta.c.value).where(meta.c.key == key))
         return str(value)
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def read_connection(self) -> Iterator[Connection]:
         """Connection for reading; keep it short, as open readers let the WAL grow."""
         try:
             with self.engine.connect() as connection:

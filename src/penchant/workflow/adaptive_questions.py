@@ -20,7 +20,7 @@ from penchant.argument_checks import check_level, check_whole_number
 from penchant.errors import DataError, closest_match_hint
 from penchant.files.output import read_document, write_json
 from penchant.inference.fit import fit
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.subject_estimates import estimate_without_data
 from penchant.json_records import to_json
 from penchant.models.model import Model
@@ -37,7 +37,7 @@ from penchant.workflow.adaptive_quadrature import (
 )
 from penchant.workflow.adaptive_question_posterior import (
     Answer,
-    Belief,
+    AnswerPosterior,
     Posterior,
     posterior_summary,
 )
@@ -90,7 +90,11 @@ def offer_table_document(table: OfferTable | None) -> dict[str, Any] | None:
         name: [value if isinstance(value, json_types) else str(value) for value in values]
         for name, values in table.cells.items()
     }
-    columns = None if table.columns is None else {n: list(v) for n, v in table.columns.items()}
+    columns = (
+        None
+        if table.option_columns is None
+        else {n: list(v) for n, v in table.option_columns.items()}
+    )
     return {"cells": cells, "columns": columns}
 
 
@@ -164,7 +168,7 @@ def ask(
     names = scaling.coordinates.names
     wanted = _parameters_of_interest(about, names)
     check_attributes_ignore_order(known, described, scaling.typical_psi()[:1])
-    belief = Belief.before_answers(scaling, _choose_node_layout(scaling, wanted, grid))
+    belief = AnswerPosterior.before_answers(scaling, _choose_node_layout(scaling, wanted, grid))
     return Asker(belief, wanted, repeats, grid, source_table)
 
 
@@ -240,7 +244,7 @@ class Asker(Result):
 
     def __init__(
         self,
-        belief: Belief,
+        belief: AnswerPosterior,
         about: tuple[int, ...],
         repeats: bool,
         grid: Mapping[str, Any] | None,
@@ -405,7 +409,7 @@ class Asker(Result):
         if answers is None:
             record = unanswered_record({n: v[:1] for n, v in self._belief.scaling.offers.items()})
             return estimate_without_data(
-                Profiles(self.model, (tuple(record.episodes),), parameter_prior)
+                ProfileProblems(self.model, (tuple(record.episodes),), parameter_prior)
             )
         return fit(answers, self.model, parameter_prior=parameter_prior)
 

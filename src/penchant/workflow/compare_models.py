@@ -19,7 +19,7 @@ from penchant.argument_checks import check_whole_number
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
-from penchant.errors import DataError, argument
+from penchant.errors import DataError, mark_argument
 from penchant.inference.fit import History
 from penchant.inference.fit_each import (
     OF_CHOICES,
@@ -116,7 +116,7 @@ def compare_scanned_subjects(
             "episodes",
             "must hold at least one decision that is scored",
             got="none",
-            fix=f"Check {argument('is_choice')} and {argument('scored')}.",
+            fix=f"Check {mark_argument('is_choice')} and {mark_argument('scored')}.",
         )
     log_likelihood = np.array([one["log_likelihood"] for one in found]).T[is_scored]
     statuses = np.array([one["status"] for one in found]).T[is_scored]
@@ -226,7 +226,7 @@ def _decision_folds(choices: Choices, folds: Any, pool: bool) -> Labels:
                     "are taken together"
                 ),
                 got=repr(folds),
-                fix=f"Try {argument('folds', 5)}.",
+                fix=f"Try {mark_argument('folds', 5)}.",
             )
         names = choices.subject_labels or ()
         return object_array([names[code] for code in choices.subject.tolist()])
@@ -603,7 +603,7 @@ def _scored_and_unscored_subjects(
             "episodes",
             "must hold at least one decision that is scored",
             got="none",
-            fix=f"Check {argument('is_choice')} and {argument('scored')}.",
+            fix=f"Check {mark_argument('is_choice')} and {mark_argument('scored')}.",
         )
     unscored = tuple(s for s in everybody if s not in scored)
     return tuple(s for s in everybody if s in scored), unscored

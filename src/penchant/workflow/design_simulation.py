@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_level, check_number, check_whole_number, one_of
+from penchant.argument_checks import check_level, check_number, check_one_of, check_whole_number
 from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.json_records import attributes_json
@@ -335,7 +335,7 @@ def design(
 def check_parameter_and_size(model: Model, parameter: str, size: float, name: str) -> None:
     """Refuse a parameter that the model does not have, and a size that is not positive."""
     known = [natural.name for natural in natural_parameters(model)]
-    one_of(parameter, "parameter", known)
+    check_one_of(parameter, "parameter", known)
     check_number(size, name, above=0)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.bandit.episode import executed_history
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
@@ -90,7 +90,7 @@ class Latent(Result):
 
     def __getitem__(self, name: str) -> Any:
         """A column, by name."""
-        one_of(name, "name", self.columns)
+        check_one_of(name, "name", self.columns)
         return self.columns[name]
 
     def to_frame(

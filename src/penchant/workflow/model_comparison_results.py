@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import IntVector, Label, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
 from penchant.json_records import attributes_json, to_json
@@ -304,7 +304,7 @@ class ModelComparison(Result):
         return np.asarray(np.sqrt(n) * differences.std(axis=0, ddof=1))
 
     def _model_index(self, name: str) -> int:
-        one_of(name, "model", self.names)
+        check_one_of(name, "model", self.names)
         return self.names.index(name)
 
     @cached_property
@@ -485,7 +485,7 @@ class PopulationComparison(Result):
         return np.asarray(np.sqrt(len(differences)) * differences.std(axis=0, ddof=1))
 
     def __getitem__(self, name: str) -> PopulationFit:
-        one_of(name, "model", self.fits)
+        check_one_of(name, "model", self.fits)
         return self.fits[name]
 
     @cached_property
@@ -613,7 +613,7 @@ def compare_populations(
 ) -> PopulationComparison:
     """Fit the population of every model, and put them side by side."""
     asked = criterion or "loo"
-    one_of(asked, "criterion", POPULATION_LABELS)
+    check_one_of(asked, "criterion", POPULATION_LABELS)
     scored = [episode for episode in episodes if episode.n_decisions]
     # The same spread for all: with correlations in some models only, likelihood ratios would test
     # these correlations.

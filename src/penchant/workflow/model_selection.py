@@ -30,7 +30,7 @@ from scipy import special
 from penchant._typing import BoolVector, IntVector, Label, Labels, Matrix, Vector
 from penchant.argument_checks import check_number, check_whole_number
 from penchant.bandit.episode import Episode
-from penchant.errors import DataError, argument, closest_match_hint, format_list
+from penchant.errors import DataError, closest_match_hint, format_list, mark_argument
 from penchant.inference.fit import History
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Declared, Model
@@ -46,7 +46,7 @@ Folds = int | Literal["block"] | Sequence[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class CrossValidationSplit:
     """A cross-validation fold of one subject.
 
     Attributes
@@ -66,7 +66,9 @@ class Split:
     positions: IntVector
 
 
-def cross_validation_splits(episodes: Sequence[History], folds: Folds) -> list[Split]:
+def cross_validation_splits(
+    episodes: Sequence[History], folds: Folds
+) -> list[CrossValidationSplit]:
     """Splits of every subject who has decisions in more than one fold.
 
     A subject with all decisions in one fold would leave none to train on and has no split. If that
@@ -84,7 +86,7 @@ def cross_validation_splits(episodes: Sequence[History], folds: Folds) -> list[S
     by_subject: dict[Any, list[int]] = {}
     for k, episode in enumerate(episodes):
         by_subject.setdefault(episode.subject, []).append(k)
-    found: list[Split] = []
+    found: list[CrossValidationSplit] = []
     undivided: list[DataError] = []
     for subject, mine in by_subject.items():
         own, parts = [episodes[k] for k in mine], [labels[k] for k in mine]
@@ -189,7 +191,7 @@ def _constant_labels(label: Label, n: int) -> Labels:
 
 def _subject_splits(
     subject: Label, episodes: Sequence[History], labels: Sequence[Labels], names: Sequence[Any]
-) -> list[Split]:
+) -> list[CrossValidationSplit]:
     scored = np.concatenate([episode.scored for episode in episodes])
     every = np.concatenate(labels)
     number = {name: k for k, name in enumerate(names)}
@@ -198,7 +200,7 @@ def _subject_splits(
     by_episode = np.split(codes, ends)
     # Subject and fold together name a training set, so that one batched fit serves all splits.
     return [
-        Split(
+        CrossValidationSplit(
             subject,
             name,
             _episodes_scored_at(episodes, [own != k for own in by_episode], (subject, name)),
@@ -226,7 +228,7 @@ def _single_fold_error(subject: Label, names: Sequence[Any], folds: Folds) -> Da
         "must leave something to learn from",
         got=f"one block ({format_list(map(str, names))})" if by_block else "one fold only",
         where="" if subject is None else f"for subject {subject}",
-        fix=f"Pass {argument('folds', 5)}, or leave the subject out.",
+        fix=f"Pass {mark_argument('folds', 5)}, or leave the subject out.",
     )
 
 
@@ -269,11 +271,11 @@ class HeldOutLogLikelihoods:
 def held_out_log_likelihoods(
     models: Mapping[str, Model],
     episodes: Sequence[History],
-    cut: Sequence[Split],
+    splits: Sequence[CrossValidationSplit],
     parameter_prior: ParameterPrior | MapPrior | None,
     average: bool,
     threads: int | None,
-    words: str,
+    fold_and_prior_description: str,
 ) -> HeldOutLogLikelihoods:
     """Predict every decision by fits to the other folds of its subject.
 
@@ -283,11 +285,11 @@ def held_out_log_likelihoods(
         By name.
     episodes
         Of the subjects that have splits.
-    cut
+    splits
         What `cross_validation_splits` returned.
     parameter_prior, average, threads
         As in `compare_models`.
-    words
+    fold_and_prior_description
         How the folds were made, and with which prior.
     """
     # Decisions are laid out subject by subject, as those of one subject may be in episodes that are
@@ -298,10 +300,10 @@ def held_out_log_likelihoods(
     starts = dict(zip(subjects, np.cumsum([0, *counts.values()])[:-1].tolist(), strict=True))
     n = sum(counts.values())
     folds = np.empty(n, dtype=object)
-    for split in cut:
+    for split in splits:
         for position in split.positions:
             folds[starts[split.subject] + position] = split.fold
-    training = [episode for split in cut for episode in split.training]
+    training = [episode for split in splits for episode in split.training]
     log_likelihoods, without = {}, {}
     for name, model in models.items():
         prior = parameter_prior
@@ -313,7 +315,7 @@ def held_out_log_likelihoods(
         # A fold without a finite estimate predicts nothing. Its loss is infinite: leaving it out
         # would favour the model that fails.
         values, n_without = np.full(n, -np.inf), 0
-        for split, estimate in zip(cut, _estimates_by_split(estimates, cut), strict=True):
+        for split, estimate in zip(splits, _estimates_by_split(estimates, splits), strict=True):
             if np.isfinite(estimate.theta).all():
                 at = starts[split.subject] + split.positions
                 values[at] = _predicted_log_likelihoods(estimate, split.held_out, average)
@@ -327,11 +329,13 @@ def held_out_log_likelihoods(
         np.concatenate([np.flatnonzero(e.scored) for e in ordered]),
         folds,
         without,
-        words,
+        fold_and_prior_description,
     )
 
 
-def _estimates_by_split(estimates: Estimates, cut: Sequence[Split]) -> list[Estimate]:
+def _estimates_by_split(
+    estimates: Estimates, cut: Sequence[CrossValidationSplit]
+) -> list[Estimate]:
     index = {label: k for k, label in enumerate(estimates.subjects)}
     return [estimates[index[(split.subject, split.fold)]] for split in cut]
 

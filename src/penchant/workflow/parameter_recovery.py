@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.argument_checks import check_level, check_rng, check_whole_number, one_of
+from penchant.argument_checks import check_level, check_one_of, check_rng, check_whole_number
 from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.json_records import attributes_json
@@ -388,7 +388,7 @@ class Recovery(Result):
     def of(self, name: str) -> RecoveredParameter:
         """The recovery of one parameter, by name."""
         known = {parameter.name: parameter for parameter in self.parameters}
-        one_of(name, "name", known)
+        check_one_of(name, "name", known)
         return known[name]
 
     def where(self, name: str, n_parts: int = 5, backend: Backend = "pandas") -> Any:

@@ -14,8 +14,8 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _inner_problem_kernels as compiled
-from penchant.inference.profile.inner_problems import Evaluations, LinearConstraint
-from penchant.inference.profile.profile_likelihood import CERTIFIED, ITERATE, Profiles
+from penchant.inference.profile.inner_problems import InnerSolutions, LinearConstraint
+from penchant.inference.profile.profile_likelihood import CERTIFIED, ITERATE, ProfileProblems
 from penchant.inference.search.bundle_method import bundle_search
 from penchant.inference.search.local_maxima import (
     Optima,
@@ -122,7 +122,7 @@ class BatchNewton:
 
     def __init__(
         self,
-        profiles: Profiles,
+        profiles: ProfileProblems,
         subject: IntVector,
         fixed: BoolVector | None = None,
         constraint: LinearConstraint | None = None,
@@ -139,7 +139,7 @@ class BatchNewton:
             NEWTON.curvature_refresh_steps if self._smooth else NEWTON.refresh_every_nonsmooth
         )
         self._held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
-        self.points = profiles.blank(subject, np.zeros((n, q)))
+        self.points = profiles.empty_evaluations(subject, np.zeros((n, q)))
         self.u, self._step, self._fraction = np.zeros((n, q)), np.zeros((n, q)), np.ones(n)
         self._max_step = np.ones(n)
         self.curvature, self.drift = np.zeros((n, q, q)), np.zeros((n, d, q))
@@ -150,10 +150,14 @@ class BatchNewton:
         self._certify = certify or max_steps == 0
 
     @classmethod
-    def at(cls, profiles: Profiles, optima: Optima) -> BatchNewton:
+    def start_at_optima(cls, profiles: ProfileProblems, optima: Optima) -> BatchNewton:
         """State at given optima, one of each subject."""
         newton = cls(profiles, optima.points.subject)
-        newton.points, newton.u, newton.curvature = optima.points, optima.u, optima.curvature
+        newton.points, newton.u, newton.curvature = (
+            optima.points,
+            optima.unconstrained_psi,
+            optima.curvature,
+        )
         newton.n_steps, newton.converged = optima.n_steps, optima.converged
         return newton
 
@@ -187,7 +191,7 @@ class BatchNewton:
         self.active[rows[over]] = False
         return rows[over]
 
-    def _evaluate(self, rows: IntVector, target: Matrix) -> Evaluations:
+    def _evaluate(self, rows: IntVector, target: Matrix) -> InnerSolutions:
         return self.profiles.solve(
             self.subject[rows],
             self.profiles.from_unconstrained(target),
@@ -253,7 +257,7 @@ class BatchNewton:
         self.active[rows] = False
 
     def _accept_steps(
-        self, rows: IntVector, target: Matrix, trial: Evaluations
+        self, rows: IntVector, target: Matrix, trial: InnerSolutions
     ) -> tuple[BoolVector, BoolVector]:
         """Accept steps that lead up, update curvatures, and shorten the other steps.
 
@@ -298,11 +302,17 @@ class BatchNewton:
         self.converged[rows[short]] = np.abs(slope[short]) < NEWTON.negligible_predicted_gain
 
     def _set_step_fractions(
-        self, rows: IntVector, path: Matrix, gained: Vector, longest: Vector, expecting: Vector
+        self,
+        rows: IntVector,
+        path: Matrix,
+        gained: Vector,
+        longest: Vector,
+        expected_step_lengths: Vector,
     ) -> None:
         """Set the fractions of the next steps after accepted ones, and mark converged rows.
 
-        longest, expecting : lengths of the next steps, also by the curvature that is expected
+        longest, expected_step_lengths : lengths of the next steps, also by the curvature that is
+        expected
         """
         length = np.abs(path).max(axis=1, initial=0.0)
         shortened = (length > 0.0) & (self._fraction[rows] < 1.0)
@@ -312,7 +322,7 @@ class BatchNewton:
             fraction[far] = NEWTON.expansion * length[far] / longest[far]
         else:
             # Steps are short beside a kink too, which is no maximum: the bundle method follows it.
-            kink = converged & (expecting > NEWTON.kink_step)
+            kink = converged & (expected_step_lengths > NEWTON.kink_step)
             kink |= shortened & (gained < NEWTON.min_gain_nonsmooth)
             fraction[kink], converged[kink] = 0.0, False
         self._fraction[rows], self.converged[rows] = fraction, converged
@@ -342,7 +352,7 @@ class BatchNewton:
             first,
             path,
             change,
-            (at.information, at.theta, at.mixed, at.fisher),
+            (at.information, at.theta, at.weight_psi_information, at.psi_information),
             given,
             self.profiles.positive,
             (self.curvature, self._correction, expected),
@@ -365,7 +375,10 @@ class BatchNewton:
         higher = found.points.value > self.points.value[rows]
         mine = rows[higher]
         self.points.put(mine, found.points.take(higher))
-        self.u[mine], self.curvature[mine] = found.u[higher], found.curvature[higher]
+        self.u[mine], self.curvature[mine] = (
+            found.unconstrained_psi[higher],
+            found.curvature[higher],
+        )
         self.n_steps[mine] += found.n_steps[higher]
 
     def take_negligible_step(self) -> None:
@@ -449,7 +462,7 @@ class BatchNewton:
             nothing,
         )
 
-    def _free_inverse(self, points: Evaluations, rows: IntVector) -> Matrix:
+    def _free_inverse(self, points: InnerSolutions, rows: IntVector) -> Matrix:
         constraint = None if self.constraint is None else self.constraint.take(rows)
         return inverse_information_of_free_weights(self.profiles, points, constraint)
 
@@ -460,22 +473,22 @@ class BatchNewton:
         follow psi as I^-1 C. `approximate`: as well as a step needs it.
         """
         at = self.points.take(rows)
-        self.drift[rows] = drift = self._free_inverse(at, rows) @ at.cross
+        self.drift[rows] = drift = self._free_inverse(at, rows) @ at.gradient_slope_in_psi
         # C lacks the density's part: hold the weights, and add what they would take back.
         if self.profiles.density is not None:
             held = self._hessian_by_differences(rows, at, np.zeros_like(drift), approximate)
-            self._set_curvature(rows, held + at.cross.transpose(0, 2, 1) @ drift)
+            self._set_curvature(rows, held + at.gradient_slope_in_psi.transpose(0, 2, 1) @ drift)
             return
         hessian = self._hessian_by_differences(rows, at, drift, approximate)
         # Where the weights nearly compensate for psi, the Hessian is a small difference of large
         # numbers: they must follow psi closer than along a straight line.
-        given = np.einsum("kaq,kaq->kq", at.cross, drift)
+        given = np.einsum("kaq,kaq->kq", at.gradient_slope_in_psi, drift)
         bent = (np.abs(given) > NEWTON.max_cancellation * np.abs(hessian.diagonal(0, 1, 2))).any(
             axis=1
         )
         if bent.any():
             some = rows[bent], at.take(bent), drift[bent], approximate
-            hessian[bent] = self._hessian_by_differences(*some, solved=True)
+            hessian[bent] = self._hessian_by_differences(*some, solve_weights_anew=True)
         self._set_curvature(rows, hessian)
 
     def _set_curvature(self, rows: IntVector, hessian: Matrix) -> None:
@@ -486,16 +499,16 @@ class BatchNewton:
     def _hessian_by_differences(
         self,
         rows: IntVector,
-        at: Evaluations,
+        at: InnerSolutions,
         drift: Matrix,
         approximate: bool,
-        solved: bool = False,
+        solve_weights_anew: bool = False,
     ) -> Matrix:
         """Second derivative of the profile in psi, by differences of the gradient.
 
-        The weights follow psi as `drift` (n, n_weights, n_shape) says, or are `solved` anew. With
-        fixed weights, what they take back would have to be subtracted: where choices identify
-        little but a product of both, that is nearly all of it, and cancels.
+        The weights follow psi as `drift` (n, n_weights, n_shape) says, or are `solve_weights_anew`
+        anew. With fixed weights, what they take back would have to be subtracted: where choices
+        identify little but a product of both, that is nearly all of it, and cancels.
         """
         profiles, u = self.profiles, self.u[rows]
         n, q = u.shape
@@ -518,7 +531,7 @@ class BatchNewton:
             np.repeat(at.subject, q * m),
             profiles.from_unconstrained(beside.reshape(n * q * m, q)),
         )
-        if solved:
+        if solve_weights_anew:
             constraint = (
                 None if self.constraint is None else self.constraint.take(np.repeat(rows, q * m))
             )
@@ -569,7 +582,7 @@ def _difference_nodes_and_coefficients(
 
 
 def newton_batch(
-    profiles: Profiles,
+    profiles: ProfileProblems,
     subject: IntVector,
     psi: Matrix,
     near: WarmStart | None = None,

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import check_number, one_of
+from penchant.argument_checks import check_number, check_one_of
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.models.controls import with_starts
 from penchant.models.model import softmax
@@ -116,7 +116,7 @@ class GPUCB(SpatialModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self.kernel.name, "kernel", KERNELS)
+        check_one_of(self.kernel.name, "kernel", KERNELS)
         if self.prior_mean is not None:
             check_number(self.prior_mean, "prior_mean", fix=ESTIMATED)
         if self.noise_ratio is not None:
