@@ -248,7 +248,7 @@ def test_the_standard_error_at_a_kink_of_the_second_rate_is_that_of_the_expected
     rng = np.random.default_rng(3)
     episode = pn.simulate(pn.models.TwoStepWorld(200), model, truth, rng=rng)
     estimate = pn.fit(episode, model)
-    assert estimate.source.optimum.kinked[0]
+    assert estimate.source.optimum.is_at_kink[0]
     theta, psi = estimate.weights, estimate.psi
     x, slopes = model.explanatory_and_slopes(episode, *psi)
     p = np.exp(log_probabilities(model, episode, theta, psi))

@@ -25,14 +25,14 @@ OPTIONS_PER_BLOCK = 56
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def fill_observed_posteriors(
-    columns, d_correlations, delta, observed_indices, n_active, rewards, rows, innovations
+    columns, d_correlations, delta, observed_indices, n_active_columns, rewards, rows, innovations
 ):
     """Update S[V, V], b and f of the observed options by every observation.
 
     Only what is needed later is updated: rows and columns of options observed again.
 
     columns, d_correlations : (U, U) correlations among V and their derivative in the length scale
-    observed_indices : which of V each observation is of; active : columns needed after it; rewards
+    observed_indices : which of V each observation is of; n_active_columns : columns needed after it
     rows : (n, 1 to 3, U), filled: row of the observed option just before, as far as it is needed
     innovations : (n, 1 to 3, 2), filled: reward less b, and f, of the observed option just before
     """
@@ -50,7 +50,7 @@ def fill_observed_posteriors(
     k, dk = np.empty(size), np.empty(size)
     before = size
     for t in range(len(observed_indices)):
-        j, n_active = observed_indices[t], n_active[t]
+        j, n_active = observed_indices[t], n_active_columns[t]
         row = rows[t]
         for q in range(n_orders):
             for c in range(before):
@@ -100,8 +100,8 @@ def fill_option_posteriors(
     """Compute b, f and S_ii of options begin..end before every event.
 
     columns, d_columns : (N, U) correlations of all options with V, and their derivative
-    observed_position : which of V an option is, or -1; events : which of V each event observes, or
-    -1 out : (3, 1 to 3, n_events, N), filled: b, f, S_ii; each with its derivatives
+    observed_position : which of V an option is, or -1; events : which of V each observes, or -1
+    out : (3, 1 to 3, n_events, N), filled: b, f, S_ii; each with its derivatives
     """
     size = columns.shape[1]
     n_orders = rows.shape[1]

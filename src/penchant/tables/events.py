@@ -158,7 +158,8 @@ def check_events(events: Events, last: BoolVector, place: Place) -> None:
         "must not be missing before the last decision",
         "Fill them, or end the episode there: beliefs after a reward that is not known are not "
         f"known either. {mark_argument('With a table, ')}"
-        f"{mark_argument('missing_reward', 'truncate')} does so; {mark_argument('missing_reward', 'skip')} leaves out these choices alone.",
+        f"{mark_argument('missing_reward', 'truncate')} does so; "
+        f"{mark_argument('missing_reward', 'skip')} leaves out these choices alone.",
         place,
     )
 

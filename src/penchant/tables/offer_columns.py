@@ -376,8 +376,8 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
             ),
             got=format_list(map(repr, unknown)),
             fix=(
-                f"Pass {mark_argument('options', PythonExpression('[...]'))} with the labels in the "
-                "order of the options."
+                f"Pass {mark_argument('options', PythonExpression('[...]'))} with the labels in "
+                "the order of the options."
             ),
         )
     return found
