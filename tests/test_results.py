@@ -13,9 +13,8 @@ import every_model
 import penchant as pn
 from penchant._typing import BoolVector, IntVector, Matrix
 from penchant.assistance.poor_performance_warning import FEATURES, Calibration, EarlyWarning
+from penchant.inference.belief_map import MapFit
 from penchant.json_records import read_value, write_value
-from penchant.models.priors import model_document, model_of
-from penchant.models.spatial.belief_map import MapFit
 from penchant.result_tables import FrameExport
 
 HOLD_DATA = {"Reading", "Study", "StudyData", "StoredEstimates", "Offer"}
@@ -240,9 +239,9 @@ def test_a_live_session_goes_on_from_json_as_if_nothing_had_happened():
 
 def test_every_model_comes_back_with_its_settings():
     for name, (model, *_) in every_model.EVERY.items():
-        written = json.loads(json.dumps(model_document(model)))
-        again = model_of(written, None)
-        assert type(again) is type(model) and model_document(again) == written, name
+        written = json.loads(json.dumps(write_value(model)))
+        again = read_value(written)
+        assert type(again) is type(model) and write_value(again) == written, name
 
 
 def test_a_session_with_a_model_or_prior_of_ones_own_asks_for_it():

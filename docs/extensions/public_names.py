@@ -16,7 +16,7 @@ INSIDE = frozenset(
     """
     agents bends check check_options denominator doubts ends explanatory_many feasible_point fill
     from_positions from_unconstrained gradient indifferent_at is_magnitude is_positive kept
-    largest_deviation latent meaningful nominal_point notes_on of_checked of_events of_weights on
+    largest_deviation latent meaningful nominal_point of_checked of_events of_weights on
     on_shape on_weights parameters_within plane positions put quadratic refers satisfied
     single stretch to_unconstrained touched typical_weights values values_at weight_at with_natural within
     """.split()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from penchant.bandit.landscape import Landscape as Landscape
     from penchant.bandit.landscape import grid as grid
     from penchant.choices import Choices as Choices
+    from penchant.choices.offers import Offers as Offers
+    from penchant.choices.offers import offers_from_frame as offers_from_frame
     from penchant.errors import DataError as DataError
     from penchant.inference.fit import fit as fit
     from penchant.inference.fit_each import fit_each as fit_each
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
     from penchant.models.learning.kalman import KalmanFilter as KalmanFilter
     from penchant.models.learning.q_learning import QLearning as QLearning
     from penchant.models.offers.discounting import HyperbolicDiscounting as HyperbolicDiscounting
-    from penchant.models.offers.offers import Offers as Offers
-    from penchant.models.offers.offers import offers_from_frame as offers_from_frame
     from penchant.models.priors import NaturalPrior as NaturalPrior
     from penchant.models.priors import PopulationPrior as PopulationPrior
     from penchant.models.simulate import simulate as simulate

@@ -47,11 +47,11 @@ def mark_argument(name: str, value: Any = None) -> str:
 
     The name may also be a phrase, with {} for the value, for which a front end has one of its own.
 
-    >>> format_for_python(f"Pass {argument('level', 0.95)}.")
+    >>> format_for_python(f"Pass {mark_argument('level', 0.95)}.")
     'Pass level=0.95.'
-    >>> format_for_python(argument("subject"))
+    >>> format_for_python(mark_argument("subject"))
     'subject'
-    >>> format_for_python(argument("let {} interact with the options", PythonExpression("price")))
+    >>> format_for_python(mark_argument("let {} interact with the options", PythonExpression("price")))
     'let price interact with the options'
     """
     return f"{_OPEN}{name}{'' if value is None else _VALUE + repr(value)}{_CLOSE}"
@@ -86,7 +86,7 @@ def _python_wording(name: str, value: str | None) -> str:
 class MarkedText(str):
     """A sentence of a result: worded for Python, with its marks kept for another front end.
 
-    >>> text = MarkedText(f"Use {argument('method', 'firth')}.")
+    >>> text = MarkedText(f"Use {mark_argument('method', 'firth')}.")
     >>> text
     "Use method='firth'."
     >>> worded(text, lambda name, value: f"--{name} {value}")

@@ -14,14 +14,17 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
 from importlib import import_module
+from inspect import ismethod
 from types import NoneType, UnionType
 from typing import (
     Annotated,
     Any,
+    ClassVar,
     Literal,
     NamedTuple,
     Self,
@@ -70,7 +73,7 @@ def _length(value: object) -> int:
 
 
 def to_json(value: object) -> Any:
-    """Convert a value to JSON: records by their fields, tuples and arrays as lists.
+    """Convert a value to JSON: records by their `json_names` or fields, tuples and arrays as lists.
 
     >>> to_json({"a": (1, float("nan")), "b": np.array([0.5, np.inf])})
     {'a': [1, None], 'b': [0.5, 'inf']}
@@ -83,6 +86,9 @@ def to_json(value: object) -> Any:
         if math.isnan(value):
             return None
         return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+    names = getattr(value, "json_names", None)
+    if names:
+        return attributes_json(value, *names)
     if is_dataclass(value) and not isinstance(value, type):
         own = {field: getattr(value, field.name) for field in fields(value)}
         return {f.name: to_json(v) for f, v in own.items() if not (v is None and f.default is None)}
@@ -96,7 +102,8 @@ def to_json(value: object) -> Any:
 def attributes_json(value: object, *names: str | tuple[str, str]) -> Document:
     """Attributes of a result for JSON, by name; those of another key as (key, name)."""
     pairs = [(name, name) if isinstance(name, str) else name for name in names]
-    return {key: to_json(getattr(value, name)) for key, name in pairs}
+    found = {key: getattr(value, name) for key, name in pairs}
+    return {key: to_json(one() if ismethod(one) else one) for key, one in found.items()}
 
 
 def write_value(value: Any, hint: Any = Any) -> Any:
@@ -116,6 +123,7 @@ def write_value(value: Any, hint: Any = Any) -> Any:
         others = [one for one in inner if one is not NoneType]
         if isinstance(value, float) and math.isnan(value):
             return "nan" if others == [float] else _write_with_type_tag(value)  # null would be None
+        others = [one for one in others if _matches_json_container(one, value)]
         return write_value(value, others[0] if len(others) == 1 else Any)
     if hint is float and isinstance(value, (int, float)):
         return to_json(float(value))
@@ -165,6 +173,9 @@ def _write_with_type_tag(value: Any) -> Any:
             "types": types,
             "values": cells,
         }
+    if hasattr(value, "dist"):  # a frozen distribution of scipy.stats
+        own = {"args": list(value.args), "kwds": dict(value.kwds)}
+        return {TYPE_KEY: "distribution", "name": value.dist.name, **to_json(own)}
     if isinstance(value, tuple):
         return {TYPE_KEY: "tuple", "values": [write_value(one) for one in value]}
     if isinstance(value, list):
@@ -176,9 +187,11 @@ def _write_with_type_tag(value: Any) -> Any:
 
 def _write_record(value: Any) -> Any:
     """Fields of a record by their annotations; a class with a document of its own writes that."""
+    return value.to_dict() if _has_own_json_format(type(value)) else _write_fields(value)
+
+
+def _write_fields(value: Any) -> Any:
     kind = type(value)
-    if _has_own_json_format(kind):
-        return value.to_dict()
     if not is_dataclass(kind):
         hints = get_type_hints(kind, include_extras=True).values()
         return [write_value(v, hint) for v, hint in zip(value, hints, strict=True)]
@@ -197,33 +210,93 @@ def _write_mapping(value: Mapping[Any, Any], hint: Any) -> dict[str, Any]:
     return {TYPE_KEY: "dict", "values": pairs}
 
 
+DOCUMENT_VERSION = 1  # raise it when older readers would misread a file: they refuse newer ones
+
+
+def document_head(owner: type) -> Document:
+    """Format and version of the documents that `to_dict` of a class writes.
+
+    >>> from fractions import Fraction
+    >>> document_head(Fraction)
+    {'format': 'penchant-fraction', 'version': 1}
+    """
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", owner.__name__).lower()
+    return {"format": f"penchant-{words}", "version": DOCUMENT_VERSION}
+
+
+def record_document(owner: type, record: Any) -> Document:
+    """Write a record as the document of a class, which `record_from_document` reads."""
+    return {**document_head(owner), **_write_fields(record)}
+
+
+def record_from_document(owner: type, document: object, kind: type[T], part: str = "") -> T:
+    """Read a record from what `to_dict` of a class wrote, or from a part of it."""
+    content: Mapping[str, object] = document if isinstance(document, Mapping) else {}
+    version, written = content.get("version"), content.get("format")
+    if not isinstance(version, int) or written != document_head(owner)["format"]:
+        raise DataError(
+            "document",
+            f"must be what {owner.__name__}.to_dict wrote",
+            got=type(document).__name__ if written is None else written,
+            fix="Name the class that wrote it.",
+        )
+    if version > DOCUMENT_VERSION:
+        raise DataError(
+            "version", f"must be at most {DOCUMENT_VERSION}", got=version, fix="Upgrade Penchant."
+        )
+    try:
+        found: T = _read_record(kind, content.get(part) if part else content, part)
+    except KeyError as missing:
+        raise damaged_field_error(str(missing.args[0]), "be given", "nothing") from None
+    return found
+
+
+def session_from_document(owner: type, document: object, kind: type[T], **given: object) -> T:
+    """Read the record of a session; what is given replaces what was kept.
+
+    Models and priors of users, which no document holds, have to be given: text stands for them.
+    """
+    known = {name: value for name, value in given.items() if value is not None}
+    if isinstance(document, Mapping):
+        document = {**document, **dict.fromkeys(document.keys() & known.keys())}
+    kept = record_from_document(owner, document, kind)
+    for name in given:
+        if isinstance(getattr(kept, name), str):
+            raise DataError(
+                name,
+                "must be given, as the session was kept with one that is not of the library",
+                got="none",
+                fix=f"Pass {name}=.",
+            )
+    for name, value in known.items():
+        object.__setattr__(kept, name, value)
+    return kept
+
+
 class JsonDocument:
-    """Base of results that are written as JSON with all their fields, and read back."""
+    """Base of results that are written as JSON with all their fields, and read back.
+
+    Attributes
+    ----------
+    json_names
+        Attributes that the readable part of the document has, by name; those of another key as
+        (key, name). Of a method without arguments, it has what this returns.
+    """
+
+    json_names: ClassVar[tuple[str | tuple[str, str], ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
-        head = {"format": "penchant-result", "version": 1, "class": type(self).__name__}
-        return {**head, **self.document(), "content": _write_record(self)}
+        return {**self.document(), "content": _write_fields(self)}
 
     def document(self) -> dict[str, Any]:
         """Readable part of the JSON document, which `from_dict` does not need."""
-        return {}
+        return document_head(type(self)) | attributes_json(self, *self.json_names)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
         """Read what `to_dict` wrote; data that were fitted do not come back."""
-        name = document.get("class") if isinstance(document, Mapping) else None
-        if name != cls.__name__:
-            raise DataError(
-                "document",
-                f"must be what {cls.__name__}.to_dict() wrote",
-                got=type(document).__name__ if name is None else str(name),
-                fix="Name the class that wrote it.",
-            )
-        try:
-            return from_json(cls, document.get("content"), "content")
-        except KeyError as missing:
-            raise damaged_field_error(str(missing.args[0]), "be given", "nothing") from None
+        return record_from_document(cls, document, cls, "content")
 
 
 def _is_record_type(kind: Any) -> bool:
@@ -280,6 +353,8 @@ def _read_with_type_tag(value: Any, place: str) -> Any:
         }
     if kind == "table":
         return _read_arrow_table(value, place)
+    if kind == "distribution":
+        return _read_distribution(value, place)
     return _read_annotated_value(_record_class_by_name(kind), value.get("value"), place, {})
 
 
@@ -302,6 +377,17 @@ def _record_class_by_name(name: object) -> Any:
             fix="The file is damaged, or of another version: make it again.",
         )
     return kind
+
+
+def _read_distribution(value: Mapping[str, Any], place: str) -> Any:
+    """Read a frozen distribution of scipy.stats."""
+    from scipy import stats
+
+    family = getattr(stats, str(value.get("name")), None)
+    if not isinstance(family, (stats.rv_continuous, stats.rv_discrete)):
+        raise damaged_field_error(place, "name a distribution of scipy.stats", value.get("name"))
+    kwds = {name: float(read_floats(one)) for name, one in value["kwds"].items()}
+    return family(*read_floats(value["args"]).tolist(), **kwds)
 
 
 def _read_arrow_table(value: Mapping[str, Any], place: str) -> Any:
@@ -394,10 +480,9 @@ def _read_annotated_value(hint: Any, value: object, place: str, read: Place) -> 
 
 
 def _matches_json_container(hint: Any, value: object) -> bool:
-    """Whether values of an annotation are written as dicts, if this is one, or as lists."""
-    origin = get_origin(hint)
-    as_dict = is_dataclass(hint) or _is_mapping(origin)
-    return as_dict == isinstance(value, Mapping)
+    """Whether values of an annotation are written as dicts, as this one is, or as lists."""
+    as_dict = is_dataclass(hint) or _is_mapping(get_origin(hint))
+    return as_dict == (is_dataclass(value) or isinstance(value, Mapping))
 
 
 def read_floats(value: object) -> Any:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from penchant.assistance.shared_autonomy import replay as replay
     from penchant.bandit.episode_table import episode_rows as episode_rows
     from penchant.bandit.landscape import cumulative_regret as cumulative_regret
+    from penchant.inference.belief_map import BeliefMap as BeliefMap
     from penchant.inference.online_estimation import Live as Live
     from penchant.inference.profile_curve import profile_curve as profile_curve
     from penchant.models.checks import ModelCheck as ModelCheck
-    from penchant.models.spatial.belief_map import BeliefMap as BeliefMap
     from penchant.population.group_comparison_result import GroupComparison as GroupComparison
     from penchant.population.group_tests import adjusted_p_values as adjusted_p_values
     from penchant.population.hierarchy.contrasts import Contrast as Contrast

@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 
 from penchant import Choices, Estimate
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolMatrix, BoolVector, IntMatrix, IntVector, Matrix, Vector
 from penchant.result_tables import progress
 from penchant.softmax.fit import WEAK_CONDITION, fit_choices
 from penchant.softmax.fit_each import (
@@ -52,7 +52,7 @@ class Prefixes:
 
     theta: Matrix
     covariance: Matrix
-    exists: BoolVector
+    exists: BoolMatrix
 
     @property
     def n_decisions(self) -> IntVector:
@@ -158,8 +158,8 @@ class _FittedCells:
 
     theta: Matrix
     covariance: Matrix
-    exists: BoolVector
-    arrived: BoolVector
+    exists: BoolMatrix
+    arrived: BoolMatrix
 
     def settle(self, r: int, fitted: Callable[[int], Estimate]) -> None:
         """Find the first k with a finite estimate; without one before, and with one from there."""
@@ -240,9 +240,9 @@ class Convergence:
         """Row of a number of decisions."""
         return int(np.searchsorted(self.n, n))
 
-    def columns(self, names: tuple[str, ...]) -> dict[str, list[float]]:
+    def columns(self, names: tuple[str, ...]) -> dict[str, Sequence[float]]:
         """One row per number of decisions."""
-        found: dict[str, list[float]] = {"n": self.n.tolist(), "missing": self.missing.tolist()}
+        found: dict[str, Sequence[float]] = {"n": self.n.tolist(), "missing": self.missing.tolist()}
         for a, name in enumerate(names):
             found[f"{name}_true"] = [float(self.truth[a])] * len(self.n)
             for word in ("mean", "median", "low", "high", "standard_error", "coverage"):
@@ -367,7 +367,7 @@ def joined(parts: Sequence[Ensemble]) -> Ensemble:
     return Ensemble(parts[0].n, parts[0].truth, theta, errors, values)
 
 
-def sampled(x: Matrix, theta: Vector, n_replicates: int, rng: np.random.Generator) -> IntVector:
+def sampled(x: Matrix, theta: Vector, n_replicates: int, rng: np.random.Generator) -> IntMatrix:
     """Options chosen with the probabilities of Eq. (3): (n_replicates, n_decisions)."""
     q = x @ theta
     p = np.exp(q - q.max(axis=1, keepdims=True))
@@ -377,7 +377,7 @@ def sampled(x: Matrix, theta: Vector, n_replicates: int, rng: np.random.Generato
     return np.asarray(np.minimum(np.stack(rows, axis=1), x.shape[1] - 1))
 
 
-def fitted(x: Matrix, chosen: IntVector, truth: Vector, threads: int | None) -> Ensemble:
+def fitted(x: Matrix, chosen: IntMatrix, truth: Vector, threads: int | None) -> Ensemble:
     """Fit every replicate: x (n_replicates, n_decisions, n_options, n_parameters)."""
     repeats, n = chosen.shape
     choices = Choices.from_arrays(

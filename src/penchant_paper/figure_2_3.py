@@ -461,7 +461,7 @@ class SoftmaxFigure:
             "replicates that decide": len(self.drawn[0].theta),
         }
 
-    def tables(self) -> dict[str, dict[str, list[float]]]:
+    def tables(self) -> dict[str, dict[str, Sequence[float]]]:
         """One row per n."""
         columns = self.found.columns(self.parameter_names)
         for a, name in enumerate(self.parameter_names):

@@ -420,7 +420,7 @@ class UCLFigure:
             "replicates that decide": self.n_decide,
         }
 
-    def tables(self) -> dict[str, dict[str, list[float]]]:
+    def tables(self) -> dict[str, dict[str, Sequence[float]]]:
         """Linearised estimates at every t, and exact ones."""
         columns = self.found.columns(self.parameter_names)
         columns["unusable"] = self.unusable.tolist()
@@ -431,9 +431,9 @@ class UCLFigure:
         return found
 
 
-def exact_columns(exact: tuple[ExactEstimates, ...]) -> dict[str, list[float]]:
+def exact_columns(exact: tuple[ExactEstimates, ...]) -> dict[str, Sequence[float]]:
     """One row per t at which the exact estimate was made."""
-    found: dict[str, list[float]] = {"t": [e.t for e in exact]}
+    found: dict[str, Sequence[float]] = {"t": [e.t for e in exact]}
     statuses = sorted({status for e in exact for status in e.statuses})
     for status in statuses:
         found[status.replace(" ", "_")] = [e.statuses.get(status, 0) for e in exact]

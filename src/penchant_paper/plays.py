@@ -14,7 +14,7 @@ import numpy as np
 from scipy import optimize
 
 from penchant import UCL, Episode, GaussianNoise, grid, simulate
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized_model import (
     LinearizedParameterMap,
@@ -288,11 +288,11 @@ class Stopped:
     theta: Matrix
     standard_errors: Matrix
     log_likelihood: Matrix
-    success: BoolVector
+    success: BoolMatrix
 
-    def columns(self, names: Sequence[str]) -> dict[str, list[float]]:
+    def columns(self, names: Sequence[str]) -> dict[str, Sequence[float]]:
         """One row per t: medians over the replicates."""
-        found: dict[str, list[float]] = {
+        found: dict[str, Sequence[float]] = {
             "t": self.t.tolist(),
             "success": self.success.sum(axis=1).tolist(),
             "log_likelihood": np.median(self.log_likelihood, axis=1).tolist(),

@@ -260,9 +260,9 @@ class LengthScales:
         )
         return LinearizedParameterMap(model, psi, ratios, "delta").values(np.nanmean(theta, axis=0))
 
-    def columns(self) -> dict[str, list[object]]:
+    def columns(self) -> dict[str, Sequence[object]]:
         """One row per length scale."""
-        found: dict[str, list[object]] = {
+        found: dict[str, Sequence[object]] = {
             "performance": [self.performance] * len(self.scales),
             "length_scale": self.scales.tolist(),
             "neighbour_correlation": self.correlations.tolist(),

@@ -240,7 +240,7 @@ def test_other_words_are_named_by_column_and_row_with_the_option_to_pass():
     assert_refused(
         table(square=["left", "NULL", "left", "right", "left", "left", "right", "left"]),
         "chosen 'square' must hold numbers of options, or labels that `options` names; got 'left' "
-        "at row 0 (subject 9, block a), 'left' at row 2",
+        "at row 0 (subject 9, block a, decision 1), 'left' at row 2",
     )
     assert_refused(
         table(square=["left", "NULL", "left", "right", "left", "left", "right", "left"]),
@@ -414,14 +414,14 @@ def test_a_label_that_is_no_option_is_named_with_the_nearest():
     frame = table(square=["left", "rigth", "left", "left", "left", "left", "left", "left"])
     assert_refused(
         frame,
-        "chosen must be one of the options left, right; got 'rigth' at row 1 (subject 9, block a)."
-        "\nDid you mean 'right'?",
+        "chosen must hold the codes left, right; got 'rigth' at row 1 (subject 9, block a, "
+        "decision 2).\nDid you mean 'right'?",
         options=["left", "right"],
     )
 
 
-def test_options_are_two_or_more_and_differ():
-    message = "options must be two labels or more, each once; got a, a."
+def test_options_differ():
+    message = "options must list every code once; got 'a' twice."
     assert_refused(table(), message, options=["a", "a"])
 
 
@@ -433,7 +433,7 @@ def test_coordinates_name_the_option_that_lies_there():
     assert parts(episodes_from_frame(from_1, **columns, base=1)) == expected()
     assert_refused(
         from_1,
-        "chosen must lie where an option is; got (4, 2) at row 0 (subject 9, block a)",
+        "chosen must lie where an option is; got (4, 2) at row 0 (subject 9, block a, decision 1)",
         **{name: columns[name] for name in ("chosen", "locations")},
     )
     with pytest.raises(DataError, match="The coordinates look counted from 1: pass base=1"):

@@ -7,10 +7,10 @@ import pytest
 
 import offered
 from cli.trips import csv
+from penchant.choices.offers import offers_from_frame
 from penchant.inference.fit import fit
 from penchant.models.offers.discounting import HyperbolicDiscounting
 from penchant.models.offers.gambles import ProspectValue
-from penchant.models.offers.offers import offers_from_frame
 from penchant.models.simulate import simulate
 
 HEADER = ("subjID", "amount_sooner", "delay_sooner", "amount_later", "delay_later", "choice")

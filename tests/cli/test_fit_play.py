@@ -215,12 +215,6 @@ def test_a_decision_without_a_choice_is_noted(penchant, play):
     assert "67 trials included of 68 events" in ended.err
 
 
-def test_d50_the_first_choice_is_said_to_tell_nothing(penchant, play):
-    said = "a choice at t = 1 is random: it tells nothing"
-    assert said in penchant("fit", play(), *UCL[:-2]).err
-    assert said not in penchant("fit", play(), *UCL).err
-
-
 def test_d51_a_subject_without_decisions_is_listed(penchant, play):
     rows = [*played(), *(["cat", 1, t, "", ""] for t in range(1, 4))]
     ended = penchant("fit", play(rows), *UCL, "-o", "all.csv")
@@ -268,11 +262,12 @@ def test_the_paper_s_estimator_gives_the_numbers_of_the_library(penchant, play):
     found = printed(ended)
     own = fit_linearized(episodes(played()), MODEL, nominal=RewardPrior(15, 3))
     assert found["theta"] == own.theta.tolist()
-    assert found["ratio"] == own.validity.ratio
-    assert found["bounds"] == list(own.validity.bounds)
-    assert found["exact_log_likelihood"] == own.validity.exact_log_likelihood
-    assert found["nominal"] == {"mean": 15, "variance": 3, "length_scale": None}
-    assert own.validity.valid and found["valid"]
+    validity = found["validity"]
+    assert validity["ratio"] == own.validity.ratio
+    assert validity["bounds"] == list(own.validity.bounds)
+    assert validity["exact_log_likelihood"] == own.validity.exact_log_likelihood
+    assert validity["nominal"] == {"mean": 15, "variance": 3, "length_scale": None}
+    assert own.validity.valid and validity["valid"]
     assert "Warning" not in ended.err
 
 
@@ -299,7 +294,7 @@ def test_a_prior_variance_out_of_range_has_no_standard_error(penchant, play):
     assert "std. error" not in said
     found = printed(penchant("fit", play(), *UCL, "--pool", "--linearized", "10,50", "--json"))
     by_name = {p["name"]: p for p in found["parameters"]}
-    assert not found["valid"] and found["without_meaning"] == ["prior_variance"]
+    assert not found["validity"]["valid"]
     assert by_name["prior_variance"]["estimate"] > 0
     assert [by_name["prior_variance"][w] for w in ("standard_error", "low", "high")] == [None] * 3
     assert by_name["decision_noise"]["standard_error"] > 0
@@ -323,7 +318,7 @@ def test_d56_parameters_outside_the_model_are_blank(penchant, play, pool, prior)
         assert one["status"] == "outside the model"
         assert one["parameters"][2]["estimate"] is None
         assert all(isinstance(theta, float) for theta in one["theta"])
-        assert one["exact_log_likelihood"] is None
+        assert one["validity"]["exact_log_likelihood"] is None
 
 
 def test_a_history_may_be_piped_in(penchant, play, monkeypatch, folder):

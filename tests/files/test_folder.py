@@ -47,6 +47,12 @@ def test_a_folder_without_tables_is_refused(tmp_path, inside, said):
         read_raw(tmp_path)
 
 
+def test_text_files_are_read_where_a_folder_has_no_others(tmp_path):
+    for name in ("a.txt", "b.txt", "README.txt"):
+        _file(tmp_path, name, "R\tA\n1\t5\n")
+    assert len(read_raw(tmp_path).pieces) == 2
+
+
 def test_a_pattern_without_files_is_refused(tmp_path):
     with pytest.raises(DataError, match="path must match some files"):
         read_raw(tmp_path / "*.csv")

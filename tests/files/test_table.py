@@ -5,11 +5,14 @@ import io
 import os
 import sys
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from scipy.io import savemat
 
+from penchant.errors import DataError
 from penchant.files import delimited
 from penchant.files.lines import line_of_row, lines_of_rows
 from penchant.files.table import read_table
@@ -96,6 +99,49 @@ def test_decimal_commas_are_numbers_when_asked_for(write):
 
 def test_decimal_commas_stay_text_when_not_asked_for(write):
     assert read_table(write("price;wait\n1,5;2\n"))["price"].to_pylist() == ["1,5"]
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        ("price;wait\n1,5;2\nNA;3\n", [1.5, None]),
+        ("price;wait\n1,500;2\n3;3\n", ["1,500", "3"]),  # may be thousands
+        ("price;wait\n1,5;2.5\n2;3\n", ["1,5", "2"]),  # both marks
+        ("price;wait\n1,5;2\nx;3\n", ["1,5", "x"]),
+    ],
+)
+def test_a_decimal_comma_is_found_where_it_divides_no_thousands(write, text, cells):
+    assert read_table(write(text), decimal=None)["price"].to_pylist() == cells
+
+
+def test_comments_above_the_header_are_passed_over(write):
+    comment = "# {'date': '2017', 'expName': 'x', 'participant': '10'}\n# second\n"
+    assert read_table(write(comment + "a,b\n1,2\n")).to_pylist() == [{"a": 1, "b": 2}]
+    assert read_table(write(comment + "#a,b\n1,2\n")).to_pylist() == [{"#a": 1, "b": 2}]
+
+
+def _matlab(folder, **values):
+    savemat(folder / "data.mat", values)
+    return folder / "data.mat"
+
+
+def test_structs_and_named_matrices_of_matlab_are_tables(tmp_path):
+    rows = [{"choice": 1, "reward": 0.5}, {"choice": 2, "reward": None}]
+    columns = {"choice": np.array([[1.0], [2.0]]), "reward": np.array([0.5, np.nan])}
+    assert read_table(_matlab(tmp_path, data=columns, n=3)).to_pylist() == rows
+    assert read_table(_matlab(tmp_path, **columns)).to_pylist() == rows
+    matrix = np.array([[1.0, 0.5], [2.0, np.nan]])
+    names = np.array(["choice", "reward"], dtype=object)
+    assert read_table(_matlab(tmp_path, M=matrix, names=names)).to_pylist() == rows
+
+
+def test_matlab_files_of_other_variables_are_refused_with_a_remedy(tmp_path):
+    with pytest.raises(DataError, match=r"got M, k\.\nUse writetable in Matlab"):
+        read_table(_matlab(tmp_path, M=np.eye(3), k=np.arange(4)))
+    path = _matlab(tmp_path, M=np.eye(3))
+    path.write_bytes(path.read_bytes()[:150])
+    with pytest.raises(DataError, match="must be a sound Matlab file"):
+        read_table(path)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"])

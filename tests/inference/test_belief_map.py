@@ -9,7 +9,7 @@ import penchant as pn
 from penchant.bandit.beliefs import GAUSSIAN
 from penchant.bandit.landscape import distances
 from penchant.errors import DataError
-from penchant.models.spatial.belief_map import _in_rewards
+from penchant.inference.belief_map import _in_rewards
 from small_study import table
 
 GRID = pn.grid(10, 10)

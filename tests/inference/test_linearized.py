@@ -259,11 +259,12 @@ def test_each_of_many_is_linearised_as_by_itself():
 def test_an_estimate_is_written_pickled_and_printed_with_its_range():
     found = pn.fit_linearized(play(1000.0), MODEL, nominal=pn.RewardPrior(200, 1e6))
     document = json.loads(json.dumps(found.to_dict()))
-    assert document["nominal"] == {"mean": 200, "variance": 1e6, "length_scale": None}
-    assert document["ratio"] == found.validity.ratio
-    assert document["valid"] is False
-    assert document["bounds"] == list(found.validity.bounds)
-    assert document["exact_log_likelihood"] == found.validity.exact_log_likelihood
+    validity = document["validity"]
+    assert validity["nominal"] == {"mean": 200, "variance": 1e6, "length_scale": None}
+    assert validity["ratio"] == found.validity.ratio
+    assert validity["valid"] is False
+    assert validity["bounds"] == list(found.validity.bounds)
+    assert validity["exact_log_likelihood"] == found.validity.exact_log_likelihood
     assert document["theta"] == found.theta.tolist()
     again = pickle.loads(pickle.dumps(found))
     assert repr(again) == repr(found)

@@ -6,7 +6,7 @@ from pyarrow import Table
 
 import penchant as pn
 from laboratory_files import shoppers, survey
-from penchant.models.offers.offers import offers_of_choices
+from penchant.choices.offers import offers_of_choices
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ def test_values_are_those_of_the_formulas():
     assert SHARE.value(theta, psi) == pytest.approx(0.25)
     assert LOG.value(theta, psi) == pytest.approx(np.log(2.9) / np.log(3))
     assert DECAY.value(theta, psi) == pytest.approx(-np.log(0.3) / np.log(3))
-    assert DECAY.psi_at(DECAY.value(theta, psi)) == pytest.approx(0.3)
+    assert DECAY.transform.inverse(DECAY.value(theta, psi)) == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize("natural", EVERY, ids=lambda n: n.name)
@@ -36,7 +36,7 @@ def test_gradients_and_hessians_are_derivatives(natural):
     rng = np.random.default_rng(3)
     for _ in range(10):
         theta = rng.uniform(0.2, 3.0, 3)
-        slope, bend = (part[0] for part in natural.derivatives(theta[None]))
+        _, slope, bend = (part[0] for part in natural.derivatives(theta[None]))
         for a in range(3):
             step = 1e-5 * np.eye(3)[a]
             above, below = (
@@ -45,8 +45,8 @@ def test_gradients_and_hessians_are_derivatives(natural):
             )
             assert slope[a] == pytest.approx(float((above - below)[0] / 2e-5), rel=1e-7, abs=1e-9)
             rise = (
-                natural.derivatives((theta + step)[None])[0]
-                - natural.derivatives((theta - step)[None])[0]
+                natural.derivatives((theta + step)[None])[1]
+                - natural.derivatives((theta - step)[None])[1]
             )
             np.testing.assert_allclose(bend[a], rise[0] / 2e-5, rtol=1e-6, atol=1e-8)
 

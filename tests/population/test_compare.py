@@ -240,7 +240,7 @@ def test_results_in_all_forms_hold_the_same_numbers():
     assert list(table.columns[:4]) == ["first", "second", "name", "difference"]
     document = json.loads(json.dumps(found.to_dict()))
     assert document["differences"][2]["hedges_g"] == found.differences[2].hedges_g
-    assert document["joint"][0]["p_value"] == found.joint[0].test.p_value
+    assert document["joint"][0]["test"]["p_value"] == found.joint[0].test.p_value
     assert "A - B\n  theta1" in found.summary() and "theta2" in found.to_latex()
     assert repr(found) == "<GroupComparison of A, B: 3 differences>"
 

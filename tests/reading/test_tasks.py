@@ -45,7 +45,7 @@ def test_rows_with_a_gap_are_left_out_and_counted():
     gaps = table.set_column(2, "level2_choice", pa.array(cells))
     reading = pn.read(gaps, task="two-step")
     assert [e.n_events for e in reading.data] == [58, 58]
-    assert reading.n_missed == 2 and reading.excluded == {"nobody decided": 2}
+    assert reading.n_missed == 2 and reading.excluded == {"a gap in what the task needs": 2}
 
 
 def test_cues_and_presses_are_read_from_their_codes():

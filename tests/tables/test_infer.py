@@ -76,7 +76,7 @@ def test_questions_have_at_most_40_words_and_an_answer_to_paste():
     error = asked(play().rename_columns(["a", "b", "c", "d"]))
     assert all(len(question.text.split()) <= 40 for question in error.questions)
     assert 'kind = "choices"' in str(error)
-    assert str(error).count("\n") >= 2 * len(error.questions)
+    assert str(error).count("\n") >= 2 * sum(question.is_shown for question in error.questions)
 
 
 def test_what_was_asked_and_not_answered_has_its_usual_meaning():
@@ -284,3 +284,110 @@ def test_a_penalty_beside_a_reward_is_asked_about():
     assert question.answers == (both, "reward")
     assert pn.read(table, reward=both).data[0].rewards[1] == table["reward"][1].as_py() - 3
     assert pn.read(play(penalty=[0] * 36)).kind == "play"
+
+
+def test_the_order_of_two_words_waits_for_the_kind_and_the_columns_that_describe_options():
+    n = 24
+    table = pa.table(
+        {
+            "subject": np.arange(n) // 6,
+            "sureAmount": RNG.integers(1, 9, n),
+            "gambleAmount": RNG.integers(9, 20, n),
+            "gambleProbPercent": RNG.integers(10, 90, n),
+            "response": np.where(np.arange(n) % 3, "sure", "gamble"),
+        }
+    )
+    attributes = {"amount": ["sureAmount", "gambleAmount"], "p": [100, "gambleProbPercent"]}
+    draft = asked(table).draft.with_answers({"kind": "offers", "attributes": attributes})
+    assert pn.read(table, draft).schema.choice.labels == ("sure", "gamble")
+
+
+def test_roles_by_name_are_questioned_once_the_kind_is_answered():
+    table = play(score_1=RNG.integers(1, 9, 36), win_value=[1, 2, 3] * 12, loss_value=[4, 5] * 18)
+    table = table.append_column("task", pa.array(np.tile(np.repeat([0, 1], 6), 3)))
+    table = table.set_column(1, "trial", pa.array(np.tile(np.arange(6), 6)))
+    error = asked(table)
+    assert "kind" in roles(error)
+    draft = error.draft.with_answers({"kind": "episodes", "columns.reward": "reward"})
+    reading = pn.read(table, draft)
+    assert reading.schema.columns.block == ("task",)
+
+
+def test_two_choices_that_names_call_steps_are_a_two_step_task():
+    n = 40
+    state = RNG.integers(0, 2, n)
+    second = 2 * state + RNG.integers(0, 2, n)
+    table = pa.table(
+        {
+            "participant": np.arange(n) // 20,
+            "choice_S1": RNG.integers(0, 2, n),
+            "choice_S2": second,
+            "reward": RNG.integers(0, 2, n),
+        }
+    )
+    draft = {"kind": "episodes", "columns": {"choice": ["choice_S1", "choice_S2"]}}
+    assert pn.read(table, draft, reward="reward").task == "two-step"
+    stated = table.append_column("S2", pa.array(state))
+    assert pn.read(stated).schema.columns.state == "S2"
+    with pytest.raises(pn.errors.DataError, match="two codes in each state"):
+        pn.read(stated.set_column(4, "S2", pa.array(RNG.integers(0, 2, n))))
+
+
+def answers(table, role):
+    return next(question.answers for question in asked(table).questions if question.role == role)
+
+
+def test_the_first_answer_about_phases_leaves_practice_out_or_keeps_all():
+    first = np.tile(np.arange(12) < 3, 3)
+    assert answers(play(practice=first.astype(int)), "rows.keep")[0] == "practice == 0"
+    assert answers(play(forced=first), "rows.keep")[0] == "forced == false"
+    named = np.where(first, "practice_1", "main")
+    assert answers(play(part=named), "rows.keep")[0] == "part != 'practice_1'"
+    assert answers(play(stage=np.tile([1, 2, 3], 12)), "rows.keep")[0] == ""
+    opening = np.where(first, "warm", "main")
+    assert answers(play(flavour=opening), "rows.keep")[0] == "flavour != 'warm'"
+
+
+def test_demorado_and_half_of_the_rows_are_no_practice():
+    words = np.where(np.arange(36) % 3, "demorado", "inmediato")
+    half = np.tile(np.repeat(["gain", "loss"], 6), 3)
+    assert pn.read(play(eleccion_previa=words, frame=half)).kind == "play"
+
+
+def test_a_column_of_one_label_in_all_files_is_no_person(tmp_path):
+    for k in (102, 103):
+        text = "Sub,trial,choice,reward\n" + "".join(f"{k},{t},{t % 2},{t % 3}\n" for t in range(9))
+        (tmp_path / f"sub-SDRD_{k}_run0.csv").write_text(text)
+    assert pn.read(tmp_path).schema.columns.subject == "Sub"
+
+
+def test_one_row_per_option_needs_no_column_of_options():
+    n = 30
+    table = pa.table(
+        {
+            "id": np.arange(n) // 15,
+            "obsnum": np.arange(n) // 3,
+            "choice": np.tile([0, 1, 0], n // 3),
+            "price": RNG.integers(1, 9, n),
+        }
+    )
+    schema = {"kind": "choices", "attributes": {"columns": ["price"]}}
+    draft = asked(table, schema | {"columns": {"chosen": "choice"}}).draft
+    assert pn.read(table, draft).n_decisions == n // 3
+    words = table.set_column(2, "choice", pa.array(["no", "yes", "no"] * (n // 3)))
+    said = {"chosen": "choice", "decision": "obsnum"}
+    assert pn.read(words, schema | {"columns": said}).n_decisions == n // 3
+
+
+def test_a_zero_that_pays_nothing_is_first_advised_as_missed():
+    choice = np.tile([0, 1, 2, 3], 9)
+    table = play(choice=choice, reward=np.where(choice, RNG.integers(1, 50, 36), 0))
+    assert list(answers(table, "choice.labels")[0]) == [1, 2, 3]
+    assert list(answers(table, "choice.missed")[0]) == [0]
+
+
+def test_words_that_stand_at_the_places_are_labels_without_a_question():
+    left = np.where(np.arange(36) % 3, "A", "B")
+    shown = {"stim_left": left, "stim_right": np.where(left == "A", "B", "A")}
+    table = play(choice=np.where(np.arange(36) % 2, "A", "B"), **shown)
+    assert pn.read(table).n_options == 2

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from penchant.bandit.episode_table import episodes_from_frame
-from penchant.errors import DataError, PenchantWarning
+from penchant.errors import DataError
 
 PLAY = {"subject": "who", "decision": "trial", "chosen": "choice", "reward": "points"}
 
@@ -44,19 +44,6 @@ def test_rewards_that_mean_something_are_not_dropped(rewards):
         episodes_from_frame(table([1, -1, 2, -1], rewards), **PLAY)
 
 
-def test_an_option_0_that_never_paid_is_doubted():
-    message = "chosen is 0 in 2 rows, and the reward there always 0: it is taken for an option. If"
-    with pytest.warns(PenchantWarning, match=re.escape(message)):
-        (episode,) = episodes_from_frame(table([1, 0, 2, 0], [7, 0, 5, 0]), **PLAY)
-    assert episode.chosen.tolist() == [1, 0, 2, 0]
-
-
-def test_an_option_0_without_a_reward_is_refused():
-    message = "chosen must have a reward; got none where it is 0, as in 0 at row 1 (subject ann), 0"
-    with pytest.raises(DataError, match=re.escape(message)):
-        episodes_from_frame(table([1, 0, 2, 0], [7, None, 5, None]), **PLAY)
-
-
 @pytest.mark.parametrize(
     ("choice", "points"),
     [([1, 0, 1, 0], [7, 0, 5, 0]), ([1, 0, 2, 0], [7, 0, 5, 1]), ([1, 0, 2, 0], [0, 0, 0, 0])],
@@ -67,15 +54,6 @@ def test_other_zeros_are_options_like_others(choice, points):
         warnings.simplefilter("error")
         (episode,) = episodes_from_frame(table(choice, points), **PLAY)
     assert episode.chosen.tolist() == choice
-
-
-def test_a_number_far_beyond_the_others_is_doubted():
-    message = "chosen is 99 in 2 rows, and at most 4 in all others: it is taken for an option. If"
-    with pytest.warns(PenchantWarning, match=re.escape(message)):
-        episodes_from_frame(table([1, 99, 4, 99], [7, 99, 5, 99]), **PLAY, base=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        episodes_from_frame(table([1, 99, 45, 99], [7, 99, 5, 99]), **PLAY)
 
 
 @pytest.mark.parametrize("word", ["timeout", "Missed", "no response", "NA"])

@@ -36,8 +36,7 @@ from penchant.assistance.assistant_beliefs import (
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, closest_match_hint
 from penchant.inference.precompilation import compile_fits
-from penchant.json_records import read_value, write_value
-from penchant.models.priors import check_kept, model_document, model_of
+from penchant.json_records import record_document, session_from_document
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.models.spatial.ucl import UCL
 from penchant.result_tables import (
@@ -193,6 +192,21 @@ def assist(
     helper = Helper(model, field, mode, Trust() if trust is None else trust, rng, unassisted)
     compile_fits(helper.model, MapPrior())
     return helper
+
+
+@dataclass(frozen=True)
+class HelperRecord:
+    """What is stored of a machine: its settings and its log, which is replayed."""
+
+    model: Any  # a UCL, or text that stands for one of a user's own class
+    field: Field
+    mode: Mode
+    trust: Trust
+    seed: int
+    unassisted: int | None
+    carried: tuple[list[OperatorProfile], int, float] | None
+    log: list[dict[str, Any]]
+    proposed: int | None
 
 
 class Helper(Result):
@@ -570,38 +584,29 @@ class Helper(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Settings and log, ready for JSON: `from_dict` replays them."""
-        return {
-            "format": "penchant-helper",
-            "version": 1,
-            "model": model_document(self.model),
-            "field": write_value(self.field),
-            "mode": self.mode,
-            "trust": write_value(self.first_trust),
-            "seed": self.seed,
-            "unassisted": self.unassisted,
-            "carried": write_value(self._carried),
-            "log": [dict(row) for row in self.log],
-            "proposed": self.last,
-        }
+        record = HelperRecord(
+            self.model,
+            self.field,
+            self.mode,
+            self.first_trust,
+            self.seed,
+            self.unassisted,
+            self._carried,
+            self.log,
+            self.last,
+        )
+        return record_document(Helper, record)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
         """Go on from what `to_dict` wrote: the same advice follows, bit for bit."""
-        check_kept(document, "Helper", ("model", "field", "mode", "trust", "seed", "log"))
-        again = cls(
-            model_of(document["model"], None),
-            read_value(document["field"]),
-            document["mode"],
-            read_value(document["trust"]),
-            document["seed"],
-            document["unassisted"],
-        )
-        carried = read_value(document["carried"])
-        if carried is not None:
-            again._adopt_operator_knowledge(*carried)
-        again = cast("Self", again._replay_on_copy(document["log"], any_option=True))
-        if document["proposed"] is not None:
-            again.proposed(document["proposed"])
+        kept = session_from_document(cls, document, HelperRecord, model=None)
+        again = cls(kept.model, kept.field, kept.mode, kept.trust, kept.seed, kept.unassisted)
+        if kept.carried is not None:
+            again._adopt_operator_knowledge(*kept.carried)
+        again = cast("Self", again._replay_on_copy(kept.log, any_option=True))
+        if kept.proposed is not None:
+            again.proposed(kept.proposed)
         return again
 
     def __repr__(self) -> str:

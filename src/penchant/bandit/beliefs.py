@@ -244,22 +244,13 @@ def posterior_beliefs(
     n_derivatives
         0: none; 1: in delta; 2: in delta and the length scale.
     """
-    columns = kernel(distances, length_scale)
-    # Compiled loops need an array of this type even where they do not use it: `columns` serves.
-    slopes = kernel.derivative(distances, length_scale) if n_derivatives == 2 else columns
-    return beliefs_from_correlations(
-        ObservedSequence.of(episode), columns, slopes, delta, n_derivatives
-    )
-
-
-def beliefs_from_correlations(
-    observed: ObservedSequence,
-    correlations: Matrix,
-    d_correlations: Matrix,
-    delta: float,
-    n_derivatives: int = 2,
-) -> Beliefs:
-    """Compute beliefs from correlations (n_options, n_observed) and their derivatives."""
+    correlations = np.ascontiguousarray(kernel(distances, length_scale))
+    # Compiled loops need an array of this type even where they do not use it: `correlations`
+    # serves.
+    slopes = correlations
+    if n_derivatives == 2:
+        slopes = np.ascontiguousarray(kernel.derivative(distances, length_scale))
+    observed = ObservedSequence.of(episode)
     n_options, size = correlations.shape
     n_orders = 1 + n_derivatives
     rows = np.empty((len(observed.n_observed_again), n_orders, size))
@@ -267,7 +258,7 @@ def beliefs_from_correlations(
     visits = observed.observed_index_by_event[observed.observed_index_by_event >= 0]
     compiled.fill_observed_posteriors(
         np.ascontiguousarray(correlations[observed.options]),
-        np.ascontiguousarray(d_correlations[observed.options]),
+        np.ascontiguousarray(slopes[observed.options]),
         float(delta),
         visits,
         observed.n_observed_again,
@@ -279,8 +270,8 @@ def beliefs_from_correlations(
     position[observed.options] = np.arange(size)
     out = np.empty((3, n_orders, len(observed.observed_index_by_event), n_options))
     compiled.fill_option_posteriors(
-        np.ascontiguousarray(correlations),
-        np.ascontiguousarray(d_correlations),
+        correlations,
+        slopes,
         float(delta),
         position,
         observed.observed_index_by_event,

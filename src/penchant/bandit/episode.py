@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from penchant.argument_checks import check_entries
 from penchant.errors import DataError
 from penchant.result_tables import format_count
@@ -48,7 +48,7 @@ class EventContext(NamedTuple):
 
     before: Mapping[str, Matrix] = EMPTY
     after: Mapping[str, Matrix] = EMPTY
-    available: BoolVector | None = None
+    available: BoolMatrix | None = None
 
     def select_events(self, selection: Any) -> EventContext:
         """Context of some events, given by a slice or a mask."""
@@ -154,7 +154,7 @@ def _read_event_numbers(values: Any, label: str, needed: BoolVector, place: Plac
     return array
 
 
-def _read_availability(available: Any, events: Events, place: Place) -> BoolVector:
+def _read_availability(available: Any, events: Events, place: Place) -> BoolMatrix:
     floats = exact_floats(available, "available", place)
     n = len(events.chosen)
     # With one option there is no choice to explain.
@@ -169,7 +169,7 @@ def _read_availability(available: Any, events: Events, place: Place) -> BoolVect
         raise DataError(
             "available", "must hold True/False or 0/1", got="other numbers", fix="Convert it."
         )
-    mask: BoolVector = floats != 0
+    mask: BoolMatrix = floats != 0
     taken = np.flatnonzero((events.chosen != NOTHING) & (events.chosen < mask.shape[1]))
     fine = np.ones(n, dtype=bool)
     fine[taken] = mask[taken, events.chosen[taken]]
@@ -256,7 +256,7 @@ class Episode:
     executed: IntVector
     before: Mapping[str, Matrix]
     after: Mapping[str, Matrix]
-    available: BoolVector | None
+    available: BoolMatrix | None
     subject: Any = None
     block: Any = None
 

@@ -7,20 +7,28 @@ proposes the columns by which they differ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from penchant._typing import IntVector, Vector
+from penchant._typing import BoolVector, IntVector, Vector
 from penchant.argument_checks import check_one_of
 from penchant.bandit.episode import Episode, EventContext, read_event_context
 from penchant.bandit.landscape import check_locations
-from penchant.errors import DataError, PythonExpression, format_list, mark_argument
+from penchant.errors import (
+    DataError,
+    PythonExpression,
+    format_list,
+    mark_argument,
+    mark_quoted_argument,
+)
+from penchant.tables.choice_coding import OptionCodes, options_at
 from penchant.tables.columns import flagged, in_condition
-from penchant.tables.events import Events, check_events, read_events
+from penchant.tables.events import NOTHING, Events, check_events, option_indices
 from penchant.tables.frames import (
     Table,
     check_columns,
@@ -29,28 +37,29 @@ from penchant.tables.frames import (
     column_flags,
     column_floats,
     column_labels,
+    flags_of,
     joint_codes,
     joint_labels,
     open_frame,
     row_place,
 )
-from penchant.tables.labels import Coded
+from penchant.tables.labels import NUMBER, Coded
+from penchant.tables.lexicon import says_nothing
 from penchant.tables.numbers import EXACT_INTEGERS, Place
-from penchant.tables.options import labelled_options, placed_options, written_options
 from penchant.tables.play import (
     ABSENT,
     GAPS,
+    MISSING_REWARD,
     Gaps,
     InTime,
     MissingReward,
-    check_policy,
+    are_fillers,
+    check_counting,
     chosen_after,
-    doubt_marks,
-    doubt_zero,
     in_time,
-    without_fillers,
     without_unknown,
 )
+from penchant.tables.source_table import code_index
 from penchant.tables.where import where_said
 
 Owners = dict[str, Coded]
@@ -151,55 +160,185 @@ def episodes_from_frame(
     >>> bo
     Episode: 2 decisions scored of 2 events, subject bo
     """
-    _check_episode_settings(base, gaps, chosen, options, locations)
-    check_policy(missing_reward)
+    _check_episode_settings(base, chosen, options, locations)
     roles = {"chosen": chosen, "reward": reward, "subject": subject, "block": block}
     roles |= {"decision": decision, "is_choice": is_choice, "scored": scored}
     roles |= {"executed": executed}
     named = {role: _as_tuple(flagged(name)[0]) for role, name in roles.items() if name is not None}
     context = {"before": _context_columns_by_name(before), "after": _context_columns_by_name(after)}
+    table = open_frame(frame)
     check_columns(
-        open_frame(frame),
+        table,
         {role: tuple(names.values()) for role, names in context.items() if names}
         | ({"available": tuple(available)} if len(available) else {}),
     )
-    table = _open_table_and_check_columns(frame, named)
-    owners = _subject_and_block_labels(table, {"subject": subject, "block": block})
-    order, number = _events_in_time_order(table, owners, decision, gaps, subject, block)
-    picked, first = _option_numbers_and_base(
-        table, chosen, base, options, locations, _row_describer(owners)
+    check_columns(table, named)
+    check_roles(named)
+    owners = owner_labels(_labels_in(table), {"subject": subject, "block": block})
+    number = (
+        None
+        if decision is None
+        else decision_numbers(_float_column(table, decision, "decision"), decision, owners)
     )
+    place = _row_describer(owners, number)
+    first = 0 if options is not None or locations is not None else base
+
+    def picked_of(name: Any, role: str) -> IntVector:
+        if isinstance(name, (tuple, list)):
+            return _placed_options(table, name, locations, base, place)
+        if options is not None:
+            codes = OptionCodes(tuple(options))
+            code_index(codes.labels, "options")
+            coded = column_labels(table, name, f"{role} {name!r}", says_nothing)
+            return codes.options_of(coded, role, place, says_nothing)
+        numbers = _numbers_as_written(table, name, role, place)
+        missed = np.isnan(numbers) | (numbers == NOTHING) | (numbers == first - 1)
+        if are_fillers(rewards, missed):  # else 0 is a fault, where options are counted from 1
+            numbers = np.where(missed, np.nan, numbers)
+        return option_indices(numbers, place, first, role)
+
     rewards = _reward_column(table, reward)
-    done = picked
-    if executed is not None:
-        done, _ = _option_numbers_and_base(
-            table, executed, base, options, locations, _row_describer(owners), "executed"
-        )
-    if not isinstance(chosen, (tuple, list)) and options is None:
-        # Only numbers as they are in the file can be codes such as 99 for a missing response.
-        doubt_marks(picked)
-        if base == 0:
-            doubt_zero(done, rewards, _row_describer(owners))
-    # Programs write 0 or -1 as the reward of no choice; such rewards are missing, not paid.
-    done, rewards = without_fillers(done, rewards, first)
-    picked = done if executed is None else picked
-    events = read_events(
-        _take_rows_or_absent(picked, order.rows, np.nan),
-        _take_rows_or_absent(rewards, order.rows, np.nan),
-        _choice_flags(table, is_choice, shown, order),
-        _flags_in_time_order(table, scored, "scored", order.rows),
-        _event_row_describer(order.rows, owners, number),
-        first,
-        None if executed is None else _take_rows_or_absent(done, order.rows, np.nan),
+    taken = picked_of(chosen, "chosen")
+    rows = EventRows(
+        taken,
+        rewards,
+        owners,
+        number,
+        row_flags(_labels_in(table), is_choice, "is_choice"),
+        row_flags(_labels_in(table), scored, "scored"),
+        taken if executed is None else picked_of(executed, "executed"),
+        {role: _context_columns(table, role, names) for role, names in context.items()},
+        np.column_stack([column_flags(table, c, "available") for c in available])
+        if len(available)
+        else None,
     )
-    events, order = without_unknown(events, order, missing_reward)
+
+    def repeated_number_remedy() -> str:
+        # The likeliest cause first: a column of blocks, a counter that restarts, unsorted rows.
+        assert number is not None
+        episode, _ = rows.owner_codes()
+        columns = _candidate_block_columns(table, episode, number)
+        found = _block_column_remedy(table, columns, subject, block) or _restarted_numbering_remedy(
+            episode, number, decision
+        )
+        return f"{found}, or drop repeated rows." if found else ""
+
+    return episodes_of_rows(rows, gaps, shown, missing_reward, repeated_number_remedy)[0]
+
+
+@dataclass(frozen=True)
+class EventRows:
+    """What the rows of a table say of events, a cell per row, in any order.
+
+    Attributes
+    ----------
+    chosen, executed
+        Index of the option, from 0; -1 for none.
+    rewards
+        NaN for none.
+    owners
+        {"subject": its labels, "block": its labels}, of these those that are known.
+    number
+        Number of the decision; None where rows are in order of time.
+    is_choice, scored
+        Masks; None where all are.
+    context
+        {"before": {name: cells}, "after": {name: cells}}.
+    available
+        (n_rows, n_options); None where all options could be chosen.
+    """
+
+    chosen: IntVector
+    rewards: Vector
+    owners: Owners
+    number: IntVector | None
+    is_choice: BoolVector | None
+    scored: BoolVector | None
+    executed: IntVector
+    context: Mapping[str, Mapping[str, Vector]]
+    available: BoolVector | None
+
+    def owner_codes(self) -> tuple[IntVector, IntVector]:
+        """Code of the episode and of the person of each row."""
+        # Without a subject and a block nothing divides the rows: they are one episode.
+        zeros: IntVector = np.zeros(len(self.chosen), dtype=np.int64)
+        episode = joint_codes(tuple(self.owners.values()))[0] if self.owners else zeros
+        return episode, self.owners["subject"].codes if "subject" in self.owners else zeros
+
+    def check_counting(self, order: InTime) -> None:
+        """Raise an error unless decisions are numbered without a gap."""
+        if self.number is not None:
+            place = _row_describer(self.owners)
+            check_counting(order, self.number, self.owner_codes()[1], place)
+
+
+def episodes_of_rows(
+    rows: EventRows,
+    gaps: Gaps = "order",
+    shown: int = 0,
+    missing_reward: MissingReward = "error",
+    repeated_number_remedy: Callable[[], str] = str,
+) -> tuple[list[Episode], InTime]:
+    """Episodes of the rows of a table, and the row that each event comes from.
+
+    Parameters
+    ----------
+    rows
+        What they say.
+    gaps, shown, missing_reward
+        As for `episodes_from_frame`.
+    repeated_number_remedy
+        What to do about decisions of the same number, in a sentence.
+    """
+    check_one_of(gaps, "gaps", GAPS)
+    check_one_of(missing_reward, "missing_reward", MISSING_REWARD)
+    missed, rewards = rows.executed == NOTHING, rows.rewards
+    # Programs write 0 or -1 as the reward of no choice; such rewards are missing, not paid.
+    if are_fillers(rewards, missed):
+        rewards = np.where(missed, np.nan, rewards)
+    episode, person = rows.owner_codes()
+    order = in_time(
+        episode, rows.number, person, gaps, _row_describer(rows.owners), repeated_number_remedy
+    )
+
+    def place(k: int) -> str:
+        return _row_describer(rows.owners, rows.number)(int(order.rows[k]))
+
+    def in_order(values: Any, absent: Any) -> Any:
+        # `values[rows]` alone would take the last row for ABSENT, as -1 is a valid index.
+        cells = values[order.rows]
+        cells[order.rows == ABSENT] = absent
+        return cells
+
+    chosen = in_order(rows.chosen, NOTHING)
+    done = chosen if rows.executed is rows.chosen else in_order(rows.executed, NOTHING)
+    played = np.ones(len(chosen), dtype=bool)
+    if rows.is_choice is not None:
+        played = in_order(rows.is_choice, True)
+    if shown:
+        played &= chosen_after(shown, order.start, len(chosen))
+    scored = played & (chosen != NOTHING)
+    if rows.scored is not None:
+        scored &= in_order(rows.scored, True)
+    context = {
+        role: {name: in_order(values, np.nan) for name, values in own.items()}
+        for role, own in rows.context.items()
+    }
+    mask = None if rows.available is None else in_order(rows.available, True)
+    events = Events(chosen, in_order(rewards, np.nan), played, scored, done)
+    events, order, kept = without_unknown(events, order, missing_reward)
     last = np.zeros(len(order.rows), dtype=bool)
     # Only the last reward may be missing, as no choice follows that it could explain.
     last[order.stop - 1] = True
-    check_events(events, last, _event_row_describer(order.rows, owners, number))
-    place = _event_row_describer(order.rows, owners, number)
-    seen = _read_context(table, context, available, events, order, place)
-    return _split_episodes(events, order, owners, seen)
+    check_events(events, last, place)
+    seen = EventContext()
+    if context or mask is not None:
+        own = {role: {x: cells[kept] for x, cells in one.items()} for role, one in context.items()}
+        on_offer = None if mask is None else mask[kept]
+        seen = read_event_context(
+            own.get("before", {}), own.get("after", {}), on_offer, events, place
+        )
+    return _split_episodes(events, order, rows.owners, seen), order
 
 
 def episode_rows(
@@ -229,34 +368,17 @@ def episode_rows(
     [[1, 3], [2, 0]]
     """
     table = open_frame(frame)
-    owners = _subject_and_block_labels(table, {"subject": subject, "block": block})
-    order, _ = _events_in_time_order(table, owners, decision, gaps, subject, block)
-    return [order.rows[a:b] for a, b in zip(order.start, order.stop, strict=True)]
-
-
-def _events_in_time_order(
-    table: Table, owners: Owners, decision: Any, gaps: Gaps, subject: Any, block: Any
-) -> tuple[InTime, IntVector | None]:
-    """Sort rows by episode and time; return also the number of each row's decision, if given."""
-    # Without a subject and a block nothing divides the rows: they are one episode.
+    owners = owner_labels(_labels_in(table), {"subject": subject, "block": block})
     zeros: IntVector = np.zeros(len(table), dtype=np.int64)
-    episode = joint_codes(tuple(owners.values()))[0] if owners else zeros
-    person = owners["subject"].codes if "subject" in owners else zeros
-    number = None if decision is None else _decision_numbers(table, decision, owners)
-    if number is None:
-        return in_time(episode, person, None, gaps, _row_describer(owners)), None
-
-    def repeated_number_remedy() -> str:
-        # The likeliest cause first: a column of blocks, a counter that restarts, unsorted rows.
-        columns = _candidate_block_columns(table, episode, number)
-        found = _block_column_remedy(table, columns, subject, block) or _restarted_numbering_remedy(
-            episode, number, decision
-        )
-        return f"{found}, or drop repeated rows." if found else ""
-
-    return in_time(
-        episode, person, number, gaps, _row_describer(owners), repeated_number_remedy
-    ), number
+    number = (
+        None
+        if decision is None
+        else decision_numbers(_float_column(table, decision, "decision"), decision, owners)
+    )
+    nothing = np.full(len(table), np.nan)
+    rows = EventRows(zeros, nothing, owners, number, None, None, zeros, {}, None)
+    episode, person = rows.owner_codes()
+    return in_time(episode, number, person, gaps, _row_describer(owners)).by_episode()
 
 
 def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, block: Any) -> str:
@@ -331,11 +453,8 @@ def _candidate_block_columns(table: Table, episode: IntVector, number: IntVector
     return found
 
 
-def _check_episode_settings(
-    base: int, gaps: Gaps, chosen: Any, options: Any, locations: Any
-) -> None:
+def _check_episode_settings(base: int, chosen: Any, options: Any, locations: Any) -> None:
     check_one_of(base, "base", (0, 1), "Say which number the first option has.")
-    check_one_of(gaps, "gaps", GAPS)
     several = isinstance(chosen, (tuple, list))
     if several and locations is None:
         raise DataError(
@@ -360,18 +479,19 @@ def _as_tuple(name: Any) -> tuple[Any, ...]:
     return tuple(name) if isinstance(name, (tuple, list)) else (name,)
 
 
-def _open_table_and_check_columns(frame: Any, roles: dict[str, tuple[Any, ...]]) -> Table:
-    table = open_frame(frame)
-    check_columns(table, roles)
-    check_roles(roles)
-    return table
+def owner_labels(labels_of: Callable[[Any, str], Coded], names: Mapping[str, Any]) -> Owners:
+    """Labels of subject and block of each row, for those of the two that are given.
 
-
-def _subject_and_block_labels(table: Table, names: dict[str, Any]) -> Owners:
-    """Labels of subject and block of each row, for those of the two that are given."""
+    Parameters
+    ----------
+    labels_of
+        From a column, and what messages call it, to its labels.
+    names
+        {"subject": its column, "block": its column, or several}.
+    """
     named = [(role, name) for role, given in names.items() for name in _as_tuple(given)]
     named = [(role, name) for role, name in named if name is not None]
-    coded = [column_labels(table, name, f"{role} {name!r}") for role, name in named]
+    coded = [labels_of(name, f"{role} {name!r}") for role, name in named]
     check_present(zip(named, coded, strict=True))
     parts: dict[str, list[Coded]] = {}
     for (role, _), labels in zip(named, coded, strict=True):
@@ -379,31 +499,52 @@ def _subject_and_block_labels(table: Table, names: dict[str, Any]) -> Owners:
     return {role: joint_labels(columns) for role, columns in parts.items()}
 
 
-def _option_numbers_and_base(
-    table: Table,
-    chosen: Any,
-    base: int,
-    options: Any,
-    locations: Any,
-    place: Place,
-    role: str = "chosen",
-) -> tuple[Vector, int]:
-    """Option of each row as a number, and the number of the first option."""
-    if isinstance(chosen, (tuple, list)):
-        return placed_options(table, chosen, check_locations(locations), base, place), 0
-    if options is not None:
-        return labelled_options(table, chosen, options, place)[0], 0
-    if _is_text_column(table, chosen):
-        return written_options(table, chosen, place), base
-    return _float_column(table, chosen, role), base
+def _labels_in(table: Table) -> Callable[[Any, str], Coded]:
+    return lambda name, said: column_labels(table, name, said)
 
 
-def _is_text_column(table: Table, name: Any) -> bool:
-    """Whether a column holds text; of mixed cells, whether some are."""
+def _placed_options(
+    table: Table, names: Sequence[Any], locations: Any, base: int, place: Place
+) -> IntVector:
+    """Option of each row whose coordinates some columns say."""
+    known = check_locations(locations)
+    if len(names) != known.shape[1]:
+        raise DataError(
+            "chosen",
+            f"must have {known.shape[1]} coordinates, as the locations have",
+            got=f"columns {', '.join(map(str, names))}",
+            fix="Name one column for each.",
+        )
+    there = np.column_stack([column_floats(table, name, "chosen") for name in names])
+    return options_at(there, known, base, place)
+
+
+def _numbers_as_written(table: Table, name: Any, role: str, place: Place) -> Vector:
+    """Numbers of options, which may be text beside words for nothing."""
     series = table[name]
-    if series.dtype == nw.Object:
-        return any(isinstance(cell, str) for cell in series.to_list())
-    return series.dtype in (nw.String, nw.Categorical, nw.Enum)
+    is_text = series.dtype in (nw.String, nw.Categorical, nw.Enum) or (
+        series.dtype == nw.Object and any(isinstance(cell, str) for cell in series.to_list())
+    )
+    if not is_text:
+        return _float_column(table, name, role)
+    coded = column_labels(table, name, f"{role} {name!r}", says_nothing)
+    words = [str(label).strip() for label in coded.labels.tolist()]
+    odd = [not NUMBER.match(word) and not says_nothing(word) for word in words]
+    wrong = np.flatnonzero(np.array(odd)[coded.codes])
+    if wrong.size:
+        cells = (f"{coded.at(int(row))!r} at {place(int(row))}" for row in wrong[:11])
+        labels = [repr(word) for word, is_odd in zip(words, odd, strict=True) if is_odd]
+        raise DataError(
+            f"{role} {name!r}",
+            f"must hold numbers of options, or labels that {mark_quoted_argument('options')} names",
+            got=format_list(cells, wrong.size),
+            fix=f"Pass options=[{format_list(labels)}] if these are the labels, or leave cells "
+            "empty where nothing was chosen.",
+        )
+    values = np.array([float(word) if NUMBER.match(word) else np.nan for word in words])
+    numbers: Vector = values[coded.codes]
+    numbers[coded.missing] = np.nan
+    return numbers
 
 
 def _reward_column(table: Table, reward: Any) -> Vector:
@@ -421,25 +562,17 @@ def _reward_column(table: Table, reward: Any) -> Vector:
     return gain - np.abs(loss)
 
 
-def _flags_in_time_order(table: Table, name: Any, role: str, rows: IntVector) -> Any:
+def row_flags(labels_of: Callable[[Any, str], Coded], name: Any, role: str) -> BoolVector | None:
+    """Mask of a column of flags, or of one that says the opposite; None without one."""
     if name is None:
         return None
     column, is_opposite = flagged(name)
-    return _take_rows_or_absent(column_flags(table, column, role) ^ is_opposite, rows, True)
+    said = f"{role} {column!r}"
+    return flags_of(labels_of(column, said), said) ^ is_opposite
 
 
-def _choice_flags(table: Table, is_choice: Any, shown: int, order: InTime) -> Any:
-    """Mask of the events that are choices, in order; None if all are."""
-    flags = _flags_in_time_order(table, is_choice, "is_choice", order.rows)
-    if shown == 0:
-        return flags
-    after = chosen_after(shown, order.start, len(order.rows))
-    return after if flags is None else np.where(after, flags, False)
-
-
-def _take_rows_or_absent(values: Any, rows: IntVector, absent: Any) -> Any:
-    # `values[rows]` alone would take the last row for ABSENT, as -1 is a valid index.
-    return np.where(rows == ABSENT, absent, values[rows])
+def _context_columns(table: Table, role: str, names: Mapping[str, Any]) -> dict[str, Vector]:
+    return {name: _float_column(table, column, role) for name, column in names.items()}
 
 
 def _context_columns_by_name(given: ContextColumns) -> dict[str, Any]:
@@ -448,35 +581,6 @@ def _context_columns_by_name(given: ContextColumns) -> dict[str, Any]:
         return dict(given)
     names = (given,) if isinstance(given, str) else tuple(given)
     return {str(name): name for name in names}
-
-
-def _read_context(
-    table: Table,
-    context: dict[str, dict[str, Any]],
-    available: Sequence[Any],
-    events: Events,
-    order: InTime,
-    place: Place,
-) -> EventContext:
-    """Read what the player saw at all events, in order."""
-    found = {
-        role: {
-            name: _take_rows_or_absent(_float_column(table, column, role), order.rows, np.nan)
-            for name, column in names.items()
-        }
-        for role, names in context.items()
-    }
-    masks = [
-        _take_rows_or_absent(column_flags(table, c, "available"), order.rows, True)
-        for c in available
-    ]
-    return read_event_context(
-        found["before"],
-        found["after"],
-        np.column_stack(masks) if masks else None,
-        events,
-        place,
-    )
 
 
 def _split_episodes(
@@ -496,8 +600,8 @@ def _split_episodes(
     ]
 
 
-def _decision_numbers(table: Table, name: Any, owners: Owners) -> IntVector:
-    numbers = _float_column(table, name, "decision")
+def decision_numbers(numbers: Vector, name: Any, owners: Owners) -> IntVector:
+    """Numbers of decisions of a column, which are whole."""
     with np.errstate(invalid="ignore"):
         # Beyond 2^53 neighbouring numbers of a float64 column would be equal.
         whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= EXACT_INTEGERS)
@@ -538,23 +642,12 @@ def _format_cell(value: float, place: str) -> str:
     return f"{'an empty cell' if np.isnan(value) else format(value, 'g')} at {place}"
 
 
-def _row_describer(owners: Owners) -> Place:
-    """Function that names a row of the table in messages, with its subject and block."""
+def _row_describer(owners: Owners, number: IntVector | None = None) -> Place:
+    """Function that names a row of the table in messages: its subject, block and number."""
 
     def locate(row: int) -> str:
-        names = [f"{role} {coded.at(row)}" for role, coded in owners.items()]
-        return row_place(int(row)) + (f" ({', '.join(names)})" if names else "")
-
-    return locate
-
-
-def _event_row_describer(rows: IntVector, owners: Owners, number: IntVector | None) -> Place:
-    """Function that names an event in messages: its row, subject, block and number."""
-
-    def locate(k: int) -> str:
-        row = int(rows[k])
-        names = [f"{role} {coded.at(row)}" for role, coded in owners.items()]
+        names = [f"{role} {coded.at(int(row))}" for role, coded in owners.items()]
         names += [] if number is None else [f"decision {number[row]}"]
-        return row_place(row) + (f" ({', '.join(names)})" if names else "")
+        return row_place(int(row)) + (f" ({', '.join(names)})" if names else "")
 
     return locate

@@ -21,16 +21,7 @@ from penchant.errors import DataError, closest_match_hint, format_list, mark_arg
 from penchant.result_tables import single_option_notes, zero_weight_notes
 from penchant.tables import arrays
 from penchant.tables.arrays import available_counts, available_mask, check_available, one_by_one
-from penchant.tables.layouts import (
-    LongColumns,
-    WideColumns,
-    by_option,
-    column_names,
-    long_fields,
-    option_names,
-    variable_columns,
-    wide_fields,
-)
+from penchant.tables.layouts import LongColumns, column_names, long_fields
 from penchant.tables.numbers import aligned, exact_floats
 
 
@@ -493,84 +484,12 @@ def from_frame(
     return cls(**long_fields(frame, columns, weight_kind=weight_kind, missing=missing))
 
 
-def from_wide(
-    cls: type[Choices],
-    frame: Any,
-    *,
-    chosen: Any,
-    explanatory: Any,
-    options: Sequence[Any] | None = None,
-    decision: Any = None,
-    subject: Any = None,
-    weight: Any = None,
-    available: Any = None,
-    offset: Any = None,
-    weight_kind: WeightKind = "frequency",
-    missing: Literal["error", "drop_set"] = "error",
-) -> Choices:
-    """Decisions from a wide table: one row per decision, with columns for each option.
-
-    The same decisions give the same choices as through `from_frame`.
-
-    Parameters
-    ----------
-    frame
-        A pandas, polars or pyarrow table.
-    chosen
-        Column of the chosen option's label, or its index in `options`, from 0; None for sets
-        yet to be decided.
-    explanatory
-        Variables and their columns: `{"price": {"bus": "price_bus", "car": "price_car"}}`,
-        `{"price": ["price_bus", "price_car"]}` in the order of `options`, or just `["price"]`,
-        which means the columns `price_bus` and `price_car`.
-    options
-        Labels of the options; may be left out where `explanatory` says them.
-    decision
-        Column, or columns, that name the decision; the row's number if not given.
-    subject
-        Column that names who decided.
-    weight
-        Column that says how often a decision counts.
-    available
-        Columns of 0/1 or True/False, given like one variable of `explanatory`; options not on
-        offer are left out, whatever their columns hold.
-    offset
-        Columns of the known part of the objective, given like one variable of `explanatory`.
-    weight_kind, missing
-        As in `from_frame`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import penchant as pn
-    >>> table = pd.DataFrame({
-    ...     "taken": ["car", "bus"], "price_bus": [2.0, 1.5], "price_car": [5.0, 6.0],
-    ... })
-    >>> pn.Choices.from_wide(
-    ...     table, chosen="taken", explanatory=["price"], options=["bus", "car"]
-    ... )
-    Choices: 2 decisions, 2 options each, 1 variable (price)
-    """
-    labels = option_names(options, explanatory)
-    columns = WideColumns(
-        options=labels,
-        chosen=chosen,
-        explanatory=variable_columns(explanatory, labels),
-        decision=() if decision is None else column_names(decision, "decision"),
-        subject=subject,
-        weight=weight,
-        available=None if available is None else by_option(available, labels, "available"),
-        offset=None if offset is None else by_option(offset, labels, "offset"),
-    )
-    return cls(**wide_fields(frame, columns, weight_kind=weight_kind, missing=missing))
-
-
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Choices:
     """Decisions among options described by explanatory variables, Eq. (3).
 
-    Make one with `from_arrays`, `from_frame` or `from_wide`; they check the data. The rows of all
-    choice sets stand one set after another, so sets may differ in size.
+    Make one with `from_arrays` or `from_frame`, which check the data. The rows of all choice sets
+    stand one set after another, so sets may differ in size.
 
     Attributes
     ----------
@@ -631,7 +550,6 @@ class Choices:
 
     from_arrays = classmethod(from_arrays)
     from_frame = classmethod(from_frame)
-    from_wide = classmethod(from_wide)
     subset = subset
     select = select
     drop = drop

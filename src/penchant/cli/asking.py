@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from penchant.choices.offers import Offers, offers_from_frame
 from penchant.cli.live_options import Questions, Said, Wanted
 from penchant.cli.options import Agent
 from penchant.cli.settings import model_named
@@ -18,7 +19,6 @@ from penchant.files.output import json_text, write_table
 from penchant.files.table import read_table
 from penchant.files.text import source
 from penchant.models.catalogue import entry_of
-from penchant.models.offers.offers import Offers, offers_from_frame
 from penchant.models.priors import PopulationPrior
 from penchant.result_tables import format_count
 from penchant.tables.offer_columns import numbered_columns, part_column

@@ -16,7 +16,6 @@ from penchant.cli.running import fit_options, say_notes, show_fit
 from penchant.cli.settings import counts_options, model_named, nominal, say_places, ucl
 from penchant.cli.showing import Result, many, one
 from penchant.cli.tables import load_offers, load_play
-from penchant.cli.wording import in_options
 from penchant.cli.words import refuse, say
 from penchant.errors import DataError, PenchantWarning, text_with_marks
 from penchant.inference.fit import fit, fit_model
@@ -179,9 +178,6 @@ def model_for(ready: Any, reading: Reading, agent: Agent) -> Any:
     said = f"--grid {agent.grid}" if agent.grid is not None else f"--locations {agent.locations}"
     reading.check_options(ready.n_options, said)
     say_places(agent, reading, ready.locations)
-    notes_on = Declared(ready).notes_on
-    for note in () if notes_on is None else notes_on(reading.data):
-        say(f"Note: {in_options(note)}")
     return ready
 
 

@@ -14,7 +14,6 @@ from penchant.cli.words import say
 from penchant.errors import DataError, closest_match_hint, format_names, mark_argument
 from penchant.reading.formula_sets import attribute_sets
 from penchant.reading.tasks import NamedTask, task_named, task_of_columns
-from penchant.tables.columns import refuse_one_row_per_subject
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.layouts import LongColumns
 from penchant.tables.lexicon import named, role_column
@@ -191,8 +190,6 @@ def long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
         task = task_of_columns(columns)
         if task is not None or is_offers(columns) or is_play(columns):
             refuse_without_model("offers" if is_offers(columns) else "play", task)
-    if data.option is None and role_column("option", columns) is None:
-        refuse_one_row_per_subject(columns, data.subject or role_column("subject", columns))
     decision = data.decision or [role(None, columns, "decision")]
     roles = dataclasses.replace(
         data,

@@ -27,10 +27,10 @@ from penchant.figures.choices_and_learning import belief_map
 from penchant.figures.result_overview import overview
 from penchant.figures.style import figure, inline_svg, panel_view_boxes, save
 from penchant.files.output import TABLES, json_text, without_nan, write_table, write_text
+from penchant.inference.belief_map import BeliefMap
 from penchant.inference.fit import fit_model
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.catalogue import entry_of
-from penchant.models.spatial.belief_map import BeliefMap
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.reading.event_rows import event_rows
 from penchant.report.page import DataTable, Drawing, Paragraph, Section, page

@@ -58,8 +58,7 @@ def questions_to_paste(asked: SchemaQuestions, about: str) -> SchemaQuestions:
     about
         What messages call the table.
     """
-    open_ones = [one for one in asked.questions if one.needed or _has_answer(one)]
-    open_ones = open_ones or [*asked.questions]
+    open_ones = [one for one in asked.questions if one.is_shown] or [*asked.questions]
     return SchemaQuestions(
         f"{about}: schema",
         got=format_count(len(open_ones), "question"),
@@ -67,11 +66,6 @@ def questions_to_paste(asked: SchemaQuestions, about: str) -> SchemaQuestions:
         draft=asked.draft,
         questions=open_ones,
     )
-
-
-def _has_answer(question: Question) -> bool:
-    """Whether the likeliest answer to a question says anything, such as that rows are left out."""
-    return bool(question.answers and question.answers[0])
 
 
 def numbered_questions(questions: Sequence[Question]) -> str:

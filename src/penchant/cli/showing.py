@@ -229,8 +229,7 @@ def check_sound(status: str, theta: Any) -> None:
 
 def _document(estimate: Estimate, show: Show) -> dict[str, Any]:
     document = estimate.to_dict(show.level, show.intervals, randomness(show))
-    seeded = {} if show.seed is None else {"seed": show.seed}
-    return document | {"intervals": show.intervals} | seeded | {"notes": list(estimate.notes)}
+    return document if show.seed is None else document | {"seed": show.seed}
 
 
 def print_result(result: Result, show: Show) -> None:

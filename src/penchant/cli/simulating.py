@@ -14,6 +14,7 @@ from penchant._typing import Matrix
 from penchant.argument_checks import check_level, check_number, check_threads
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, landscape_b
+from penchant.choices.offers import Offers
 from penchant.cli.comparing import rival_agents
 from penchant.cli.options import Agent, World, parts_of
 from penchant.cli.options import World as PlayedWorld
@@ -37,7 +38,6 @@ from penchant.figures.result_overview import overview
 from penchant.files.output import TABLES, write_table
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, natural_parameters
-from penchant.models.offers.offers import Offers
 from penchant.models.simulate import simulate
 from penchant.models.task import Task
 from penchant.result_tables import format_count

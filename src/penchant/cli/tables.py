@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penchant import datasets
+from penchant.choices.offers import Offers, offers_from_frame
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.questions import questions_to_paste, roles_as_options
 from penchant.cli.wording import quoted
@@ -19,7 +20,6 @@ from penchant.files.folder import Raw
 from penchant.files.table import read_table
 from penchant.files.text import TextSource, source
 from penchant.models.catalogue import CATALOGUE
-from penchant.models.offers.offers import Offers, offers_from_frame
 from penchant.reading.formula_sets import names_in
 from penchant.reading.read_schema import draft_of, open_source, read_raw_by_schema
 from penchant.tables.columns import NO_COLUMN, plain_name

@@ -144,13 +144,6 @@ def _is_dead(holder: str) -> bool:
 def check_writable(path: FilePath, overwrite: bool) -> Path:
     """Refuse, before the work is done, an output path that could not be written after it.
 
-    Parameters
-    ----------
-    path
-        The file to be written.
-    overwrite
-        Whether it may replace an existing file.
-
     Returns
     -------
     The file that would be written, links followed.
@@ -289,20 +282,7 @@ def check_new_folder(path: FilePath) -> Path:
             got=f"{path}, which does",
             fix="Choose another name: nothing is overwritten.",
         )
-    if not folder.parent.is_dir():
-        raise DataError(
-            "output",
-            "must lie in an existing directory",
-            got=f"{path}, but {folder.parent} is none",
-            fix="Create it first.",
-        )
-    if not os.access(folder.parent, os.W_OK | os.X_OK):
-        raise DataError(
-            "output",
-            "must lie in a directory that can be written to",
-            got=f"{path}, but {folder.parent} cannot",
-            fix="Choose another, or change its permissions.",
-        )
+    _check_folder(os.fsdecode(path), folder.parent)
     return folder
 
 

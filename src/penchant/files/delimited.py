@@ -1,11 +1,11 @@
 """CSV files: typed columns that lose nothing of what the cells say; and copied as Parquet."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
@@ -15,26 +15,32 @@ from penchant.argument_checks import check_one_of
 from penchant.errors import DataError, mark_argument
 from penchant.files.lines import END_OF_FILE, Header, check_records, explained, no_rows
 from penchant.files.lines import header as read_header
-from penchant.files.text import MISSING_WORDS, TextSource, TextStream, check_encoding
+from penchant.files.text import MISSING_WORDS, TextSource, blocks, check_encoding
 
 MISSING = ("", *MISSING_WORDS)
 # In text, where NA may be a name: None of these is.
 NO_TEXT = r"^[.]?$"
+BLOCK_BYTES = 1 << 20  # that Arrow parses at a time, one whole line at least
 MAX_LINE_BYTES = 1 << 26  # bytes of a line
 _TRUE = ("true", "True", "TRUE")
 _FALSE = ("false", "False", "FALSE")
 _LEADING_ZERO = r"^\s*[+-]?0[0-9xX]"
 _PADDED_NUMBER = r"^\s*[+-]?0[0-9]+([eE][0-9]+)?\s*$"
 _WHOLE_NUMBER = r"^\s*[+-]?[0-9]+\s*$"
+_COMMA_NUMBER = r"^[+-]?[0-9]+(,[0-9]+)?$"
+_NO_THOUSANDS = r"^[+-]?(0|[0-9]{4,}),|,([0-9]{1,2}|[0-9]{4,})$"
 _INT64_LIMIT_AS_FLOAT = 2.0**63
-
-
-class _TooLongError(DataError):
-    """A line is longer than what is read at once."""
+# Of whole numbers that int64 cannot hold: text, unless a later portion of the file has fractions.
+_HUGE = pa.large_string()
 
 
 def read_delimited(
-    source: TextSource, *, delimiter: str | None, decimal: str, encoding: str, header: bool = True
+    source: TextSource,
+    *,
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str,
+    header: bool = True,
 ) -> pa.Table:
     """Read a CSV file into typed columns.
 
@@ -45,57 +51,66 @@ def read_delimited(
     null and the like are missing in columns of numbers, and text in columns of text.
     """
     check_encoding(encoding)
-    top = read_header(source, delimiter=delimiter, encoding=encoding, named=header)
+    text = b"".join(blocks(source, encoding))
+    source = replace(source, path=None, content=text)  # errors look for lines in the same text
+    top = read_header(source, delimiter=delimiter, named=header)
+    table = _read_portion(source, text, top, top.n_lines) if decimal is None else None
+    if table is not None:
+        decimal = "," if top.delimiter != "," and _has_decimal_commas(table) else "."
     check_one_of(decimal, "decimal", (".", ","))
-    try:
-        return _read_whole(source, top, decimal, encoding)
-    except _TooLongError:
-        return _read_whole(source, replace(top, block_size=MAX_LINE_BYTES), decimal, encoding)
+    if table is None or decimal == ",":
+        table = _read_portion(source, text, top, top.n_lines, decimal or ".")
+    n_quotes = text.count(b'"')
+    if decimal == top.delimiter and not n_quotes:
+        raise DataError(
+            "decimal",
+            "must differ from the delimiter, unless cells are quoted",
+            got=f"{decimal!r} for both",
+            fix=f"Pass the {mark_argument('delimiter')} that divides the columns, such as "
+            f"{mark_argument('delimiter', ';')}.",
+        )
+    _check_whole(source, top, table.num_rows, n_quotes, has_long_cells=_has_long_cells(table))
+    return _without_empty_text(table.cast(_settled(table.schema)))
 
 
-def _read_whole(source: TextSource, top: Header, decimal: str, encoding: str) -> pa.Table:
-    with TextStream(source, encoding) as stream:
-        table = _typed(source, stream, top, decimal, encoding)
-        if decimal == top.delimiter and not stream.n_quotes:
-            raise _ambiguous(decimal)
-        _check_whole(source, stream, top, table, encoding)
-        texts = doubtful_numbers(table, stream.leading_zeros)
-    if texts:
-        table = _with_texts(source, top, table, texts, encoding)
-    return _without_null_type(without_empty_text(table))
+def _has_decimal_commas(table: pa.Table) -> bool:
+    """Whether columns are numbers with a comma that divides no thousands, and none has a point."""
+    if any(pa.types.is_floating(kind) for kind in table.schema.types):
+        return False
+    for name, kind in zip(table.column_names, table.schema.types, strict=True):
+        if pa.types.is_string(kind):
+            cells = pc.utf8_trim_whitespace(table[name].drop_null())
+            words = pc.is_in(cells, pa.array(MISSING))
+            numbers = pc.or_(words, pc.match_substring_regex(cells, _COMMA_NUMBER))
+            no_thousands = pc.any(pc.match_substring_regex(cells, _NO_THOUSANDS))
+            if pc.all(numbers).as_py() and no_thousands.as_py():
+                return True
+    return False
 
 
-def without_empty_text(table: pa.Table) -> pa.Table:
-    """Text with missing values in place of empty cells."""
-    for place, field in enumerate(table.schema):
-        if pa.types.is_string(field.type):
-            column = table.column(place)
-            empty = pc.match_substring_regex(column, NO_TEXT)
-            if pc.any(empty).as_py():
-                nothing = pa.scalar(None, field.type)
-                table = table.set_column(place, field.name, pc.if_else(empty, nothing, column))
+def _read_portion(
+    source: TextSource, text: bytes, top: Header, skipped: int, decimal: str = "."
+) -> pa.Table:
+    """Whole lines of a CSV file as the columns that their cells say."""
+    table = _parse(source, text, top, skipped, _typed_cells(decimal=decimal))
+    doubtful = _doubtful_numbers(table, _has_leading_zero(text))
+    if not doubtful:
+        return table
+    as_written = pa_csv.ConvertOptions(
+        null_values=MISSING,
+        include_columns=doubtful,
+        column_types=dict.fromkeys(doubtful, pa.string()),
+    )
+    texts = _parse(source, text, top, skipped, as_written)
+    for name in doubtful:
+        kind = _text_kind(table.schema.field(name).type, texts[name])
+        if kind is not None:
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, texts[name].cast(kind))
     return table
 
 
-def _ambiguous(decimal: str) -> DataError:
-    return DataError(
-        "decimal",
-        "must differ from the delimiter, unless cells are quoted",
-        got=f"{decimal!r} for both",
-        fix=(
-            f"Pass the {mark_argument('delimiter')} that divides the columns, such as "
-            f"{mark_argument('delimiter', ';')}."
-        ),
-    )
-
-
-def _typed(
-    source: TextSource, stream: TextStream, top: Header, decimal: str, encoding: str
-) -> pa.Table:
-    return _read(source, stream, top, typed_cells(decimal=decimal), encoding)
-
-
-def typed_cells(
+def _typed_cells(
     types: dict[str, pa.DataType] | None = None, *, decimal: str = "."
 ) -> pa_csv.ConvertOptions:
     """How cells become values, with types as found or as given."""
@@ -108,61 +123,27 @@ def typed_cells(
     )
 
 
-def text_cells(names: Sequence[str]) -> pa_csv.ConvertOptions:
-    """Cells of some columns as they are written."""
-    return pa_csv.ConvertOptions(
-        null_values=MISSING,
-        include_columns=list(names),
-        column_types=dict.fromkeys(names, pa.string()),
-    )
-
-
-def _texts(source: TextSource, top: Header, names: Sequence[str], encoding: str) -> pa.Table:
-    with TextStream(source, encoding) as stream:
-        return _read(source, stream, top, text_cells(names), encoding)
-
-
-def read_portion(
-    source: TextSource, text: bytes, top: Header, convert: pa_csv.ConvertOptions, *, first: bool
-) -> pa.Table:
-    """Read some whole lines of a CSV file of UTF-8; the first ones hold its header."""
-    skipped = top.n_lines if first else 0
-    for block_size in (top.block_size, MAX_LINE_BYTES):
-        with suppress(_TooLongError):
-            sized = replace(top, block_size=block_size)
-            return _read(source, pa.BufferReader(text), sized, convert, "utf-8", skipped)
-    raise _too_long(source)
-
-
-def _read(
-    source: TextSource,
-    stream: Any,
-    top: Header,
-    convert: pa_csv.ConvertOptions,
-    encoding: str,
-    skipped: int | None = None,
+def _parse(
+    source: TextSource, text: bytes, top: Header, skipped: int, convert: pa_csv.ConvertOptions
 ) -> pa.Table:
     layout = pa_csv.ParseOptions(
         delimiter=top.delimiter, newlines_in_values=True, invalid_row_handler=_of_short_row
     )
-    # A thread of Arrow that lets go of the stream while Python ends would abort the process.
-    reading = pa_csv.ReadOptions(
-        use_threads=False,
-        column_names=list(top.names),
-        skip_rows=top.n_lines if skipped is None else skipped,
-        block_size=top.block_size,
-    )
-    try:
-        return pa_csv.read_csv(stream, reading, layout, convert)
-    except pa.ArrowInvalid as error:
-        if "block" not in str(error):  # as it says of a line that is longer than one
-            raise explained(source, top, encoding, str(error)) from None
-        check_records(source, top, encoding)  # an open quote may have swallowed many lines
-        raise _too_long(source) from None
-
-
-def _too_long(source: TextSource) -> _TooLongError:
-    return _TooLongError(
+    for block_size in (BLOCK_BYTES, MAX_LINE_BYTES):
+        # Threads of Arrow that still run while Python ends would abort the process.
+        reading = pa_csv.ReadOptions(
+            use_threads=False,
+            column_names=list(top.names),
+            skip_rows=skipped,
+            block_size=block_size,
+        )
+        try:
+            return pa_csv.read_csv(pa.BufferReader(text), reading, layout, convert)
+        except pa.ArrowInvalid as error:
+            if "block" not in str(error):  # as it says of a line that is longer than one
+                raise explained(source, top, str(error)) from None
+        check_records(source, top)  # an open quote may have swallowed many lines
+    raise DataError(
         source.name,
         f"must have lines of at most {MAX_LINE_BYTES >> 20} MB",
         got="a longer one",
@@ -175,16 +156,16 @@ def _of_short_row(row: Any) -> str:
 
 
 def _check_whole(
-    source: TextSource, stream: TextStream, top: Header, table: pa.Table, encoding: str
+    source: TextSource, top: Header, n_rows: int, n_quotes: int, *, has_long_cells: bool
 ) -> None:
     """No row is missing: the table has rows, and no open quote has swallowed any."""
-    if table.num_rows == 0:
+    if not n_rows:
         raise no_rows(source)
-    if stream.n_quotes % 2 or (stream.n_quotes and has_long_cells(table)):
-        check_records(source, top, encoding)
+    if n_quotes % 2 or (n_quotes and has_long_cells):
+        check_records(source, top)
 
 
-def has_long_cells(table: pa.Table) -> bool:
+def _has_long_cells(table: pa.Table) -> bool:
     """Whether some cell runs over several lines."""
     columns = [column for column in table.columns if pa.types.is_string(column.type)]
     return any(
@@ -192,7 +173,17 @@ def has_long_cells(table: pa.Table) -> bool:
     )
 
 
-def doubtful_numbers(table: pa.Table, leading_zeros: bool) -> list[str]:
+def _has_leading_zero(text: bytes) -> bool:
+    """Whether some cell may begin like 07 or 0x1F."""
+    cells = np.frombuffer(text, dtype=np.uint8)
+    zeros = np.flatnonzero(cells[:-1] == ord("0"))
+    after = cells[zeros + 1]
+    zeros = zeros[(after - np.uint8(ord("0")) < 10) | ((after | 32) == ord("x"))]
+    before = np.where(zeros > 0, cells[zeros - 1], ord("\n"))
+    return bool(((before < ord(".")) | (before > ord("9"))).any())
+
+
+def _doubtful_numbers(table: pa.Table, leading_zeros: bool) -> list[str]:
     """Columns whose text may say more than the numbers or dates made of it."""
     return [
         field.name
@@ -210,152 +201,85 @@ def _is_huge(column: pa.ChunkedArray) -> bool:
     )
 
 
-def _with_texts(
-    source: TextSource, top: Header, table: pa.Table, names: list[str], encoding: str
-) -> pa.Table:
-    texts = _texts(source, top, names, encoding)
-    places = {name: place for place, name in enumerate(table.column_names)}
-    for name in names:
-        place = places[name]
-        if _shape(texts[name]).stays_text(table.schema.field(place).type):
-            table = table.set_column(place, name, texts[name])
-    return table
-
-
-@dataclass(frozen=True)
-class NumberShape:
-    """How the cells of a column of numbers are written.
-
-    Attributes
-    ----------
-    leading_zero, padded
-        Whether some cell begins with a zero (07, 0x1F), or is a whole number that does.
-    all_whole
-        Whether all are whole numbers.
-    """
-
-    leading_zero: bool = False
-    padded: bool = False
-    all_whole: bool = True
-
-    def stays_text(self, inferred: pa.DataType) -> bool:
-        """Whether the text says more than the numbers or dates made of it."""
-        if pa.types.is_integer(inferred):
-            return self.leading_zero
-        if pa.types.is_floating(inferred):
-            return self.all_whole or self.padded
-        return bool(pa.types.is_temporal(inferred))
-
-    def joined(self, other: "NumberShape") -> "NumberShape":
-        """That of both."""
-        return NumberShape(
-            self.leading_zero or other.leading_zero,
-            self.padded or other.padded,
-            self.all_whole and other.all_whole,
-        )
-
-
-def _shape(text: pa.ChunkedArray) -> NumberShape:
+def _text_kind(inferred: pa.DataType, text: pa.ChunkedArray) -> pa.DataType | None:
+    """The type of text that says more than the numbers or dates made of it; else None."""
+    if pa.types.is_temporal(inferred):
+        return pa.string()
     missing = pc.is_in(text, pa.array(MISSING))
     known = pc.if_else(missing, pa.scalar(None, pa.string()), text)
-    whole = pc.all(pc.match_substring_regex(known, _WHOLE_NUMBER)).as_py()
-    return NumberShape(
-        _any_match(known, _LEADING_ZERO), _any_match(known, _PADDED_NUMBER), whole is not False
-    )
+    padded = _LEADING_ZERO if pa.types.is_integer(inferred) else _PADDED_NUMBER
+    if pc.any(pc.match_substring_regex(known, padded)).as_py():
+        return pa.string()
+    whole = pc.all(pc.match_substring_regex(known, _WHOLE_NUMBER)).as_py() is not False
+    return _HUGE if whole and pa.types.is_floating(inferred) else None
 
 
-def number_shapes(table: pa.Table, texts: pa.Table | None) -> dict[str, NumberShape]:
-    """How the numbers of each column are written, by the text of those in doubt."""
-    doubtful = () if texts is None else texts.column_names
-    return {
-        each.name: _shape(texts[each.name])
-        if texts is not None and each.name in doubtful
-        else NumberShape(all_whole=not pa.types.is_floating(each.type))
-        for each in table.schema
-    }
+def _settled(schema: pa.Schema) -> pa.Schema:
+    """Types of a table: columns without any value become numbers that are all missing."""
+    kinds = {pa.null(): pa.float64(), _HUGE: pa.string()}
+    return pa.schema([field.with_type(kinds.get(field.type, field.type)) for field in schema])
 
 
-def _any_match(text: pa.ChunkedArray, pattern: str) -> bool:
-    return bool(pc.any(pc.match_substring_regex(text, pattern)).as_py())
-
-
-def _without_null_type(table: pa.Table) -> pa.Table:
-    """Columns without any value become numbers that are all missing."""
+def _without_empty_text(table: pa.Table) -> pa.Table:
+    """Text with missing values in place of empty cells."""
     for place, field in enumerate(table.schema):
-        if pa.types.is_null(field.type):
-            table = table.set_column(place, field.name, table[field.name].cast(pa.float64()))
+        if pa.types.is_string(field.type):
+            column = table.column(place)
+            empty = pc.match_substring_regex(column, NO_TEXT)
+            if pc.any(empty).as_py():
+                nothing = pa.scalar(None, field.type)
+                table = table.set_column(place, field.name, pc.if_else(empty, nothing, column))
     return table
 
 
-TEXT_BYTES_IN_MEMORY = 1 << 25  # bytes of text that are in memory at a time
-
-
-def copy_delimited(source: TextSource, path: Path, *, portion: int = TEXT_BYTES_IN_MEMORY) -> None:
+def copy_delimited(source: TextSource, path: Path, *, portion: int = 1 << 25) -> None:
     """Write a CSV file, also a gzipped one, as Parquet with the columns of `read_table`.
 
     The first look finds the types that all portions of a column allow, the second one writes them.
     """
-    top = read_header(source, delimiter=None, encoding="utf-8")
-    types = _types(source, top, portion)
-    schema = pa.schema(list(types.items()))
-    with TextStream(source, "utf-8") as stream, pq.ParquetWriter(path, schema) as writer:
-        for k, text in enumerate(_portions(source, stream, top, portion)):
-            table = read_portion(source, text, top, typed_cells(types), first=k == 0)
-            writer.write_table(without_empty_text(table))
+    top = read_header(source, delimiter=None)
+    kinds = [pa.null()] * len(top.names)
+    n_rows, n_quotes, long_cells = 0, 0, False
+    for text, skipped in _portions(source, top, portion):
+        table = _read_portion(source, text, top, skipped)
+        kinds = [*map(common_type, zip(kinds, table.schema.types, strict=True))]
+        n_rows, n_quotes = n_rows + table.num_rows, n_quotes + text.count(b'"')
+        long_cells = long_cells or (n_quotes > 0 and _has_long_cells(table))
+    _check_whole(source, top, n_rows, n_quotes, has_long_cells=long_cells)
+    schema = _settled(pa.schema([*zip(top.names, kinds, strict=True)]))
+    cells = _typed_cells(dict(zip(top.names, schema.types, strict=True)))
+    with pq.ParquetWriter(path, schema) as writer:
+        for text, skipped in _portions(source, top, portion):
+            writer.write_table(_without_empty_text(_parse(source, text, top, skipped, cells)))
     source.check_unchanged()
 
 
-def _types(source: TextSource, top: Header, portion: int) -> dict[str, pa.DataType]:
-    """Type of each column by all that its cells say; an error where rows are missing."""
-    types = dict.fromkeys(top.names, pa.null())
-    shapes = dict.fromkeys(top.names, NumberShape())
-    n_rows, long_cells = 0, False
-    with TextStream(source, "utf-8") as stream:
-        for k, text in enumerate(_portions(source, stream, top, portion)):
-            first = k == 0
-            table = read_portion(source, text, top, typed_cells(), first=first)
-            doubtful = doubtful_numbers(table, stream.leading_zeros)
-            cells = text_cells(doubtful)
-            texts = read_portion(source, text, top, cells, first=first) if doubtful else None
-            written = number_shapes(table, texts)
-            for each in table.schema:
-                types[each.name] = _joined(types[each.name], each.type)
-                shapes[each.name] = shapes[each.name].joined(written[each.name])
-            n_rows += table.num_rows
-            long_cells = long_cells or (stream.n_quotes > 0 and has_long_cells(table))
-        if not n_rows:
-            raise no_rows(source)
-        if stream.n_quotes % 2 or long_cells:
-            check_records(source, top, "utf-8")
-    return {name: _settled(found, shapes[name]) for name, found in types.items()}
+def common_type(kinds: Sequence[pa.DataType]) -> pa.DataType:
+    """The type that holds the cells of columns of several types as they are.
+
+    >>> common_type([pa.int64(), pa.null(), pa.float64()]), common_type([pa.int64(), pa.string()])
+    (DataType(double), DataType(string))
+    """
+    known = {kind for kind in kinds if not pa.types.is_null(kind)}
+    if len(known) < 2:
+        return next(iter(known), pa.null())
+    numbers = {kind for kind in known if pa.types.is_integer(kind) or pa.types.is_floating(kind)}
+    if known - numbers == {_HUGE}:
+        return pa.float64() if any(map(pa.types.is_floating, numbers)) else _HUGE
+    return pa.float64() if numbers == known else pa.string()
 
 
-def _joined(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """The type that holds the cells of both as they are."""
-    if one == other or pa.types.is_null(other):
-        return one
-    if pa.types.is_null(one):
-        return other
-    numbers = all(pa.types.is_integer(each) or pa.types.is_floating(each) for each in (one, other))
-    return pa.float64() if numbers else pa.string()
-
-
-def _settled(found: pa.DataType, written: NumberShape) -> pa.DataType:
-    if written.stays_text(found):
-        return pa.string()
-    return pa.float64() if pa.types.is_null(found) else found
-
-
-def _portions(source: TextSource, stream: TextStream, top: Header, size: int) -> Iterator[bytes]:
-    """The text in pieces that end where a line does, and no quote is open."""
-    rest = b""
-    while block := stream.read(size):
+def _portions(source: TextSource, top: Header, size: int) -> Iterator[tuple[bytes, int]]:
+    """Pieces of text that end where a line does and no quote is open, and lines to skip in each."""
+    rest, skipped = b"", top.n_lines
+    for block in blocks(source, "utf-8", size):
         text = rest + block
         end = _end_of_lines(text)
         if end:
-            yield text[:end]
+            yield text[:end], skipped
+            skipped = 0
         elif len(text) > MAX_LINE_BYTES:
-            check_records(source, top, "utf-8")
+            check_records(source, top)
             raise DataError(
                 source.name,
                 f"must close every quote, and have lines of at most {MAX_LINE_BYTES >> 20} MB",
@@ -364,7 +288,7 @@ def _portions(source: TextSource, stream: TextStream, top: Header, size: int) ->
             )
         rest = text[end:]
     if rest.strip():
-        yield rest
+        yield rest, skipped
 
 
 def _end_of_lines(text: bytes) -> int:

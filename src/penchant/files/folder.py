@@ -6,20 +6,23 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import glob, has_magic
-from itertools import chain, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from penchant.errors import DataError, format_list
+from penchant.files.delimited import common_type
 from penchant.files.lines import lines_of_rows
-from penchant.files.table import read_table, unbooked
+from penchant.files.table import read_table, sheet_as_text
 from penchant.files.text import TextSource, source
 
 DESCRIPTION = "dataset_description.json"
+# Files of other names that are read where a folder has none of those.
+TEXTS = (".txt", ".dat", ".iqdat", ".mat")
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".feather", ".arrow", ".xlsx")
 FILE, FOLDER = "source file", "source folder"
 MIN_SHARED_COLUMNS = 0.5  # of all columns that two files must share to be of one kind
@@ -113,7 +116,7 @@ def read_raw(
     path: Any,
     *,
     delimiter: str | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
     encoding: str = "utf-8",
     header: bool = True,
     wanted: Callable[[Sequence[str]], bool] | None = None,
@@ -136,25 +139,36 @@ def read_raw(
     """
     read = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding, "header": header}
     files = _files(path)
-    if files is None:
-        origin = unbooked(source(path))
-        table = read_table(origin, **read)  # type: ignore[arg-type]
-        return Raw(table, ((origin, len(table)),), origin.name, delimiter, encoding, header=header)
+    if files is not None:
+        return _read_files(str(path), files, read, wanted)
+    origin = sheet_as_text(source(path))
+    table = read_table(origin, **read)  # type: ignore[arg-type]
+    return Raw(table, ((origin, len(table)),), origin.name, delimiter, encoding, header=header)
+
+
+def _read_files(
+    path: str,
+    files: list[str],
+    read: Mapping[str, Any],
+    wanted: Callable[[Sequence[str]], bool] | None,
+) -> Raw:
+    """Files of one kind as one table."""
+    raw = Raw(pa.table({}), (), path, read["delimiter"], read["encoding"], header=read["header"])
     about = [file for file in files if _PEOPLE.search(Path(file).stem)]
     if len(about) == 1 < len(files):
         files.remove(about[0])
     empty = [file for file in files if _holds_nothing(file)]
     if empty and len(empty) < len(files):
         files = [file for file in files if file not in empty]
-    sources = [unbooked(source(file)) for file in files]
-    tables = [read_table(one, **read) for one in sources]  # type: ignore[arg-type]
+    sources = [sheet_as_text(source(file)) for file in files]
+    tables = [read_table(one, **read) for one in sources]
     beside = _side_by_side(tables)
     if beside is not None:
         named = format_list(Path(one.name).name for one in sources)
         note = f"{named} taken side by side: a row per subject, a column per decision"
         place = ((sources[0], len(beside)),)
-        return Raw(beside, place, str(path), delimiter, encoding, (note,), header)
-    kept = _of_one_kind(sources, tables, str(path), wanted)
+        return replace(raw, table=beside, pieces=place, notes=(note,))
+    kept = _of_one_kind(sources, tables, path, wanted)
     others = [one.name for k, one in enumerate(sources) if k not in kept]
     sources, tables = [sources[k] for k in kept], [tables[k] for k in kept]
     told = _told([Path(one.name) for one in sources], tables)
@@ -167,9 +181,9 @@ def read_raw(
         if left
     ]
     if len(about) == 1 and about[0] not in files:
-        whole, said = _with_people(whole, read_table(about[0], **read))  # type: ignore[arg-type]
+        whole, said = _with_people(whole, read_table(about[0], **read))
         notes += [f"{Path(about[0]).name}: {word}" for word in said]
-    return Raw(whole, pieces, str(path), delimiter, encoding, tuple(notes), header)
+    return replace(raw, table=whole, pieces=pieces, notes=tuple(notes))
 
 
 def _holds_nothing(file: str) -> bool:
@@ -195,9 +209,11 @@ def _files(path: Any) -> list[str] | None:
                 fix="Correct the pattern.",
             )
         return found
-    if not os.path.isdir(given):
-        return None
-    folder = Path(given)
+    return _folder_files(Path(given)) if os.path.isdir(given) else None
+
+
+def _folder_files(folder: Path) -> list[str]:
+    """The tables of a folder: those of its data folder, or called data, where it is described."""
     described = (folder / DESCRIPTION).exists()
     inside = folder / "data" if (folder / "data").is_dir() else folder
     beside = [
@@ -210,6 +226,8 @@ def _files(path: Any) -> list[str] | None:
         if _is_table(file)
     ]
     files = files or sorted(file for file in inside.rglob("*") if _is_table(file))
+    texts = sorted(file for file in inside.iterdir() if _is_table(file, TEXTS))
+    files = files or (texts if len(texts) > 1 else [])
     tables = {file.with_suffix("") for file in files if file.suffix.lower() != ".json"}
     files = [file for file in files if not _describes(file, tables, described)]
     data = [file for file in files if file.stem == "data" or file.stem.endswith("_data")]
@@ -220,15 +238,16 @@ def _files(path: Any) -> list[str] | None:
         raise DataError(
             "path",
             "must be a folder with tables",
-            got=f"{given}, which has no {', '.join(TABLES[:3])} or Parquet files",
+            got=f"{folder}, which has no {', '.join(TABLES[:3])} or Parquet files",
             fix="Name the file that has the choices.",
         )
     return [str(file) for file in files]
 
 
-def _is_table(file: Path) -> bool:
+def _is_table(file: Path, suffixes: Sequence[str] = TABLES) -> bool:
     """Whether a file may be a table, by its name."""
-    known = file.suffix.lower() in TABLES and file.name != DESCRIPTION
+    known = file.suffix.lower() in suffixes and file.name != DESCRIPTION
+    known = known and file.stem.lower() not in ("readme", "license", "licence")
     return known and not file.name.startswith(".") and file.is_file()
 
 
@@ -309,36 +328,23 @@ def _of_one_kind(
         given,
         "must hold tables of one kind",
         got=shown,
-        fix=(
-            "Name those that have the choices by a pattern, such as "
-            f"{_pattern(names[0], [*chain(*names[1:])])!r}."
-        ),
+        fix=(f"Name those that have the choices by a pattern, such as {_pattern(names[0])!r}."),
     )
 
 
-def _pattern(files: Sequence[str], others: Sequence[str]) -> str:
-    """A pattern that these files match and the others do not, if a simple one does."""
-    inside = os.path.commonpath([str(Path(file).parent) for file in files])
+def _pattern(files: Sequence[str]) -> str:
+    """A pattern that these files match: their task, or what their names begin and end with."""
+    inside = Path(os.path.commonpath([str(Path(file).parent) for file in files]))
     names = [Path(file).name for file in files]
-    tasks = [match[2] for match in _KEYWORD.finditer(Path(names[0]).stem) if match[1] == "task"]
-    start, end = _common_start(names), _common_start([name[::-1] for name in names])[::-1]
-    deep = "**/" if any(str(Path(file).parent) != inside for file in files) else ""
-    suffix = Path(names[0]).suffix
-    tried = [f"*task-{task}*" for task in tasks[:1]]
-    tried += [f"*{suffix}", f"{start}*{suffix}", f"*{end}", f"{start}*{end}"]
-    tried = [*tried[: len(tasks[:1])], names[0]] if len(names) == 1 else tried
-    found = [str(Path(inside) / f"{deep}{one}") for one in tried]
-    apart = [one for one in found if not any(_matches(other, one) for other in others)]
-    return (apart or found)[0]
-
-
-def _common_start(names: Sequence[str]) -> str:
-    same = takewhile(lambda letters: len({*letters}) == 1, zip(*names, strict=False))
-    return "".join(letters[0] for letters in same)
-
-
-def _matches(file: str, pattern: str) -> bool:
-    return file in glob(pattern, recursive=True)
+    task = re.search(r"task-[A-Za-z0-9]+", names[0])
+    deep = "**/" if any(Path(file).parent != inside for file in files) else ""
+    if task is not None:
+        return str(inside / f"{deep}*{task[0]}*")
+    if len(names) == 1:
+        return files[0]
+    shared = takewhile(lambda letters: len({*letters}) == 1, zip(*names, strict=False))
+    start = "".join(letters[0] for letters in shared)
+    return str(inside / f"{deep}{start}*{Path(names[0]).suffix}")
 
 
 def _told(files: Sequence[Path], tables: Sequence[pa.Table]) -> list[dict[str, str]]:
@@ -418,32 +424,15 @@ def joined(tables: Sequence[pa.Table]) -> pa.Table:
     columns = {}
     for name in names:
         own = [table[name] if name in table.column_names else None for table in tables]
-        kind = _common([part.type for part in own if part is not None and not _is_empty(part)])
+        # A column without a value says nothing of its type.
+        kinds = [part.type for part in own if part is not None and part.null_count < len(part)]
+        kind = common_type(kinds or [pa.float64()])
         parts = [
-            pa.nulls(len(table), kind) if part is None else _cast(part, kind)
+            pa.nulls(len(table), kind)
+            if part is None or part.null_count == len(part)
+            else part.cast(kind)
             for table, part in zip(tables, own, strict=True)
         ]
         chunks = [c for part in parts for c in getattr(part, "chunks", [part])]
         columns[name] = pa.chunked_array(chunks, kind)
     return pa.table(columns)
-
-
-def _is_empty(column: pa.ChunkedArray) -> bool:
-    return bool(column.null_count == len(column))
-
-
-def _common(kinds: Sequence[pa.DataType]) -> pa.DataType:
-    if not kinds:
-        return pa.float64()
-    if all(kind == kinds[0] for kind in kinds):
-        return kinds[0]
-    numeric = all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds)
-    return pa.float64() if numeric else pa.string()
-
-
-def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    if column.type == kind:
-        return column
-    if _is_empty(column):
-        return pa.chunked_array([pa.nulls(len(column), kind)])
-    return column.cast(kind)

@@ -1,7 +1,6 @@
 """Lines of a CSV file: its header, those at fault, and where a row of the table stands."""
 
 import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -11,7 +10,7 @@ from itertools import islice, pairwise
 from penchant._typing import FilePath
 from penchant.errors import MAX_LISTED, DataError, format_list, mark_argument
 from penchant.files import text
-from penchant.files.text import TextSource, TextStream, source
+from penchant.files.text import TextSource, source
 
 # In this order where two of them divide the file equally well: commas also stand inside cells.
 DELIMITERS = ("\t", ";", "|", ",")
@@ -25,27 +24,25 @@ _SPELLED = {r"\t": "\t", "tab": "\t", "space": " "}
 
 @dataclass(frozen=True)
 class Header:
-    """How a CSV file is divided: its delimiter, its columns, the lines before its first row.
-
-    Its blocks, of which one must hold a whole line, are so many bytes long.
-    """
+    """How a CSV file is divided: its delimiter, its columns, the lines before its first row."""
 
     delimiter: str
     names: tuple[str, ...]
     n_lines: int
-    block_size: int = 1 << 20
 
 
-def lines(source: TextSource, encoding: str) -> Iterator[str]:
+def lines(source: TextSource, encoding: str = "utf-8") -> Iterator[str]:
     """Return the lines of the text, with their ends, whichever of LF, CRLF and CR those are."""
-    with io.TextIOWrapper(
-        io.BufferedReader(TextStream(source, encoding)), encoding="utf-8", newline=""
-    ) as text:
-        yield from text
+    rest = b""
+    for block in text.blocks(source, encoding):
+        *whole, rest = (rest + block).splitlines(keepends=True) or [b""]
+        yield from map(bytes.decode, whole)
+    if rest:
+        yield rest.decode()
 
 
 def header(
-    source: TextSource, *, delimiter: str | None, encoding: str, named: bool = True
+    source: TextSource, *, delimiter: str | None, encoding: str = "utf-8", named: bool = True
 ) -> Header:
     """Return the header of a CSV file; the delimiter is found where none is given.
 
@@ -60,9 +57,10 @@ def header(
             fix="Check what wrote it.",
         )
     hint = re.fullmatch(r"sep=(.)\s*", sample[0])  # Excel's own first line
-    above = bool(hint) or _FILE_NAME.fullmatch(sample[0]) is not None
-    if above:
-        sample.pop(0)
+    above = _n_comments(sample)
+    if hint or _FILE_NAME.fullmatch(sample[0]):
+        above = 1
+    del sample[:above]
     if named:
         _refuse_titles(source, sample)
     divided = _delimiter(hint[1] if hint and delimiter is None else delimiter, sample)
@@ -70,8 +68,20 @@ def header(
     if len(cells) == 1:
         _check_single_column(source, divided, sample)
     if not named:
-        return Header(divided, tuple(str(k + 1) for k in range(len(cells))), int(above))
+        return Header(divided, tuple(str(k + 1) for k in range(len(cells))), above)
     return Header(divided, _names(source, cells), n_lines + above)
+
+
+def _n_comments(sample: list[str]) -> int:
+    """How many lines begin with # above the names of columns, and are no such names themselves."""
+    rest = [line for line in sample if not line.startswith("#")]
+    n_above = next((k for k, line in enumerate(sample) if not line.startswith("#")), 0)
+    if not n_above:
+        return 0
+    delimiter = _found(rest)
+    width = max(_widths(rest, delimiter))
+    names_last = max(_widths(sample[n_above - 1 : n_above], delimiter)) == width
+    return n_above - names_last
 
 
 def _refuse_titles(source: TextSource, sample: list[str]) -> None:
@@ -229,16 +239,14 @@ def _is_number(cell: str) -> bool:
 
 
 def records(
-    source: TextSource, header: Header, encoding: str
+    source: TextSource, header: Header, encoding: str = "utf-8"
 ) -> Iterator[tuple[int, int, list[str]]]:
     """Return first line, last line and cells of every record after the header, blank ones aside.
 
     Quotes are read strictly: one that is not closed, or goes on after its end, is an error.
     """
-    text = lines(source, encoding)
-    for _ in range(header.n_lines):
-        next(text, None)
-    reader = csv.reader(text, delimiter=header.delimiter, strict=True)
+    rest = islice(lines(source, encoding), header.n_lines, None)
+    reader = csv.reader(rest, delimiter=header.delimiter, strict=True)
     first = header.n_lines + 1
     while True:
         try:
@@ -253,12 +261,12 @@ def records(
         first = last + 1
 
 
-def check_records(source: TextSource, header: Header, encoding: str) -> None:
+def check_records(source: TextSource, header: Header) -> None:
     """Refuse lines that do not have as many cells as the header, and quotes left open."""
     width = len(header.names)
     places: list[str] = []
     seen: Counter[str] = Counter()
-    for first, last, cells in records(source, header, encoding):
+    for first, last, cells in records(source, header):
         seen["records"] += 1
         if len(cells) == width:
             continue
@@ -278,10 +286,10 @@ def check_records(source: TextSource, header: Header, encoding: str) -> None:
         )
 
 
-def explained(source: TextSource, header: Header, encoding: str, reason: str) -> DataError:
+def explained(source: TextSource, header: Header, reason: str) -> DataError:
     """Return the error that says why the reader gave up."""
     try:
-        check_records(source, header, encoding)
+        check_records(source, header)
     except DataError as error:
         return error
     first_sentence = reason.split("\n")[0][:200]

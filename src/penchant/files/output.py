@@ -32,11 +32,6 @@ class _Fault:
 def read_json(path: FilePath) -> Any:
     """Read a JSON file; NaN, Infinity, duplicate keys and numbers beyond float64 are errors.
 
-    Parameters
-    ----------
-    path
-        The file; "-" reads the standard input.
-
     Returns
     -------
     dict, list, str, int, float, bool or None
@@ -163,14 +158,14 @@ def _not_json(value: Any, field: str) -> TypeError:
     )
 
 
-def read_document(path: FilePath, kind: str, *, version: int) -> dict[str, Any]:
+def read_document(path: FilePath, format: str, *, version: int) -> dict[str, Any]:
     """Read a JSON file that Penchant has written.
 
     Parameters
     ----------
     path
         The file.
-    kind
+    format
         What its field "format" must say, such as "penchant-estimate".
     version
         The newest version of that format that is understood; the oldest is 1.
@@ -184,14 +179,14 @@ def read_document(path: FilePath, kind: str, *, version: int) -> dict[str, Any]:
     if not isinstance(document, dict) or "format" not in document:
         raise DataError(
             name,
-            f"must be a {kind} file",
+            f"must be a {format} file",
             got="no field 'format'",
             fix="Name a file that penchant wrote.",
         )
-    if document["format"] != kind:
+    if document["format"] != format:
         raise DataError(
             name,
-            f"must be a {kind} file",
+            f"must be a {format} file",
             got=f"format {document['format']!r}",
             fix="Name a file of the right kind.",
         )
@@ -240,17 +235,7 @@ TABLES = (".csv", ".parquet", ".json")
 
 
 def write_text(path: FilePath, text: str, *, overwrite: bool) -> None:
-    """Write text as UTF-8, whole or not at all.
-
-    Parameters
-    ----------
-    path
-        The file.
-    text
-        What it shall hold.
-    overwrite
-        Whether it may replace an existing file.
-    """
+    """Write text as UTF-8, whole or not at all."""
     with written(path, overwrite=overwrite) as temporary:
         temporary.write_bytes(text.encode())
 
@@ -270,15 +255,6 @@ def check_table_name(path: FilePath) -> str:
 
 def write_table(path: FilePath, frame: Any, *, overwrite: bool) -> None:
     """Write a table as CSV, Parquet or JSON (a list of rows), whole or not at all.
-
-    Parameters
-    ----------
-    path
-        The file; its ending says which.
-    frame
-        An Arrow table, or a data frame of pandas or polars.
-    overwrite
-        Whether it may replace an existing file.
 
     Notes
     -----

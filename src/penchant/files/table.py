@@ -1,4 +1,4 @@
-"""Tables from files: CSV, Parquet, Arrow, JSON or Excel, told apart by their first bytes."""
+"""Tables from files: CSV, Parquet, Arrow, JSON, Excel or Matlab, told apart by first bytes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from penchant.errors import DataError
 from penchant.files import text
 from penchant.files.delimited import read_delimited
 from penchant.files.lines import check_names
+from penchant.files.matlab import MATLAB, json_of_matlab
 from penchant.files.output import parsed
 from penchant.files.text import Kind, TextSource, source
 
@@ -28,10 +29,14 @@ _BOOK, _LINKS, _WORDS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/sha
 _CELL = re.compile(r"([A-Z]+)(\d+)")
 
 
-def unbooked(origin: TextSource) -> TextSource:
-    """The sheet of a workbook that holds a table, as text; any other source as it is."""
-    if not origin.head(len(ZIP)).startswith(ZIP):
-        return origin
+def sheet_as_text(origin: TextSource) -> TextSource:
+    """The table of a workbook or of a Matlab file, as text; any other source as it is."""
+    if origin.head(len(MATLAB)).startswith(MATLAB):
+        return json_of_matlab(origin)
+    return _sheet_as_text(origin) if origin.head(len(ZIP)).startswith(ZIP) else origin
+
+
+def _sheet_as_text(origin: TextSource) -> TextSource:
     try:
         with origin.open() as stream, zipfile.ZipFile(io.BytesIO(stream.read())) as book:
             if _BOOK not in book.namelist():
@@ -331,11 +336,11 @@ def read_table(
     path: FilePath | TextSource,
     *,
     delimiter: str | None = None,
-    decimal: str = ".",
+    decimal: str | None = ".",
     encoding: str = "utf-8",
     header: bool = True,
 ) -> pa.Table:
-    r"""Read a table from a CSV (also gzipped), Parquet, Arrow, JSON or Excel (xlsx) file.
+    r"""Read a table from a CSV (also gzipped), Parquet, Arrow, JSON, Excel (xlsx) or .mat file.
 
     Parameters
     ----------
@@ -344,7 +349,7 @@ def read_table(
     delimiter
         What divides the cells of a CSV file; found among ``, ; | \t`` where none is given.
     decimal
-        Decimal point of a CSV file: "." or ",".
+        Decimal point of a CSV file: "." or ","; None to find it by cells such as 1,5.
     encoding
         Encoding of a CSV file, by its Python name.
     header
@@ -372,7 +377,7 @@ def read_table(
     ...     read_table(file, decimal=",").to_pylist()
     [{'id': '007', 'cost': 1.5}, {'id': '008', 'cost': None}]
     """
-    origin = unbooked(source(path))
+    origin = sheet_as_text(source(path))
     kind = text.kind(origin.head(text.HEAD_BYTES), origin.name)
     if kind == "json":
         table = _checked(origin, read_json_table(origin))

@@ -8,15 +8,11 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from penchant.errors import DataError, closest_match_hint, mark_argument
 
@@ -218,7 +214,7 @@ _REFUSED: tuple[tuple[bytes, str, str], ...] = (
     (b"FEA1", "a Feather file of version 1", "Save it as Parquet"),
     (b"SQLite format 3", "an SQLite database", "Export the table as CSV"),
     (b"\x89HDF", "an HDF5 file", "Export the table as CSV"),
-    (b"MATLAB 5.0", "a Matlab file", "Use writetable in Matlab"),
+    (b"MATLAB 7.3", "a Matlab file of version 7.3", "Use writetable in Matlab"),
     (b"RDX", "R's own data format", "Use write.csv in R"),
     (b"X\n\x00", "R's own data format", "Use write.csv in R"),
     (b"$FL", "an SPSS file", "Export it as CSV"),
@@ -259,7 +255,6 @@ def _start(head: bytes) -> bytes:
 
 
 READ_BLOCK_BYTES = 1 << 20  # large enough that the cost of a call does not count
-_SCAN_PIECE_BYTES = 1 << 16  # a piece and its comparison stay in the second-level cache
 
 
 def check_encoding(encoding: str) -> None:
@@ -276,13 +271,13 @@ def check_encoding(encoding: str) -> None:
         ) from None
 
 
-def blocks(source: TextSource, encoding: str) -> Generator[bytes, None, None]:
+def blocks(source: TextSource, encoding: str, size: int = READ_BLOCK_BYTES) -> Iterator[bytes]:
     """Return the text in blocks of valid UTF-8, without a byte-order mark.
 
     Broken compression, bytes that the encoding does not have and NUL characters are errors that
     name the line.
     """
-    texts = _decoded(source, encoding)
+    texts = _decoded(source, encoding, size)
     first = next(texts, b"").removeprefix(codecs.BOM_UTF8)
     if packed(source):
         kind(first[:HEAD_BYTES], f"The file inside {source.name}")
@@ -311,23 +306,23 @@ def _line_of(texts: Iterable[bytes], end: bytes | int) -> int:
     return line
 
 
-def _raw(source: TextSource) -> Iterator[bytes]:
+def _raw(source: TextSource, size: int = READ_BLOCK_BYTES) -> Iterator[bytes]:
     with source.open() as file:
         if packed(source):
-            yield from _unpacked(file, source.name)
+            yield from _unpacked(file, source.name, size)
             return
         try:
-            while block := file.read(READ_BLOCK_BYTES):
+            while block := file.read(size):
                 yield block
         except OSError as error:
             raise unreadable(source.name, error) from None
 
 
-def _unpacked(file: BinaryIO, name: str) -> Iterator[bytes]:
+def _unpacked(file: BinaryIO, name: str, size: int) -> Iterator[bytes]:
     n_lines = 0
     stream = gzip.GzipFile(fileobj=file)
     try:
-        while block := stream.read1(READ_BLOCK_BYTES):
+        while block := stream.read1(size):
             n_lines += block.count(b"\n") or block.count(b"\r")
             yield block
     except EOFError:
@@ -346,13 +341,13 @@ def _unpacked(file: BinaryIO, name: str) -> Iterator[bytes]:
         ) from None
 
 
-def _decoded(source: TextSource, encoding: str) -> Iterator[bytes]:
+def _decoded(source: TextSource, encoding: str, size: int = READ_BLOCK_BYTES) -> Iterator[bytes]:
     if encoding == "utf-8" and _is_marked_utf_16(source):
         encoding = "utf-16"  # its mark says so, and no UTF-8 begins like it
     decoder = codecs.getincrementaldecoder(encoding)()
     plain = codecs.lookup(encoding).name == "utf-8"
     offset = 0
-    for block in chain(_raw(source), (b"",)):
+    for block in chain(_raw(source, size), (b"",)):
         pending: bytes = decoder.getstate()[0]
         if plain and block and not pending and block.isascii():
             yield block
@@ -398,94 +393,6 @@ def _nul(source: TextSource, encoding: str, block: bytes) -> DataError:
     )
     line = _line_of(_decoded(source, encoding), b"\0")
     return DataError(source.name, "must be text", got=f"a NUL byte, line {line}", fix=advice)
-
-
-class TextStream(io.RawIOBase):
-    """A stream over blocks of text that notes what a typed reader would lose.
-
-    Attributes
-    ----------
-    n_quotes
-        Double quotes seen; an odd number means that one is not closed, or stands inside a cell.
-    leading_zeros
-        Whether some cell may begin like 07 or 0x1F.
-    """
-
-    def __init__(self, source: TextSource, encoding: str) -> None:
-        super().__init__()
-        self._blocks = blocks(source, encoding)
-        self._rest = memoryview(b"")
-        self._last = b"\n"
-        self.n_quotes = 0
-        self.leading_zeros = False
-
-    def readable(self) -> bool:
-        """Whether it can be read: yes."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """Return `size` bytes; fewer at the end only, as a reader takes less for a whole block."""
-        if size < 0:
-            return bytes(self._next(READ_BLOCK_BYTES))
-        parts = []
-        while size > 0 and (part := self._next(size)):
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer with the next bytes; 0 at the end."""
-        part = self._next(len(buffer))
-        buffer[: len(part)] = part
-        return len(part)
-
-    def close(self) -> None:
-        """Close the file."""
-        with suppress(ValueError):  # a reader that was stopped may still wait for a block
-            self._blocks.close()
-        super().close()
-
-    def _next(self, size: int) -> memoryview:
-        while not self._rest:
-            block = next(self._blocks, None)
-            if block is None:
-                break
-            self._note(block)
-            self._rest = memoryview(block)
-        part, self._rest = self._rest[:size], self._rest[size:]
-        return part
-
-    def _note(self, block: bytes) -> None:
-        self.n_quotes += _count(block, '"')
-        if not self.leading_zeros:
-            self.leading_zeros = _has_leading_zero(block, self._last)
-        self._last = (self._last + block[-2:])[-2:]
-
-
-def _pieces(block: bytes, overlap: int = 0) -> Iterator[NDArray[np.uint8]]:
-    """Cut into pieces small enough for the processor's cache."""
-    array = np.frombuffer(block, dtype=np.uint8)
-    for start in range(0, len(array), _SCAN_PIECE_BYTES):
-        yield array[start : start + _SCAN_PIECE_BYTES + overlap]
-
-
-def _count(block: bytes, character: str) -> int:
-    return sum(int(np.count_nonzero(piece == ord(character))) for piece in _pieces(block))
-
-
-def _has_leading_zero(block: bytes, before: bytes) -> bool:
-    starts = before + block[:2]
-    return any(
-        _zero_begins_cell(piece) for piece in chain(_pieces(starts), _pieces(block, overlap=2))
-    )
-
-
-def _zero_begins_cell(piece: NDArray[np.uint8]) -> bool:
-    found = piece[1:-1] == ord("0")
-    before, after = piece[:-2], piece[2:]
-    found &= (after - np.uint8(ord("0")) < 10) | ((after | 32) == ord("x"))
-    found &= (before < ord(".")) | (before > ord("9"))
-    return bool(found.any())
 
 
 # Words for nothing in a column of numbers; in a column of labels they may be somebody's name.

@@ -19,6 +19,7 @@ from scipy.optimize import brentq
 
 from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError
+from penchant.inference.belief_map import MapFit
 from penchant.inference.predict import decision_log_likelihoods
 from penchant.inference.profile.profile_likelihood import FINITE_VALUES, VALUES, ProfileProblems
 from penchant.inference.search.local_maxima import Optima
@@ -27,7 +28,6 @@ from penchant.inference.search.projected_newton import BatchNewton, WarmStart, n
 from penchant.inference.subject_estimates import estimates_at
 from penchant.models.doubts import rewards_of
 from penchant.models.model import Declared
-from penchant.models.spatial.belief_map import MapFit
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL
 from penchant.softmax.estimate import Estimate

@@ -12,6 +12,7 @@ import numpy as np
 from penchant._typing import Label
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
+from penchant.choices.offers import Offers
 from penchant.choices.scan_protocols import Chunks, SubjectScan
 from penchant.errors import DataError, mark_argument, mark_prior_argument
 from penchant.inference.empirical_bayes_map import fit_map_by_evidence
@@ -32,7 +33,6 @@ from penchant.models.arguments import (
     refuse_word,
 )
 from penchant.models.model import Model
-from penchant.models.offers.offers import Offers
 from penchant.models.priors import DensityPrior, PopulationPrior, Prior
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.constraints import Constraints

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import (
     advise_prior,
@@ -150,9 +150,9 @@ class _OptimaProperties:
     optima: Optima
     newton_certificates: ExistenceCertificates
     weights_at_zero: BoolVector
-    shape_without_effect: BoolVector
+    shape_without_effect: BoolMatrix
     has_flat_profile: BoolVector
-    is_shape_on_ridge: BoolVector
+    is_shape_on_ridge: BoolMatrix
     diverging_shape_index: IntVector
     is_interior_maximum: BoolVector
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import advise_prior, profile_interval_advice
 from penchant.inference.existence_of_maximum import has_prior_density
@@ -346,7 +346,7 @@ class _OpenEndCheck:
         with np.errstate(divide="ignore"):
             return self.natural.of_weights(np.maximum(theta, 0.0))
 
-    def _are_ends_open_on_grid(self, centre: Vector) -> BoolVector:
+    def _are_ends_open_on_grid(self, centre: Vector) -> BoolMatrix:
         """Whether grids have cells inside the interval that are far away, on either side."""
         found = np.zeros((len(self.which), 2), dtype=bool)
         cells = self.grids
@@ -363,7 +363,7 @@ class _OpenEndCheck:
         found[at[away > MAX_LOG_DISTANCE], 1] = True
         return found
 
-    def _mark_ends_by_profile(self, rows: IntVector, error: Vector, open_ends: BoolVector) -> None:
+    def _mark_ends_by_profile(self, rows: IntVector, error: Vector, open_ends: BoolMatrix) -> None:
         """Follow the profile outwards to both sides, where the grid is not conclusive.
 
         One open side is enough: the other is then not reported.

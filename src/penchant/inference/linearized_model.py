@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -402,7 +402,7 @@ def _with_validity(
         notes=(*doubt, *estimate.notes, *_validity_notes(ratio, bounds, exact)),
         source=replace(source, model=model, model_words=model_words(model)),
         validity=LinearizationValidity(
-            nominal=nominal,
+            nominal=asdict(nominal) if isinstance(nominal, RewardPrior) else dict(nominal),
             coordinate=back.coordinate,
             ratio=ratio,
             bounds=bounds,

@@ -18,6 +18,7 @@ from penchant._typing import Matrix, Vector
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
 from penchant.inference import predict
+from penchant.inference.belief_map import BeliefMap, MapFit
 from penchant.inference.calibrated_intervals import calibrated_intervals
 from penchant.inference.intervals import natural_values_at, profile_intervals, profile_positions
 from penchant.inference.predict import PosteriorSample, Predictor, draw_posterior_sample
@@ -35,7 +36,6 @@ from penchant.models.doubts import doubts_of
 from penchant.models.model import Declared, Model, model_words, natural_parameters
 from penchant.models.parameters import Parameter, bound_table
 from penchant.models.priors import OnLinks, PopulationPrior, Prior
-from penchant.models.spatial.belief_map import BeliefMap, MapFit
 from penchant.softmax.calibrated_intervals import (
     N_DRAWN,
     level_of_further_interval,

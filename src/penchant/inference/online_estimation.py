@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from penchant.bandit.episode import Episode
+from penchant.choices.offers import Offers
 from penchant.errors import DataError
 from penchant.inference.empirical_bayes_map import check_map
 from penchant.inference.fit import History, fit_model
 from penchant.inference.precompilation import compile_fits
 from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.subject_estimates import estimate_without_data
-from penchant.json_records import read_value, write_value
+from penchant.json_records import record_document, session_from_document
 from penchant.models.arguments import refuse_no_model, refuse_word
 from penchant.models.model import Declared, Model
-from penchant.models.offers.offers import Offers
-from penchant.models.priors import (
-    Prior,
-    check_kept,
-    model_document,
-    model_of,
-    prior_document,
-    prior_of,
-)
+from penchant.models.priors import Prior
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.result_tables import Columns, Result, Table, format_count
 from penchant.softmax.estimate import Estimate
@@ -86,6 +80,15 @@ def fit_so_far(
         return fit_model(played, model, parameter_prior=prior)
     others = ScaledPrior(prior.others) if isinstance(prior, MapPrior) else prior
     return estimate_without_data(ProfileProblems(model, (played,), others))
+
+
+@dataclass(frozen=True)
+class LiveRecord:
+    """What is stored of a live estimate."""
+
+    model: Any  # of the library, or text that stands for another
+    prior: Any
+    blocks: tuple[History, ...]
 
 
 class Live(Result):
@@ -269,13 +272,7 @@ class Live(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """State to continue from later, ready for JSON."""
-        return {
-            "format": "penchant-live",
-            "version": 1,
-            "model": model_document(self.model),
-            "prior": prior_document(self.parameter_prior),
-            "blocks": [write_value(episode) for episode in self.episodes],
-        }
+        return record_document(Live, LiveRecord(self.model, self.parameter_prior, self.episodes))
 
     @classmethod
     def from_dict(
@@ -290,13 +287,10 @@ class Live(Result):
         model, prior
             Where they are not of the library, and so not in the document.
         """
-        check_kept(document, "Live", ("model", "prior", "blocks"))
-        # Models and priors of users are not in the document, and have to be given again.
-        known = prior_of(document) if prior is None else prior
-        again = cls(model_of(document["model"], model), known)
-        blocks = tuple(read_value(block) for block in document["blocks"])
-        if blocks:
-            again._before, again._present = blocks[:-1], blocks[-1]
+        kept = session_from_document(cls, document, LiveRecord, model=model, prior=prior)
+        again = cls(kept.model, kept.prior)
+        if kept.blocks:
+            again._before, again._present = kept.blocks[:-1], kept.blocks[-1]
         return again
 
     def __repr__(self) -> str:

@@ -18,11 +18,11 @@ import numpy as np
 from penchant._numba_cache import with_compilation_announcement
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
+from penchant.choices.offers import Offers
 from penchant.inference.fit import History, fit_model
 from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.search.local_maxima import expected_curvature_at
 from penchant.models.model import Declared, Model
-from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.decisions import ChoiceDecisions

@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import Any
 
 from penchant.choices import Choices
+from penchant.choices.offers import offers_of_choices
 from penchant.errors import DataError
 from penchant.models.model import Declared, Model
-from penchant.models.offers.offers import offers_of_choices
 from penchant.tables.reading import Reading
 
 HISTORY = ("scored_options", "n_events")

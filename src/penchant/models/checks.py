@@ -22,10 +22,10 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.bandit.episode import Episode, EventContext, executed_history
+from penchant.choices.offers import Offers
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.arguments import refuse_no_model
 from penchant.models.model import Declared, natural_parameters, softmax
-from penchant.models.offers.offers import Offers
 from penchant.models.parameters import Parameter, Shape
 from penchant.models.record import Record
 from penchant.result_tables import (
@@ -541,42 +541,87 @@ def _remembered(exam: Exam) -> Iterator[Finding]:
 # -- the future ------------------------------------------------------------------------------------
 
 
-def _future(exam: Exam) -> Iterator[Finding]:
-    """Rows that know the reward or the choice that they predict, or what comes after."""
-    for change in CHANGES:
-        yield from _first(f for one in exam.data for f in _rows_that_move(exam, one, *change))
+# What a model looks at whose rows move with a change, and what to do.
+LOOKS = (
+    "It looks at the reward of the decision it predicts: fill the row first, learn after.",
+    "It looks at what is learnt after the decision it predicts: fill the row first, learn after.",
+    "It looks at what is seen later only: use before[...][t] for row t.",
+    "It looks at the choice it predicts: fill the row first, learn after.",
+    "It looks at later events, or at how many there are: do not centre, scale or sort over the "
+    "whole episode.",
+)
 
 
-def _rows_that_move(exam: Exam, one: Any, changed: Any, what: str, fix: str) -> Iterator[Finding]:
-    """Rows up to an event that move with a change of the event, or of what follows."""
-    psi = exam.inside[0]
-    x = exam.explanatory(one, psi)
-    scale = np.maximum(np.abs(x).max(axis=(0, 1)), TINY)
-    known = np.flatnonzero(one.chosen >= 0)
-    some = exam.rng.choice(known, min(N_EVENTS, len(known)), replace=False)
-    for t in np.unique(np.concatenate([known[:1], some, known[-1:]])).tolist():
-        other, said = changed(one, t, x.shape[1]), what.format(t=t)
-        if other is None:
-            continue
-        try:
-            moved = exam.explanatory(other, psi)[: t + 1]
-        except Exception as error:  # whatever a model raises is for its author to read
-            yield Finding(
-                "future",
-                f"explanatory must not need what follows; got {type(error).__name__} once {said} "
-                f"was changed: {error}. {fix}",
+def _future(exam: Exam) -> list[Finding]:
+    """Rows that know the reward or the choice that they predict, or what comes after.
+
+    Every kind of change of an event, or of what follows, is tried until one moves a row up to it.
+    """
+    psi, found = exam.inside[0], dict[str, Finding]()
+    for one in exam.data:
+        x = exam.explanatory(one, psi)
+        known = np.flatnonzero(one.chosen >= 0)
+        some = exam.rng.choice(known, min(N_EVENTS, len(known)), replace=False)
+        for t in np.unique(np.concatenate([known[:1], some, known[-1:]])).tolist():
+            for changed, what, fix in _changes_of(one, t, x.shape[1]):
+                if fix not in found and (said := _moved(exam, changed, x, (one, t), what)):
+                    found[fix] = Finding("future", f"explanatory must {said}. {fix}")
+    return [found[fix] for fix in LOOKS if fix in found]
+
+
+def _moved(exam: Exam, changed: Any, x: Matrix, at: tuple[Any, int], what: str) -> str:
+    """What is wrong where rows up to an event differ after a change; nothing where they do not."""
+    one, t = at
+    try:
+        moved = exam.explanatory(changed, exam.inside[0])[: t + 1]
+    except Exception as error:  # whatever a model raises is for its author to read
+        return f"not need what follows; got {type(error).__name__} once {what} was changed: {error}"
+    rows, scale = np.arange(t + 1), np.maximum(np.abs(x).max(axis=(0, 1)), TINY)
+    if moved.shape == x[: t + 1].shape:
+        close = np.isclose(x[: t + 1] / scale, moved / scale, SAME, SAME, equal_nan=True)
+        rows = np.flatnonzero(~close.all(axis=(1, 2)))
+    return (
+        "describe a decision by what happened before it; got another row for "
+        f"{_place(one, int(rows[-1]))} when {what} was changed"
+        if rows.size
+        else ""
+    )
+
+
+def _changes_of(one: Any, t: int, n_options: int) -> Iterator[tuple[Any, str, str]]:
+    """Histories that differ at an event or after it; what differs; and what to do about it."""
+    if isinstance(one, Episode) and not np.isnan(one.rewards[t]):
+        rewards = one.rewards.copy()
+        rewards[t] += _elsewhere(rewards)
+        yield _varied(one, rewards=rewards), f"the reward of event {t}", LOOKS[0]
+        if one.after:
+            after = {name: values.copy() for name, values in one.after.items()}
+            for values in after.values():
+                values[t] += _elsewhere(values)
+            yield (
+                _varied(one, context=one.context._replace(after=after)),
+                f"what is learnt after event {t}",
+                LOOKS[1],
             )
-            return
-        rows = np.arange(t + 1)
-        if moved.shape == x[: t + 1].shape:
-            close = np.isclose(x[: t + 1] / scale, moved / scale, SAME, SAME, equal_nan=True)
-            rows = np.flatnonzero(~close.all(axis=(1, 2)))
-        if rows.size:
-            yield Finding(
-                "future",
-                "explanatory must describe a decision by what happened before it; got another row "
-                f"for {_place(one, int(rows[-1]))} when {said} was changed. {fix}",
-            )
+    if isinstance(one, Episode) and one.before and t + 1 < one.n_events:
+        before = {name: values.copy() for name, values in one.before.items()}
+        for values in before.values():
+            same = np.array_equal(values[t + 1], values[t])
+            values[t + 1] = values[0] if same else values[t]
+        yield (
+            _varied(one, context=one.context._replace(before=before)),
+            f"what is seen at the event after {t}",
+            LOOKS[2],
+        )
+    available = getattr(one, "available", None)
+    others = (one.chosen[t] + np.arange(1, n_options)) % n_options
+    others = others if available is None else others[available[t][others]]
+    if len(others):
+        chosen = one.chosen.copy()
+        chosen[t] = others[0]
+        yield _varied(one, chosen=chosen), f"the choice at event {t}", LOOKS[3]
+    if t + 1 < one.n_events:
+        yield _varied(one, t + 1), f"everything after event {t}", LOOKS[4]
 
 
 def _varied(
@@ -596,78 +641,6 @@ def _varied(
 def _elsewhere(values: Vector) -> float:
     """A step out of the range of values that were seen."""
     return 1.0 + 3.0 * float(np.nanstd(values))
-
-
-def _other_reward(one: Any, t: int, n_options: int) -> Any:
-    if not isinstance(one, Episode) or np.isnan(one.rewards[t]):
-        return None
-    rewards = one.rewards.copy()
-    rewards[t] += _elsewhere(one.rewards)
-    return _varied(one, rewards=rewards)
-
-
-def _other_after(one: Any, t: int, n_options: int) -> Any:
-    if not isinstance(one, Episode) or not one.after or np.isnan(one.rewards[t]):
-        return None
-    after = {name: values.copy() for name, values in one.after.items()}
-    for values in after.values():
-        values[t] += _elsewhere(values)
-    return _varied(one, context=one.context._replace(after=after))
-
-
-def _other_later_sight(one: Any, t: int, n_options: int) -> Any:
-    if not isinstance(one, Episode) or not one.before or t + 1 >= one.n_events:
-        return None
-    before = {name: values.copy() for name, values in one.before.items()}
-    for values in before.values():
-        values[t + 1] = values[t] if not np.array_equal(values[t + 1], values[t]) else values[0]
-    return _varied(one, context=one.context._replace(before=before))
-
-
-def _other_choice(one: Any, t: int, n_options: int) -> Any:
-    chosen, available = one.chosen.copy(), getattr(one, "available", None)
-    on_offer = np.ones(n_options, dtype=bool) if available is None else available[t]
-    others = (chosen[t] + np.arange(1, n_options)) % n_options
-    if not on_offer[others].any():
-        return None
-    chosen[t] = others[on_offer[others].argmax()]
-    return _varied(one, chosen=chosen)
-
-
-def _ended(one: Any, t: int, n_options: int) -> Any:
-    return None if t + 1 == one.n_events else _varied(one, t + 1)
-
-
-# How a history is changed, what that is, and what to do about rows that move with it.
-CHANGES: tuple[tuple[Callable[[Any, int, int], Any], str, str], ...] = (
-    (
-        _other_reward,
-        "the reward of event {t}",
-        "It looks at the reward of the decision it predicts: fill the row first, learn after.",
-    ),
-    (
-        _other_after,
-        "what is learnt after event {t}",
-        "It looks at what is learnt after the decision it predicts: fill the row first, learn "
-        "after.",
-    ),
-    (
-        _other_later_sight,
-        "what is seen at the event after {t}",
-        "It looks at what is seen later only: use before[...][t] for row t.",
-    ),
-    (
-        _other_choice,
-        "the choice at event {t}",
-        "It looks at the choice it predicts: fill the row first, learn after.",
-    ),
-    (
-        _ended,
-        "everything after event {t}",
-        "It looks at later events, or at how many there are: do not centre, scale or sort over the "
-        "whole episode.",
-    ),
-)
 
 
 # -- ways to say the same --------------------------------------------------------------------------

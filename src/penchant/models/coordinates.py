@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -109,19 +110,8 @@ class Coordinates:
     @classmethod
     def of_variables(cls, names: Sequence[str], links: Links = None) -> Coordinates:
         """Of the weights of explanatory variables: themselves, or on the links asked for."""
-        if isinstance(links, str):
-            _all_weights(links)
-            links = None  # they are
-        asked = dict(links or {})
-        _check_names(asked, list(names))
-        each = tuple(
-            Coordinate(
-                bound_weight(name, a),
-                read_link(name, asked[name]) if name in asked else IDENTITY,
-            )
-            for a, name in enumerate(names)
-        )
-        return cls(each, (), len(names))
+        linear: Any = SimpleNamespace(weights=tuple(names), shape=())
+        return cls.of_model(linear, links)
 
     def __len__(self) -> int:
         return len(self.each)
@@ -203,10 +193,6 @@ class Coordinates:
         own = list(enumerate(self.each[self.n_shape :]))
         return sorted(own, key=lambda one: one[1].natural.is_ratio)
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON: names and links."""
-        return {c.name: c.link.to_dict() for c in self.each}
-
 
 def _check_names(asked: Mapping[str, Any], known: list[str]) -> None:
     for name in asked:
@@ -273,8 +259,8 @@ def _one_to_one(model: Model) -> list[Parameter]:
         if natural.is_derived:
             continue  # the weight or shape parameter itself stands for it
         told = told_shape if natural.is_shape else told_weights
-        bent = natural.is_shape and not natural.is_rescaled
-        odd = bent and model.shape[natural.index].scale == "linear"
+        bent = natural.transform not in (IDENTITY, Transform("power", natural.transform.low, 1.0))
+        odd = bent and natural.is_shape and natural.range.scale == "linear"
         if natural.index in told or odd:
             continue
         told.add(natural.index)

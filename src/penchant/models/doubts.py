@@ -36,8 +36,8 @@ def ends_of(rewards: Vector) -> str:
     return f"{rewards.min():g} to {rewards.max():g}"
 
 
-def start_words(value: float | None) -> str:
-    """What is expected before play, in words."""
+def start_words(value: float | str | None) -> str:
+    """A number of a model, in words."""
     return "estimated" if value is None else f"{value:g}"
 
 

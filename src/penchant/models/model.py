@@ -54,26 +54,13 @@ class Model(Protocol):
 
 
 class Agents(Protocol):
-    """Agents in play."""
+    """Agents in play; where `before` or `after` is declared, they are told it by name, too."""
 
     def probabilities(self) -> Matrix:
         """Choice probabilities (n_agents, n_options)."""
 
     def observe(self, chosen: IntVector, rewards: Vector) -> None:
         """Learn from what each agent chose and received."""
-
-
-class SeeingAgents(Protocol):
-    """Agents of a model that declares what it must know `before` or `after` a decision.
-
-    They are told it by name, (n_agents,) each.
-    """
-
-    def probabilities(self, before: Described) -> Matrix:
-        """Choice probabilities (n_agents, n_options) of agents who see this."""
-
-    def observe(self, chosen: IntVector, rewards: Vector, after: Described) -> None:
-        """Learn from what each agent chose, received and learnt."""
 
 
 class Member(Generic[T]):
@@ -127,16 +114,14 @@ class Declared:
     objective
         Of an episode, theta and psi: the objective written out, for `check_model` to compare.
     agents
-        Of natural parameters and a number: as many `Agents` before play; `SeeingAgents` where
-        `before` or `after` is declared.
+        Of natural parameters and a number: as many `Agents` before play.
     usual_parameters
         Usual values of parameters that agents need not be given, used by the model or not.
     latent
         Of an episode, theta and psi: what the player believes before each event, by name; see
         `beliefs`.
-    doubts, notes_on
-        Of episodes: sentences on settings that the data speak against, and on what a reader should
-        know.
+    doubts
+        Of episodes: sentences on settings that the data speak against.
     unidentified
         For a weight that data may not tell: what to do, in a sentence.
     consistent_rates
@@ -172,7 +157,6 @@ class Declared:
     usual_parameters: Member[Mapping[str, float]] = Member({})
     latent: Member[Callable[[Any, Vector, Vector], Described] | None] = Member(None)
     doubts: Member[Callable[[Sequence[Any]], tuple[str, ...]] | None] = Member(None)
-    notes_on: Member[Callable[[Sequence[Any]], tuple[str, ...]] | None] = Member(None)
     unidentified: Member[Mapping[str, str]] = Member({})
     consistent_rates: Member[Callable[[Any], tuple[float, float] | None] | None] = Member(None)
     nominal_point: Member[Callable[[RewardPrior], tuple[Vector, Vector]] | None] = Member(None)
@@ -258,9 +242,13 @@ class RememberingAgents:
     def probabilities(self, before: Mapping[str, Vector] | None = None) -> Matrix:
         """Choice probabilities (n_agents, n_options) after what happened, and what is seen."""
         self.before = [*self.before[: len(self.chosen)], before or {}]
-        return softmax(np.stack([self._objective(a) for a in range(self.n_agents)]))
+        return softmax(self.objective())
 
-    def _objective(self, agent: int) -> Vector:
+    def objective(self) -> Matrix:
+        """Objective of every option: (n_agents, n_options)."""
+        return np.stack([self._objective_of(agent) for agent in range(self.n_agents)])
+
+    def _objective_of(self, agent: int) -> Vector:
         # the variables of an event do not depend on what is chosen at it
         episode = Episode(
             [*(options[agent] for options in self.chosen), 0],

@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.argument_checks import check_one_of
@@ -267,13 +268,7 @@ class Parameter:
     @property
     def is_ratio(self) -> bool:
         """Whether it is a weight over another one."""
-        return self._is_quotient and not self.is_derived
-
-    @property
-    def is_rescaled(self) -> bool:
-        """Whether it is in proportion to what it is made of."""
-        name, power = self.transform.name, self.transform.high
-        return name == "identity" or (name == "power" and power == 1.0)
+        return bool(self.over) and not self.is_derived
 
     @property
     def is_falling(self) -> bool:
@@ -282,11 +277,7 @@ class Parameter:
 
     @property
     def _is_one_weight(self) -> bool:
-        return not (self.is_derived or self.is_shape or self._is_quotient)
-
-    @property
-    def _is_quotient(self) -> bool:
-        return bool(self.over)
+        return not (self.is_derived or self.is_shape or self.over)
 
     @property
     def is_positive(self) -> bool:
@@ -312,7 +303,7 @@ class Parameter:
         """Values at many weights (n, n_weights)."""
         return np.asarray(self.transform.value(self._quotient(theta)))
 
-    def of_psi(self, own: Any) -> Any:
+    def of_psi(self, own: ArrayLike) -> Matrix:
         """Values at values of the shape parameter."""
         return self.transform.value(own)
 
@@ -320,8 +311,12 @@ class Parameter:
         above = _sum(theta, self.sum_indices)
         return np.asarray(above / _sum(theta, self.over_indices) if self.over_indices else above)
 
-    def derivatives(self, theta: Matrix) -> tuple[Matrix, Matrix]:
-        """Gradients (n, n_weights) and Hessians in the weights, at many of them."""
+    def derivatives(self, theta: Matrix) -> tuple[Vector, Matrix, Matrix]:
+        """Values at many weights (n, n_weights), with their gradients and Hessians in these."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return self._fill_psi_derivatives(theta)
+
+    def _fill_psi_derivatives(self, theta: Matrix) -> tuple[Vector, Matrix, Matrix]:
         n, d = theta.shape
         gradient, hessian = np.zeros((n, d)), np.zeros((n, d, d))
         u, slope = self._quotient(theta), self._quotient_slopes(theta)
@@ -338,7 +333,7 @@ class Parameter:
                     of_i, of_j = (a in self.over_indices), (b in self.over_indices)
                     bend = bend - first * (of_j * slope[i] + of_i * slope[j]) / below
                 hessian[:, a, b] = bend
-        return gradient, hessian
+        return self.of_weights(theta), gradient, hessian
 
     def _quotient_slopes(self, theta: Matrix) -> list[Any]:
         """Derivatives of the quotient in each of `weights`."""
@@ -351,11 +346,7 @@ class Parameter:
 
     def slopes(self, theta: Matrix) -> Matrix:
         """Gradients in the weights at many of them; NaN where there are none."""
-        found = np.zeros(theta.shape)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            first = self.transform.first(self._quotient(theta))
-            for a, slope in zip(self.weights, self._quotient_slopes(theta), strict=True):
-                found[:, a] = first * slope
+        _, found, _ = self.derivatives(theta)
         own = list(self.weights)
         both = np.concatenate([found[:, own], theta[:, own]], axis=1)
         fine: BoolVector = np.all(np.isfinite(both), axis=1)
@@ -385,17 +376,13 @@ class Parameter:
     def set_value(self, value: float, theta: Vector, psi: Vector) -> None:
         """Write the weight or shape parameter that gives this value, beside the others."""
         if self.is_shape:
-            psi[self.index] = self.psi_at(value)
+            psi[self.index] = float(self.transform.inverse(value))
             return
         row, right = self._row(np.array([value]), len(theta))
         others = row[0].copy()
         others[self.index] = 0.0
         used = others != 0
         theta[self.index] = (right[0] - others[used] @ theta[used]) / row[0, self.index]
-
-    def psi_at(self, value: float) -> float:
-        """The shape parameter at this value."""
-        return float(self.transform.inverse(value))
 
     def denominator(self, theta: Vector) -> Any:
         """What its weight is divided by: the other weight of a ratio, else 1."""
@@ -496,11 +483,11 @@ class Parameter:
             return Transform("logit", 0.0, self.transform.low)
         return LOG if self.is_reciprocal or positive or (below and not self.is_ratio) else IDENTITY
 
-    def weight_on(self, link: Transform, h: Any) -> Any:
+    def weight_on(self, link: Transform, h: Matrix) -> Matrix:
         """The weight, over its denominator, at values h on the link."""
         return -h if self.is_share else self.transform.inverse(link.value(h))
 
-    def weight_slope_on(self, link: Transform, h: Any) -> Any:
+    def weight_slope_on(self, link: Transform, h: Matrix) -> Matrix:
         """Derivative of `weight_on`."""
         if self.is_share:
             return -np.ones_like(h)
@@ -546,7 +533,10 @@ class ParameterTable:
     are in the order in which rows first name them.
     """
 
-    parameters: Any = None  # a tuple of rows, or a property that is one; None: see `weights`
+    @property
+    def parameters(self) -> Any:
+        """The rows; None for a model that declares weights and shape parameters themselves."""
+        return None
 
     @cached_property
     def rows(self) -> tuple[Parameter, ...]:

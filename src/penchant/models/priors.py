@@ -11,7 +11,13 @@ import numpy as np
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint, mark_prior_argument
 from penchant.files.output import read_document, write_json
-from penchant.json_records import attributes_json, from_json, read_value, write_value
+from penchant.json_records import (
+    document_head,
+    read_value,
+    record_document,
+    record_from_document,
+    write_value,
+)
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
@@ -46,6 +52,7 @@ class DensityPrior(Protocol):
 DENSITY_STEP = 1e-4  # of a standard deviation, or of what is left to the end of the support
 
 
+@dataclass(init=False, repr=False, eq=False)
 class NaturalPrior:
     """Independent densities of natural parameters, each a frozen distribution of scipy.stats.
 
@@ -66,6 +73,8 @@ class NaturalPrior:
     NaturalPrior(learning_rate, temperature)
     """
 
+    densities: Mapping[str, Any]
+
     def __init__(self, **densities: Any) -> None:
         if not densities:
             raise DataError(
@@ -79,8 +88,18 @@ class NaturalPrior:
                     got=type(density).__name__,
                     fix="Give one.",
                 )
-        self.densities: Mapping[str, Any] = dict(densities)
+        self.densities = dict(densities)
         self.known = {name: _Known.of(density) for name, density in densities.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Densities by name, ready for JSON."""
+        found: dict[str, Any] = write_value(self.densities, Mapping[str, Any])
+        return found
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> NaturalPrior:
+        """Read what `to_dict` wrote."""
+        return cls(**read_value(document, Mapping[str, Any]))
 
     def check(self, naturals: Sequence[Parameter]) -> None:
         """Raise an error if a name is not one of the natural parameters."""
@@ -126,8 +145,7 @@ class _OfNaturals(NamedTuple):
         for natural in self.naturals:
             if natural.is_shape:
                 continue
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                number, (slope, bend) = natural.of_weights(theta), natural.derivatives(theta)
+            number, slope, bend = natural.derivatives(theta)
             log_density, first, second = self._density(natural.name, number)
             value += log_density
             gradient += first[:, None] * slope
@@ -192,9 +210,6 @@ class _Known(NamedTuple):
         return cls(float(low), float(high), float(density.std()), float(density.median()))
 
 
-FORMAT = "penchant-population-prior"
-
-
 @dataclass(frozen=True, eq=False)
 class PopulationPrior:
     """Parameters on their links are normal: mean and covariance of a population.
@@ -231,32 +246,14 @@ class PopulationPrior:
 
     def __post_init__(self) -> None:
         names = tuple(map(str, self.names))
-        mean = np.array(self.mean, dtype=np.float64)
-        covariance = np.array(self.covariance, dtype=np.float64)
-        p = len(names)
+        normal = GaussianPrior(self.mean, self.covariance)
+        mean, covariance, p = normal.mean, normal.covariance, len(names)
         if mean.shape != (p,) or covariance.shape != (p, p) or len(self.links) != p:
             raise DataError(
                 "mean, covariance and links",
                 f"must be of {p} parameters",
                 got=f"shapes {mean.shape}, {covariance.shape} and {len(self.links)} links",
                 fix="Match them to names.",
-            )
-        finite = np.isfinite(mean).all() and np.isfinite(covariance).all()
-        if not finite or not np.allclose(covariance, covariance.T, rtol=1e-8, atol=0):
-            raise DataError(
-                "mean and covariance",
-                "must be finite, and the latter symmetric",
-                got="others",
-                fix="Correct them.",
-            )
-        sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-        unit = np.where(sd > 0, sd, 1.0)
-        if (sd == 0).any() or np.linalg.eigvalsh(covariance / np.outer(unit, unit))[0] <= 0:
-            raise DataError(
-                "covariance",
-                "must be positive definite",
-                got="one that is not",
-                fix="Give every parameter some variance.",
             )
         links = tuple(read_link(n, link) for n, link in zip(names, self.links, strict=True))
         for name, value in (("names", names), ("mean", mean), ("links", links)):
@@ -316,21 +313,12 @@ class PopulationPrior:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON."""
-        links = [link.to_dict() for link in self.links]
-        rest = attributes_json(self, "mean", "covariance")
-        return {"format": FORMAT, "version": 1, "names": list(self.names), "links": links, **rest}
+        return record_document(PopulationPrior, self)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> PopulationPrior:
         """Read what `to_dict` wrote."""
-        if not isinstance(document, Mapping) or document.get("format") != FORMAT:
-            raise DataError(
-                "prior",
-                "must be a document that PopulationPrior.to_dict wrote",
-                got="another",
-                fix="Save one with people.prior.save(path).",
-            )
-        return from_json(cls, document)
+        return record_from_document(cls, document, cls)
 
     def save(self, path: Any, *, overwrite: bool = True) -> None:
         """Write it to a file, to be read by `read`."""
@@ -339,7 +327,7 @@ class PopulationPrior:
     @classmethod
     def read(cls, path: Any) -> PopulationPrior:
         """Read a file that `save` wrote."""
-        return cls.from_dict(read_document(path, FORMAT, version=1))
+        return cls.from_dict(read_document(path, **document_head(cls)))
 
     def __repr__(self) -> str:
         each = zip(self.names, self.links, self.mean, strict=True)
@@ -413,89 +401,10 @@ class OnLinks(NamedTuple):
                 number = c.natural.of_psi(psi[:, c.natural.index])
                 h[:, a] = c.link.inverse(number)
                 continue
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                number, (slope, bend) = c.natural.of_weights(theta), c.natural.derivatives(theta)
+            number, slope, bend = c.natural.derivatives(theta)
             h[:, a] = c.link.inverse(number)
             first, second = c.link.inverse_derivatives(number)
             slopes[:, a] = first[:, None] * slope
             bends[:, a] = first[:, None, None] * bend
             bends[:, a] += second[:, None, None] * slope[:, :, None] * slope[:, None, :]
         return h, slopes, bends
-
-
-def model_document(model: Any) -> Any:
-    """A model of the library with its settings; None for another."""
-    own = type(model).__module__.startswith("penchant.")
-    return write_value(model) if own else None
-
-
-def model_of(document: Any, given: Any) -> Any:
-    """The model of a document, or the one given, where it is not of the library."""
-    if given is not None:
-        return given
-    if document is None:
-        raise DataError(
-            "model",
-            "must be given, as the session was kept with one that is not of the library",
-            got="none",
-            fix="Pass model=.",
-        )
-    return read_value(document)
-
-
-def prior_document(prior: Any) -> dict[str, Any] | None:
-    """A prior in plain numbers; a word only where it is of one's own making."""
-    library = type(prior).__module__.startswith("penchant.")
-    if prior is None or (library and not isinstance(prior, NaturalPrior)):
-        found: dict[str, Any] | None = write_value(prior)
-        return found
-    own = getattr(prior, "densities", {"": None})
-    densities = {name: _density(density) for name, density in own.items()}
-    return {"kind": "own" if None in densities.values() else "natural", "densities": densities}
-
-
-def prior_of(document: Mapping[str, Any]) -> Any:
-    """The prior of a document."""
-    given = document["prior"]
-    if given is None or "kind" not in given:
-        return read_value(given)
-    if given["kind"] == "natural":
-        from scipy import stats
-
-        made = given["densities"].items()
-        return NaturalPrior(
-            **{n: getattr(stats, d["name"])(*d["args"], **d["kwds"]) for n, d in made}
-        )
-    raise DataError(
-        "prior",
-        "must be given, as the session was kept with one that is not of scipy.stats",
-        got="none",
-        fix="Pass prior=.",
-    )
-
-
-def _density(density: Any) -> dict[str, Any] | None:
-    """A frozen distribution by name, or None."""
-    from scipy import stats
-
-    name = getattr(getattr(density, "dist", None), "name", None)
-    if name is None or not hasattr(stats, name):
-        return None
-    try:
-        args = [float(a) for a in density.args]
-        return {"name": name, "args": args, "kwds": {k: float(v) for k, v in density.kwds.items()}}
-    except (TypeError, ValueError):
-        return None
-
-
-def check_kept(document: Any, kind: str, parts: tuple[str, ...]) -> None:
-    """Refuse what `to_dict` of a session did not write."""
-    known = isinstance(document, Mapping) and document.get("format") == f"penchant-{kind.lower()}"
-    missing = [part for part in parts if part not in document] if known else ["format"]
-    if missing:
-        raise DataError(
-            "document",
-            f"must be what {kind}.to_dict wrote",
-            got=f"one without {missing[0]!r} of it",
-            fix="Keep the session again.",
-        )

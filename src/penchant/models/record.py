@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntMatrix, IntVector, Matrix, Vector
 from penchant.argument_checks import check_one_of, check_whole_number
 from penchant.bandit.episode import Episode, executed_history
 from penchant.errors import DataError, PythonExpression, mark_argument
@@ -80,15 +80,8 @@ class Record:
                 )
         return {name: np.concatenate([offers[name] for offers in every]) for name in shared}
 
-    def before(self, name: str) -> Matrix:
-        """What was seen at all events under a name."""
-        return self._seen("before", name)
-
-    def after(self, name: str) -> Matrix:
-        """What was learnt after all events under a name."""
-        return self._seen("after", name)
-
-    def _seen(self, role: str, name: str) -> Matrix:
+    def told(self, role: str, name: str) -> Matrix:
+        """What was seen "before" or learnt "after" all events under a name."""
         return np.asarray(self.kept((role, name), lambda: self._joined(role, name)))
 
     def kept(self, key: Any, make: Callable[[], Any]) -> Any:
@@ -139,7 +132,7 @@ class Record:
         )
 
     @cached_property
-    def choice_sets(self) -> IntVector | None:
+    def choice_sets(self) -> IntMatrix | None:
         """Options that could be chosen at all events, (n_events, width); None where all could.
 
         Compiled likelihoods have arrays of one width. It is a multiple of the size of every set,

@@ -9,9 +9,11 @@ functions of scalars:
 and, where the first state depends on the shape parameters, a third, `start(s, psi, c)`,
 
 with the state `s`, the event `e`, the shape parameters `psi` and settings `c` of the model, all by
-name. Attributes of any number of (episode, psi) pairs, their derivatives in psi, and agents that
-play follow from these: the source of the two functions is put into a loop over pairs and events,
-with its tangents (`penchant.models.tangents`), and compiled once (`penchant.models.generated`).
+name; `c.at_stickiness` is the column of the weight of that name, before any `/` or `*` in it, or -1
+where the model has none. Attributes of any number of (episode, psi) pairs, their derivatives in
+psi, and agents that play follow from these: the source of the two functions is put into a loop over
+pairs and events, with its tangents (`penchant.models.tangents`), and compiled once
+(`penchant.models.generated`).
 
 Pairs that share an episode, such as points of a grid of psi, run side by side: every update waits
 for the one before it, and a processor fills the time with other pairs.
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,6 +46,7 @@ from penchant.models.model import (
 )
 from penchant.models.parameters import Shape
 from penchant.models.record import CompiledModel, Record
+from penchant.models.scalars import Fields, Numbers
 from penchant.models.tangents import Constants, Names, Tangents, tangent_name
 
 Field = Vector | IntVector  # of all events, or of all agents
@@ -54,6 +58,7 @@ MIN_RATE = 1e-8
 MAX_RATE_LIKE_0 = 1e-6
 # Points of the grid along a rate, by the number of shape parameters in all.
 N_RATE_GRID = {1: 33, 2: 17, 3: 13}
+AT = "at_"  # before the name of a weight: its column
 
 _HEAD = '''"""Attributes of {name}, generated from its features and update."""
 
@@ -158,9 +163,13 @@ class Recursion(CompiledModel):
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     optional: ClassVar[tuple[str, ...]] = ()  # fields of an event without which update runs, too
-    features: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None] | None] = None
     start: ClassVar[Callable[..., None] | None] = None
+
+    @staticmethod
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
+        """Fill the attributes of all options before a decision."""
+        raise NotImplementedError
 
     def state(self) -> Mapping[str, ArrayLike]:
         """State before the first event: arrays or numbers, by name."""
@@ -193,10 +202,9 @@ class Recursion(CompiledModel):
         sizes = self.codes()
         for role, names in (("before", self.before), ("after", self.after)):
             for name in names:
-                values = getattr(record, role)(name)
+                found[name] = values = record.told(role, name)
                 if name in sizes:
-                    values = codes(values, name, 0, sizes[name] - 1, record)
-                found[name] = values
+                    found[name] = codes(values, name, 0, sizes[name] - 1, record)
         return found
 
     def explanatory_many(
@@ -253,9 +261,9 @@ class Recursion(CompiledModel):
         shape = tuple(one.name for one in self.shape)
         bound = tuple((name, to) for name, to in self.bindings().items() if isinstance(to, str))
         whole = "choice", *self.codes()
-        constants = tuple(
-            (name, int(value)) for name, value in self.settings().items() if isinstance(value, int)
-        )
+        columns = {AT + re.split("[/*]", name)[0]: k for k, name in enumerate(self.weights)}
+        settings = {name: v for name, v in self.settings().items() if isinstance(v, int)}
+        constants = tuple({**columns, **settings}.items())
         names = Declarations(shape, bound, tuple(self.state()), whole, kind.optional, constants)
         functions = kind.features, kind.update, kind.start
         return compiled_program(kind.__name__, functions, names)
@@ -395,7 +403,8 @@ class Declarations:
     optional
         Fields of an event without which update runs, too.
     constants
-        Settings that are whole numbers, which become part of the source: (name, number).
+        Settings that are whole numbers, and columns of weights, which become part of the source:
+        (name, number).
     """
 
     shape: tuple[str, ...]
@@ -431,7 +440,9 @@ def compiled_program(
         "states": names.states,
         "events": fields["e"],
         "fixed": tuple(one for one in fields["psi"] if one not in estimated),
-        "settings": tuple(one for one in fields["c"] if one not in constants),
+        "settings": tuple(
+            one for one in fields["c"] if one not in constants and not one.startswith(AT)
+        ),
         "seen": tuple(seen["e"]),
         "learnt": tuple(learnt["e"]),
     }
@@ -441,7 +452,7 @@ def compiled_program(
     return Program(generated_module(name.lower(), text), **program)
 
 
-Fields = Mapping[str, Mapping[str, None]]
+FieldNames = Mapping[str, Mapping[str, None]]
 _RECORDS = {"s": "s_", "e": "e_", "psi": "p_", "c": "c_"}
 
 
@@ -450,7 +461,7 @@ def plain_body(
     prefixes: Mapping[str, str],
     indexed: Mapping[str, tuple[str, ...]],
     constants: Mapping[str, int],
-) -> tuple[list[ast.stmt], Fields]:
+) -> tuple[list[ast.stmt], FieldNames]:
     """Statements of a function with plain variables, and the fields of records that they use.
 
     Prefixes and indices are those of `Names`; constants are settings written into the source.
@@ -473,7 +484,8 @@ def plain_body(
     local = {one.id for one in assigned if isinstance(one.ctx, ast.Store)}
     names = Names(prefixes, indexed, local)
     plain = names.visit(ast.Module(body, []))
-    numbers = {f"{prefixes['c']}{name}": value for name, value in constants.items()}
+    columns = {name: -1 for name in names.found["c"] if name.startswith(AT)}
+    numbers = {f"{prefixes['c']}{name}": value for name, value in {**columns, **constants}.items()}
     plain = Constants(numbers).visit(plain)
     return ast.fix_missing_locations(plain).body, names.found
 
@@ -499,49 +511,46 @@ def _loops(
     needed = [one for one in program["learnt"] if one not in names.optional]
     known = _known(needed, codes)
     read = [f"p_{name} = psi[k + lane, {j}]" for j, name in enumerate(shape)]
-    pairs = {
-        "n_lanes": N_LANES,
-        "events": lines([f"e_{one} = all_{one}[t]" for one in events], 12),
-        "known": known,
-        "parameters": lines(read, 12),
-        "parameters_inside": lines(read, 16),
-    }
     arguments = ["which", "starts", "psi", *(f"all_{one}" for one in events), *numbers]
     arguments += [f"start_{one}" for one in states]
+    arrays = [f"s_{one} = np.empty(({N_LANES},) + start_{one}.shape)" for one in states]
     resets = [f"s_{one}[lane] = start_{one}" for one in states]
-    plain = _PAIRS.format(
-        function="attributes",
-        arguments=", ".join([*arguments, "x"]),
-        states=lines(_state_arrays(states), 4),
-        resets=lines([*resets, source(begin, 12)], 12),
-        features=source(show, 16),
-        update=source(learn, 20),
-        **pairs,
-    )
-    tangents = Tangents([f"p_{name}" for name in shape], ())
+    tangents = Tangents([f"p_{name}" for name in shape])
     tangents.find_active([show, learn, begin])
-    dual_begin = tangents.differentiate(begin)
     duals = [
         tangent_name(f"s_{one}", m)
         for one in states
         if f"s_{one}" in tangents.active
         for m in range(len(shape))
     ]
-    outputs = [f"{tangent_name('x', m)} = slopes[{m}]" for m in range(len(shape))]
-    arrays = [f"{one} = np.empty_like({one.partition('__')[0]})" for one in duals]
-    sloped = _PAIRS.format(
-        function="attributes_and_slopes",
-        arguments=", ".join([*arguments, "x", "slopes"]),
-        states=lines([*_state_arrays(states), *arrays, *outputs], 4),
-        resets=lines(
-            [*resets, *(f"{one}[lane] = 0.0" for one in duals), source(dual_begin, 12)], 12
+    dual_arrays = [f"{one} = np.empty_like({one.partition('__')[0]})" for one in duals]
+    dual_arrays += [f"{tangent_name('x', m)} = slopes[{m}]" for m in range(len(shape))]
+    dual_resets = [f"{one}[lane] = 0.0" for one in duals]
+    text = ""
+    for function, outputs, more_arrays, more_resets, bodies in (
+        ("attributes", ["x"], [], [], (begin, show, learn)),
+        (
+            "attributes_and_slopes",
+            ["x", "slopes"],
+            dual_arrays,
+            dual_resets,
+            tuple(map(tangents.differentiate, (begin, show, learn))),
         ),
-        features=source(tangents.differentiate(show), 16),
-        update=source(tangents.differentiate(learn), 20),
-        **pairs,
-    )
+    ):
+        text += _PAIRS.format(
+            function=function,
+            arguments=", ".join([*arguments, *outputs]),
+            n_lanes=N_LANES,
+            states=lines([*arrays, *more_arrays], 4),
+            parameters=lines(read, 12),
+            resets=lines([*resets, *more_resets, source(bodies[0], 12)], 12),
+            events=lines([f"e_{one} = all_{one}[t]" for one in events], 12),
+            known=known,
+            parameters_inside=lines(read, 16),
+            features=source(bodies[1], 16),
+            update=source(bodies[2], 20),
+        )
     own = [f"p_{name} = psi[lane, {j}]" for j, name in enumerate(shape)]
-    agents = ""
     for function, body, fields, more, test in (
         ("begin", begin, (), [], "True"),
         ("show", show, program["seen"], ["x"], "True"),
@@ -553,7 +562,7 @@ def _loops(
             *numbers,
             *(f"s_{one}" for one in states),
         ]
-        agents += _AGENTS.format(
+        text += _AGENTS.format(
             function=function,
             arguments=", ".join([*given, *more]),
             events=lines([f"e_{one} = all_{one}[lane]" for one in fields], 8),
@@ -561,17 +570,13 @@ def _loops(
             known=test,
             body=source(body, 12),
         )
-    return plain + sloped + agents
+    return text
 
 
 def _known(fields: Sequence[str], codes: Sequence[str]) -> str:
     """Test that an event has everything that is learnt from."""
     tests = [f"e_{one} >= 0" if one in codes else f"e_{one} == e_{one}" for one in fields]
     return " and ".join(tests) or "True"
-
-
-def _state_arrays(states: Sequence[str]) -> list[str]:
-    return [f"s_{one} = np.empty(({N_LANES},) + start_{one}.shape)" for one in states]
 
 
 def lines(lines: Sequence[str], indent: int) -> str:

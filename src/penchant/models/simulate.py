@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntMatrix, IntVector, Matrix, Vector
 from penchant.argument_checks import check_rng, check_whole_number
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.choices import Choices
+from penchant.choices.offers import Offers, decision_places, read_offers
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.arguments import refuse_no_model
 from penchant.models.model import (
@@ -30,7 +31,6 @@ from penchant.models.model import (
     weights_and_shape,
 )
 from penchant.models.offers.attributes import option_values
-from penchant.models.offers.offers import Offers, decision_places, read_offers
 from penchant.models.recursion import RecursionAgents
 from penchant.models.task import Task
 from penchant.models.worlds import World
@@ -237,14 +237,15 @@ def _follow(
     *labels: Any,
 ) -> Episode:
     """One person's play in a world that shows or tells more than rewards."""
-    course, agents = world.course(rng), agents_of(model, parameters, 1)
+    events, agents = world.events(rng), agents_of(model, parameters, 1)
     chosen: list[int] = []
     rewards: list[float] = []
     masks: list[Any] = []
     before: list[Mapping[str, float]] = []
     after: list[Mapping[str, float]] = []
-    while len(chosen) < n and (seen := course.before()) is not None:
-        mask = course.available()
+    for seen, mask in events:
+        if len(chosen) == n:
+            break
         p = np.asarray(agents.probabilities(_alone(seen)))
         if p.shape[1] != world.n_options:
             raise DataError(
@@ -254,7 +255,7 @@ def _follow(
                 fix="Match them.",
             )
         option = picked(p if mask is None else np.where(mask, p, 0.0), rng)
-        reward, learnt = course.after(int(option[0]))
+        reward, learnt = events.send(int(option[0]))
         agents.observe(option, np.array([reward]), _alone(learnt))
         chosen.append(int(option[0]))
         rewards.append(reward)
@@ -381,9 +382,9 @@ def play_like(
 class Played(NamedTuple):
     """What agents did in play: arrays (n_events, n_agents)."""
 
-    chosen: IntVector
+    chosen: IntMatrix
     rewards: Matrix
-    executed: IntVector
+    executed: IntMatrix
 
 
 def played(

@@ -14,22 +14,12 @@ and `sqrt`.
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
 
 from penchant.errors import DataError
 
 ZERO = ast.Constant(0.0)
 ONE = ast.Constant(1.0)
-COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
 
 
 def tangent_name(name: str, direction: int) -> str:
@@ -44,13 +34,10 @@ class Tangents:
     ----------
     seeds
         For each direction the variable whose tangent is 1: a shape parameter.
-    arrays
-        Arrays that may be active: the state and the output.
     """
 
-    def __init__(self, seeds: Iterable[str], arrays: Iterable[str]) -> None:
+    def __init__(self, seeds: Iterable[str]) -> None:
         self.seeds = tuple(seeds)
-        self.arrays = frozenset(arrays)
         self.active: set[str] = set(self.seeds)
         self.result: tuple[ast.expr, ast.expr] | None = (
             None  # an expression, and where its value is
@@ -382,22 +369,15 @@ class Constants(ast.NodeTransformer):
         """Put in the number."""
         return ast.Constant(self.numbers[node.id]) if node.id in self.numbers else node
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        """Negate a number."""
+    def _folded(self, node: ast.expr) -> ast.expr:
+        """Compute what consists of numbers alone."""
         self.generic_visit(node)
-        match node:
-            case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as number)):
-                return ast.Constant(-number)
-        return node
+        if any(isinstance(part, ast.Name) for part in ast.walk(node)):
+            return node
+        whole = ast.fix_missing_locations(ast.Expression(node))
+        return ast.Constant(eval(compile(whole, "<constants>", "eval")))
 
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        """Compare numbers."""
-        self.generic_visit(node)
-        left, right = node.left, node.comparators[0]
-        holds = COMPARISONS.get(type(node.ops[0]))
-        if holds and isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
-            return ast.Constant(holds(left.value, right.value))
-        return node
+    visit_UnaryOp = visit_Compare = _folded
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         """Leave out what is true in `and`, or false in `or`; the other decides."""

@@ -11,8 +11,8 @@ import numpy as np
 from penchant._typing import Matrix
 from penchant.argument_checks import check_whole_number
 from penchant.bandit.landscape import Landscape
+from penchant.choices.offers import Offers
 from penchant.errors import DataError
-from penchant.models.offers.offers import Offers
 from penchant.models.worlds import World
 
 

@@ -14,8 +14,10 @@ from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
+from penchant._typing import Matrix
 from penchant.argument_checks import check_one_of
 from penchant.errors import DataError, closest_match_hint
 
@@ -27,17 +29,17 @@ MAX_LOG_VALUE = 300.0
 class Formulas(NamedTuple):
     """A transform written out: each takes a number, and the transform's two constants."""
 
-    value: Callable[..., Any]
-    inverse: Callable[..., Any]
-    first: Callable[..., Any]
-    second: Callable[..., Any]
+    value: Callable[..., Matrix]
+    inverse: Callable[..., Matrix]
+    first: Callable[..., Matrix]
+    second: Callable[..., Matrix]
 
 
-def _exp(u: Any) -> Any:
+def _exp(u: Matrix) -> Matrix:
     return np.exp(np.minimum(np.maximum(u, -MAX_LOG_VALUE), MAX_LOG_VALUE))
 
 
-def _logistic_slope(u: Any, low: float, high: float) -> Any:
+def _logistic_slope(u: Matrix, low: float, high: float) -> Matrix:
     return (high - low) * special.expit(u) * special.expit(-u)
 
 
@@ -117,27 +119,27 @@ class Transform:
     def __post_init__(self) -> None:
         check_one_of(self.name, "transform", FORMULAS)
 
-    def value(self, u: Any) -> Any:
+    def value(self, u: ArrayLike) -> Matrix:
         """The value at u."""
         return FORMULAS[self.name].value(np.asarray(u, np.float64), self.low, self.high)
 
-    def inverse(self, value: Any) -> Any:
+    def inverse(self, value: ArrayLike) -> Matrix:
         """The u of a value: infinite at the ends of the range, NaN outside."""
         with np.errstate(divide="ignore", invalid="ignore"):
             own = np.asarray(value, dtype=np.float64)
             return FORMULAS[self.name].inverse(own, self.low, self.high)
 
-    def derivatives(self, u: Any) -> tuple[Any, Any]:
+    def derivatives(self, u: ArrayLike) -> tuple[Matrix, Matrix]:
         """First and second derivative of the value at u."""
         _, _, first, second = FORMULAS[self.name]
         own = np.asarray(u, dtype=np.float64)
         return first(own, self.low, self.high), second(own, self.low, self.high)
 
-    def first(self, u: Any) -> Any:
+    def first(self, u: ArrayLike) -> Matrix:
         """First derivative of the value at u."""
         return FORMULAS[self.name].first(np.asarray(u, np.float64), self.low, self.high)
 
-    def inverse_derivatives(self, value: Any) -> tuple[Any, Any]:
+    def inverse_derivatives(self, value: ArrayLike) -> tuple[Matrix, Matrix]:
         """First and second derivative of u at a value; NaN outside the range."""
         own = np.asarray(value, dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -154,11 +156,6 @@ class Transform:
         """Whether it is the same but for the last digits of a range."""
         ends = (self.low, self.high), (other.low, other.high)
         return self.name == other.name and np.allclose(*ends, rtol=0.0, atol=1e-6)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON."""
-        bounds = {"low": self.low, "high": self.high} if self.name == "logit" else {}
-        return {"name": self.name, **bounds}
 
     def __str__(self) -> str:
         whole = np.allclose((self.low, self.high), (0.0, 1.0), rtol=0.0, atol=1e-6)

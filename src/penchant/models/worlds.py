@@ -1,8 +1,8 @@
 """Tasks that show something at a decision, or tell more than a reward after it.
 
-A world draws the course of one person: what is seen at the next decision, which options there are,
-and what follows the option taken. `simulate`, `recover` and the others take a world where they take
-a landscape.
+A world draws the events of one person: what is seen at the next decision and which options there
+are, then what follows the option taken. `simulate`, `recover` and the others take a world where
+they take a landscape.
 """
 
 from __future__ import annotations
@@ -13,28 +13,18 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from penchant._typing import BoolVector, Matrix
+from penchant._typing import Matrix
 from penchant.argument_checks import check_number, check_whole_number
 
 Told = Mapping[str, float]
 
 
-class Course(Protocol):
-    """One person's way through a task, event by event."""
-
-    def before(self) -> Told | None:
-        """What is seen at the next decision, by name; None where the task is over."""
-
-    def available(self) -> BoolVector | None:
-        """Options that can be chosen; None for all."""
-
-    def after(self, chosen: int) -> tuple[float, Told]:
-        """The reward of an option, and what is learnt beside it."""
+Events = Generator[Any, int, None]
 
 
 @runtime_checkable
 class World(Protocol):
-    """A task that draws the course of every person."""
+    """A task that draws the events of every person."""
 
     @property
     def n_options(self) -> int:
@@ -44,52 +34,15 @@ class World(Protocol):
     def n_events(self) -> int:
         """Events, at most."""
 
-    def course(self, rng: np.random.Generator) -> Course:
-        """What one person meets."""
+    def events(self, rng: np.random.Generator) -> Events:
+        """What one person meets, event by event.
+
+        Before a decision it yields what is seen, by name, and which options there are, None for
+        all; for the option that it is sent, the reward and what is learnt beside it.
+        """
 
 
-# A sight and the options that can be chosen, None for all; after an option, its outcome.
-Sight = tuple[Told, BoolVector | None]
-Outcome = tuple[float, Told]
-Events = Generator[Sight | Outcome, int, None]
-
-
-class _EventCourse:
-    """The course whose events a generator yields: a sight, and after each choice its outcome."""
-
-    def __init__(self, events: Events) -> None:
-        self.events: Any = events
-        self.sight: Told | None
-        self.options: BoolVector | None
-        self._see()
-
-    def _see(self) -> None:
-        self.sight, self.options = next(self.events, (None, None))
-
-    def before(self) -> Told | None:
-        return self.sight
-
-    def available(self) -> BoolVector | None:
-        return self.options
-
-    def after(self, chosen: int) -> Outcome:
-        outcome: Outcome = self.events.send(chosen)
-        self._see()
-        return outcome
-
-
-class _World:
-    """Base of worlds that say the events of a person."""
-
-    def _events(self, rng: np.random.Generator) -> Events:
-        raise NotImplementedError
-
-    def course(self, rng: np.random.Generator) -> Course:
-        """What one person meets."""
-        return _EventCourse(self._events(rng))
-
-
-class _Trials(_World):
+class _Trials:
     """Base of worlds of a number of trials, one decision each."""
 
     n_trials: int
@@ -149,7 +102,8 @@ class TwoStepWorld(_Trials):
         """Two in every trial."""
         return 2 * self.n_trials
 
-    def _events(self, rng: np.random.Generator) -> Events:
+    def events(self, rng: np.random.Generator) -> Events:
+        """What one person meets."""
         p = rng.uniform(self.low, self.high, (2, 2))
         for _ in range(self.n_trials):
             first = yield {"state": 0.0}, None
@@ -183,8 +137,8 @@ class GoNoGoWorld(_Trials):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> course = pn.models.GoNoGoWorld(8).course(np.random.default_rng(2))
-    >>> course.before()["cue"] in (0, 1, 2, 3)
+    >>> seen, _ = next(pn.models.GoNoGoWorld(8).events(np.random.default_rng(2)))
+    >>> seen["cue"] in (0, 1, 2, 3)
     True
     """
 
@@ -193,7 +147,8 @@ class GoNoGoWorld(_Trials):
 
     n_options = 2
 
-    def _events(self, rng: np.random.Generator) -> Events:
+    def events(self, rng: np.random.Generator) -> Events:
+        """What one person meets."""
         for cue in rng.permutation(np.arange(self.n_trials) % 4).tolist():
             chosen = yield {"cue": float(cue)}, None
             is_right = chosen == (1 if cue < 2 else 0)
@@ -216,8 +171,9 @@ class GainLossWorld(_Trials):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> course = pn.models.GainLossWorld(4, 9).course(np.random.default_rng(3))
-    >>> reward, told = course.after(2)
+    >>> events = pn.models.GainLossWorld(4, 9).events(np.random.default_rng(3))
+    >>> _ = next(events)
+    >>> reward, told = events.send(2)
     >>> reward == told["gain"] - told["loss"]
     True
     """
@@ -230,7 +186,8 @@ class GainLossWorld(_Trials):
         check_whole_number(self.n_options, "n_options", 2)
         super().__post_init__()
 
-    def _events(self, rng: np.random.Generator) -> Events:
+    def events(self, rng: np.random.Generator) -> Events:
+        """What one person meets."""
         p = rng.uniform(0.1, 0.9, (2, self.n_options))
         for _ in range(self.n_trials):
             chosen = yield {}, None
@@ -256,7 +213,8 @@ class PairsWorld(_Trials):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> pn.models.PairsWorld(n_trials=3).course(np.random.default_rng(4)).available().tolist()
+    >>> _, options = next(pn.models.PairsWorld(n_trials=3).events(np.random.default_rng(4)))
+    >>> options.tolist()
     [True, True, False, False, False, False]
     """
 
@@ -269,7 +227,8 @@ class PairsWorld(_Trials):
         """As many as probabilities."""
         return len(self.probabilities)
 
-    def _events(self, rng: np.random.Generator) -> Events:
+    def events(self, rng: np.random.Generator) -> Events:
+        """What one person meets."""
         for pair in rng.permutation(np.arange(self.n_trials) % len(self.pairs)):
             mask = np.zeros(self.n_options, dtype=bool)
             mask[list(self.pairs[pair])] = True
@@ -356,8 +315,9 @@ class FullFeedbackWorld(_Trials):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> course = pn.models.FullFeedbackWorld([[1.0, -1.0]]).course(np.random.default_rng(1))
-    >>> course.after(1)
+    >>> events = pn.models.FullFeedbackWorld([[1.0, -1.0]]).events(np.random.default_rng(1))
+    >>> _ = next(events)
+    >>> events.send(1)
     (-1.0, {'forgone': 1.0})
     """
 
@@ -370,7 +330,8 @@ class FullFeedbackWorld(_Trials):
         """As many as rows."""
         return len(self.schedule)
 
-    def _events(self, rng: np.random.Generator) -> Events:
+    def events(self, rng: np.random.Generator) -> Events:
+        """What one person meets."""
         for row in self.schedule:
             chosen = yield {}, None
             yield float(row[chosen]), {"forgone": float(row[1 - chosen])}
@@ -393,7 +354,8 @@ class AversiveWorld(_Trials):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> sorted(pn.models.AversiveWorld(5).course(np.random.default_rng(1)).before())
+    >>> seen, _ = next(pn.models.AversiveWorld(5).events(np.random.default_rng(1)))
+    >>> sorted(seen)
     ['magnitude_0', 'magnitude_1']
     """
 
@@ -403,7 +365,8 @@ class AversiveWorld(_Trials):
 
     n_options = 2
 
-    def _events(self, rng: np.random.Generator) -> Events:
+    def events(self, rng: np.random.Generator) -> Events:
+        """What one person meets."""
         sizes = rng.integers(1, 100, (self.n_trials, 2)).astype(float) / 5.0
         mostly = np.arange(self.n_trials) // self.every % 2 == 0
         outcomes = mostly == (rng.random(self.n_trials) < self.reliability)
@@ -414,7 +377,7 @@ class AversiveWorld(_Trials):
 
 
 @dataclass(frozen=True)
-class BalloonWorld(_World):
+class BalloonWorld:
     """Balloons that burst at a pump drawn from 1 to `most`, each as likely.
 
     Parameters
@@ -428,7 +391,7 @@ class BalloonWorld(_World):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> pn.models.BalloonWorld(3).course(np.random.default_rng(1)).before()
+    >>> next(pn.models.BalloonWorld(3).events(np.random.default_rng(1)))[0]
     {'balloon': 0.0, 'pump': 1.0}
     """
 
@@ -446,7 +409,8 @@ class BalloonWorld(_World):
         """At most so many pumps and stops."""
         return self.n_balloons * (self.most + 1)
 
-    def _events(self, rng: np.random.Generator) -> Events:
+    def events(self, rng: np.random.Generator) -> Events:
+        """What one person meets."""
         bursts_at = rng.integers(1, self.most + 1, self.n_balloons)
         for balloon in range(self.n_balloons):
             pump, is_over = 1, False
@@ -475,7 +439,9 @@ class InputWorld(_Trials):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> _, told = pn.models.InputWorld(5).course(np.random.default_rng(1)).after(0)
+    >>> events = pn.models.InputWorld(5).events(np.random.default_rng(1))
+    >>> _ = next(events)
+    >>> _, told = events.send(0)
     >>> told["input"] in (0.0, 1.0)
     True
     """
@@ -486,7 +452,8 @@ class InputWorld(_Trials):
 
     n_options = 2
 
-    def _events(self, rng: np.random.Generator) -> Events:
+    def events(self, rng: np.random.Generator) -> Events:
+        """What one person meets."""
         n = self.n_trials
         p = np.repeat(rng.choice(self.probabilities, -(-n // self.every)), self.every)[:n]
         for u in (rng.random(n) < p).astype(float).tolist():
@@ -495,7 +462,7 @@ class InputWorld(_Trials):
 
 
 @dataclass(frozen=True)
-class BeadsWorld(_World):
+class BeadsWorld:
     """Beads from one of two jars, drawn one after another until a jar is named.
 
     At a decision `drawn` and `firsts` are seen, beads so far and those of the first colour. Option
@@ -516,7 +483,7 @@ class BeadsWorld(_World):
     --------
     >>> import numpy as np
     >>> import penchant as pn
-    >>> pn.models.BeadsWorld(3).course(np.random.default_rng(1)).before()
+    >>> next(pn.models.BeadsWorld(3).events(np.random.default_rng(1)))[0]
     {'drawn': 0.0, 'firsts': 0.0}
     """
 
@@ -538,7 +505,8 @@ class BeadsWorld(_World):
         """At most so many draws and names."""
         return self.n_sequences * self.most
 
-    def _events(self, rng: np.random.Generator) -> Events:
+    def events(self, rng: np.random.Generator) -> Events:
+        """What one person meets."""
         for is_first in (rng.random(self.n_sequences) < 0.5).tolist():
             drawn, firsts, is_named = 0, 0, False
             while not is_named and drawn < self.most:

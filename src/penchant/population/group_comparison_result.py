@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from penchant._typing import Label
 from penchant.errors import format_list, mark_argument
-from penchant.json_records import attributes_json, to_json
+from penchant.json_records import to_json
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.parameter_score_correlations import NAMES as RELATED
 from penchant.population.parameter_score_correlations import Relation, relations_table
@@ -149,6 +149,10 @@ class GroupComparison(Result):
         What was held the same where groups or scores were compared, if anything.
     """
 
+    json_names = (
+        *("adjustment", "level", ("logarithms", "logs"), "covariates", "differences", "joint"),
+        "relations",
+    )
     populations: Mapping[Any, PopulationEstimate]
     differences: tuple[Difference, ...]
     joint: tuple[PairTest, ...]
@@ -246,24 +250,8 @@ class GroupComparison(Result):
 
     def document(self) -> dict[str, Any]:
         """Result as a dictionary for JSON."""
-        return {
-            "format": "penchant-group-comparison",
-            "version": 1,
-            **attributes_json(self, "adjustment", "level", ("logarithms", "logs")),
-            **({"covariates": list(self.covariates)} if self.covariates else {}),
-            "groups": [
-                {"group": to_json(label), "n_subjects": p.n_subjects, "rule": p.rule}
-                for label, p in self.populations.items()
-            ],
-            "differences": [attributes_json(d, *NAMES) for d in self.differences],
-            "joint": [
-                {
-                    **attributes_json(t, "first", "second"),
-                    **attributes_json(t.test, "kind", "statistic", "degrees_of_freedom", "p_value"),
-                    **attributes_json(t, "adjusted_p_value"),
-                    "note": t.test.note,
-                }
-                for t in self.joint
-            ],
-            **({"relations": to_json(self.relations)} if self.relations else {}),
-        }
+        groups = [
+            {"group": to_json(label), "n_subjects": p.n_subjects, "rule": p.rule}
+            for label, p in self.populations.items()
+        ]
+        return super().document() | {"groups": groups}

@@ -17,7 +17,7 @@ import scipy
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.errors import DataError, format_list
-from penchant.json_records import JsonDocument, attributes_json, to_json
+from penchant.json_records import JsonDocument, to_json
 from penchant.population.subject_estimates import ExcludedSubject, Scale
 from penchant.result_tables import (
     Column,
@@ -302,6 +302,11 @@ class PopulationEstimate(IntervalTableExport, JsonDocument):
         "estimated", or what is wrong, and a sentence about it.
     """
 
+    json_names = (
+        *("rule", "scale", "status", "message", "caution", "n_subjects", "subjects", "left_out"),
+        *("parameters", "covariance", "degrees_of_freedom", "heterogeneity"),
+        "log_likelihood",
+    )
     names: tuple[str, ...]
     estimate: Vector
     covariance: Matrix
@@ -466,22 +471,9 @@ class PopulationEstimate(IntervalTableExport, JsonDocument):
         columns["n_left_out"] = [len(self.left_out)] * len(found)
         return columns
 
-    def document(self, level: float = 0.95) -> dict[str, Any]:
-        """Result as a dictionary for JSON."""
-        return {
-            "format": "penchant-population-estimate",
-            "version": 1,
-            **attributes_json(
-                self,
-                *("rule", "scale", "status", "message", "caution", "n_subjects", "subjects"),
-                "left_out",
-            ),
-            "level": level,
-            "parameters": to_json(self.parameters_at(level)),
-            **attributes_json(self, "covariance", "degrees_of_freedom"),
-            "heterogeneity": to_json(self.heterogeneity),
-            **attributes_json(self, "log_likelihood"),
-        }
+    def document(self) -> dict[str, Any]:
+        """Result as a dictionary for JSON, with 95 % intervals."""
+        return super().document() | {"level": 0.95}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -513,12 +505,11 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate], IntervalTableExport,
         """Summaries of all categories as text."""
         return "\n\n".join(f"{c}\n{p.summary(level)}" for c, p in self.populations.items())
 
-    def document(self, level: float = 0.95) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         """Result as a dictionary for JSON: a list of categories."""
-        return {
-            "categories": [
-                {"category": to_json(c), **p.document(level)} for c, p in self.populations.items()
-            ]
+        each = self.populations.items()
+        return super().document() | {
+            "categories": [{"category": to_json(c), **p.document()} for c, p in each]
         }
 
     def __repr__(self) -> str:

@@ -26,7 +26,6 @@ import numpy as np
 from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.argument_checks import check_one_of
 from penchant.errors import DataError
-from penchant.json_records import attributes_json, to_json
 from penchant.result_tables import (
     Columns,
     Result,
@@ -233,6 +232,10 @@ class GrowthOrder(Result):
         Share of bootstrap replicates in which each order was best, where it was asked for.
     """
 
+    json_names = (
+        *("subject", "status", "order", "category", "n_decisions", "margin", "category_margin"),
+        *("category_weight", "confidence", "curves", "words"),
+    )
     status: Status
     order: Order
     category: Category | None
@@ -311,18 +314,6 @@ class GrowthOrder(Result):
         if self.category == "low" and abs(linear.aic - power.aic) < MIN_AIC_GAP:
             said += " Linear against power is close to arbitrary; both are low."
         return said
-
-    def document(self) -> dict[str, Any]:
-        """Result as a dictionary for JSON."""
-        return {
-            **attributes_json(
-                self,
-                *("subject", "status", "order", "category", "n_decisions", "margin"),
-                *("category_margin", "category_weight", "confidence"),
-            ),
-            "curves": [to_json(curve) | {"order": curve.order} for curve in self.curves],
-            "words": self.words,
-        }
 
     def frame_columns(self) -> Columns:
         """Table with a single row, as that of many subjects."""

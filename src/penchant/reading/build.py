@@ -12,7 +12,7 @@ from typing import Any
 
 from penchant.errors import DataError, SchemaQuestions
 from penchant.reading.build_choices import build_choices
-from penchant.reading.build_episodes import TWO_STEP, build_episodes
+from penchant.reading.build_episodes import build_episodes
 from penchant.reading.build_offers import build_offers
 from penchant.reading.build_task import build_task
 from penchant.reading.built import Built
@@ -32,15 +32,7 @@ _KINDS = {"episodes": "play"}
 
 
 def build(source: SourceTable, schema: Schema) -> Reading:
-    """Make the data that a schema describes.
-
-    Parameters
-    ----------
-    source
-        The table.
-    schema
-        What it is; nothing in it may be left open.
-    """
+    """Make the data that a schema describes."""
     if schema.kind is None:
         raise DataError(
             "kind", "must be given in the schema", got="none", fix='Say kind = "episodes".'
@@ -49,7 +41,7 @@ def build(source: SourceTable, schema: Schema) -> Reading:
         _check_roles(schema)
         source = kept_rows(source, schema)
         task = TASKS.get(schema.task or "")
-        if task is not None and task.name != TWO_STEP:
+        if task is not None:
             built = build_task(source, schema, task)
         else:
             built = BUILDERS[schema.kind](source, schema)

@@ -20,12 +20,21 @@ from penchant.reading.built import (
     on_offer,
     opt_out,
     option_codes,
-    sorted_positions,
     with_labels,
 )
 from penchant.result_tables import format_count
 from penchant.tables.choice_coding import OptionCodes
-from penchant.tables.labels import Coded, in_natural_order, python_values
+from penchant.tables.decisions import Rows, arranged, check_missing
+from penchant.tables.frames import Ids, check_present, check_roles, joint_codes
+from penchant.tables.labels import (
+    NONE_MISSING,
+    Coded,
+    arrow_codes,
+    in_natural_order,
+    object_codes,
+    python_values,
+    warn_similar,
+)
 from penchant.tables.schema import ATTRIBUTE_COLUMNS, Schema
 from penchant.tables.source_table import SourceTable, code_index, code_key, column_list
 
@@ -33,15 +42,7 @@ PLACE = "place among the options"  # the option of a row, where no column says i
 
 
 def build_choices(source: SourceTable, schema: Schema) -> Built:
-    """Make choices among options with attributes.
-
-    Parameters
-    ----------
-    source
-        The rows that count.
-    schema
-        What the table is, whole.
-    """
+    """Make choices among options with attributes."""
     if schema.attributes is None:
         raise DataError(
             "attributes",
@@ -57,7 +58,7 @@ def _from_wide(source: SourceTable, schema: Schema) -> Built:
     """One row per decision: a column or constant of each attribute for each option."""
     choice = _single(schema.columns.choice, "columns.choice")
     codes = option_codes(source, schema, choice)
-    options = codes.options_of(source, choice)
+    options = codes.options_of(source.codes(choice, "columns.choice"), f"column {choice}")
     n_missed = int((options < 0).sum())
     source, options = _kept(source, options, options >= 0, "nobody decided")
     mask = on_offer(source, schema, codes)
@@ -73,45 +74,79 @@ def _from_wide(source: SourceTable, schema: Schema) -> Built:
     attributes = {name: _per_option(schema, name, codes) for name in schema.attributes or {}}
     variables: dict[str, Any] = {}
     for name, cells in attributes.items():
-        variables |= _variables(source, schema, name, cells)
+        variables |= attribute_variables(source, schema, name, cells)
     out = _place_of_none(schema, codes)
     if out is not None:
         variables[_constant(schema)] = np.tile(np.arange(width) == out, (n, 1)).astype(np.float64)
     source, subject = named_rows(source, schema.columns.subject, "subject")
-    labels = tuple(str(x) for x in codes.option_names)
-    shared, told = _shared(source, schema, subject)
-    frame = {**shared, choice: pa.array(labels).take(pa.array(options))}
-    explanatory = {name: _columns_of(frame, name, labels, own) for name, own in variables.items()}
-    if mask is not None:
-        told["available"] = _columns_of(frame, "available", labels, mask)
-    try:
-        choices = Choices.from_wide(
-            pa.table(frame), chosen=choice, explanatory=explanatory, options=labels, **told
-        )
-    except DataError as error:
-        raise source.placed(error) from None
+    row = Coded(np.arange(n), np.arange(n), NONE_MISSING)
+    people = _coded_people(source, subject)
+    decision, _ = joint_codes([*people, row])
+    option = object_codes([str(x) for x in codes.option_names], "options")
+    warn_similar(option.labels.tolist(), "options")
+    weight = _weight(source, schema)
+    rows = Rows(
+        ids=Ids(
+            np.repeat(decision, width),
+            n,
+            (_repeat(row, width),),
+            ("row",),
+            Coded(np.tile(option.codes, n), option.labels, NONE_MISSING),
+            _repeat(people[0], width) if people else None,
+            per_row=width,
+        ),
+        picked=_repeat(Coded(option.codes[options], option.labels, NONE_MISSING), width),
+        chosen=choice,
+        variables={name: np.ravel(values) for name, values in variables.items()},
+        weight=None if weight is None else (weight[0], np.repeat(weight[1], width)),
+        on_offer=None if mask is None else np.ravel(mask),
+    )
+    choices, order = _choices(source, schema, rows, weight)
     columns = {"chosen": choice, **_said_columns(schema)}
     columns |= {name: ", ".join(map(str, cells)) for name, cells in attributes.items()}
-    arguments = _arguments(choices, list(variables), [*attributes], choices.decision_labels)
     return Built(
         choices,
         source,
         with_labels(schema, codes),
         columns,
         code_options(codes),
-        arguments,
+        _arguments(list(variables), [*attributes], order // width),
         doubts=doubts,
         n_missed=n_missed,
     )
 
 
-def _columns_of(
-    frame: dict[str, Any], name: str, options: Sequence[str], values: Any
-) -> dict[str, str]:
-    """Add a column per option, and say which each option has."""
-    made = {option: f"{name} of {option}" for option in options}
-    frame |= {made[option]: values[:, k] for k, option in enumerate(options)}
-    return made
+def _coded_people(source: SourceTable, subject: str | None) -> list[Coded]:
+    """The column of people as codes, where there is one; nobody may be missing."""
+    if subject is None:
+        return []
+    coded = source.codes(subject, "columns.subject")
+    check_present([(("subject", subject), coded)])
+    return [coded]
+
+
+def _repeat(coded: Coded, times: int) -> Coded:
+    return Coded(np.repeat(coded.codes, times), coded.labels, NONE_MISSING)
+
+
+def _weight(source: SourceTable, schema: Schema) -> tuple[str, Vector] | None:
+    name = schema.columns.weight
+    return (name, source.floats(name, "columns.weight")) if name else None
+
+
+def _choices(
+    source: SourceTable, schema: Schema, rows: Rows, weight: tuple[str, Vector] | None
+) -> tuple[Choices, IntVector]:
+    """The choices, and which of the rows each of theirs is."""
+    whole = weight is None or bool((weight[1] == np.floor(weight[1])).all())
+    kind = schema.rows.weight_kind or ("frequency" if whole else "probability")
+    missing = schema.rows.missing or "error"
+    check_missing(missing)
+    try:
+        fields, order = arranged(rows, weight_kind=kind, missing=missing)
+    except DataError as error:
+        raise source.placed(error) from None
+    return Choices(**fields), order
 
 
 def _per_option(schema: Schema, name: str, codes: OptionCodes) -> tuple[Any, ...]:
@@ -160,19 +195,21 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
     n_missed = int(nobody.sum())
     source = source.kept(~nobody[key], "nobody decided")
     key, flags = key[~nobody[key]], flags[~nobody[key]]
-    shared, told = _shared(source, schema, subject)
-    frame = {**{name: source.plain(name) for name in decision}, **shared}
     if columns.option is not None:
-        option = _single(columns.option, "columns.option")
-        frame[option] = source.plain(option)
-        order = source.codes(option, "columns.option").codes
+        option = source.codes(_single(columns.option, "columns.option"), "columns.option")
     else:
-        option, order = PLACE, _position(key)
-        frame[option] = pa.array(order + 1).cast(pa.string())
-    frame[chosen] = (flags == 1).astype(np.int64)
-    names = [source.check(x, "attributes.columns") for x in _long_attributes(schema)]
+        option = arrow_codes(pa.array(_position(key) + 1).cast(pa.string()))
+    parts = tuple(source.codes(name, "columns.decision") for name in decision)
+    people = _coded_people(source, subject)
+    attributes = _long_attributes(schema)
+    apart = {"decision": decision, "chosen": (chosen,), "weight": column_list(columns.weight)}
+    check_roles({**apart, "attributes": attributes})
+    said = [(("decision", name), part) for name, part in zip(decision, parts, strict=True)]
+    check_present([*said, (("option", columns.option or PLACE), option)])
+    warn_similar(option.labels.tolist(), "option")
+    names = [source.check(x, "attributes.columns") for x in attributes]
     out = opt_out(schema)
-    is_none = np.array([str(x) == str(out) for x in frame[option].to_pylist()])
+    is_none = np.array([str(x) == str(out) for x in option.labels.tolist()])[option.codes]
     if out is not None:
         if not is_none.any():
             raise DataError(
@@ -183,54 +220,31 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
         source = source.with_columns(bare)
     variables: dict[str, Any] = {}
     for name in names:
-        variables |= _variables(source, schema, name, (name,))
+        variables |= attribute_variables(source, schema, name, (name,))
     if out is not None:
         variables = {x: np.where(is_none, 0.0, np.ravel(v)) for x, v in variables.items()}
         variables[_constant(schema)] = is_none.astype(np.float64)
-    frame |= {name: np.ravel(values) for name, values in variables.items() if name not in frame}
-    if schema.available.flags:
-        flagged = _single(schema.available.flags, "available.flags")
-        frame[flagged] = source.floats(flagged, "available.flags") == 1
-        told["available"] = flagged
-    if columns.offset:
-        frame[columns.offset] = source.floats(columns.offset, "columns.offset")
-        told["offset"] = columns.offset
-    try:
-        choices = Choices.from_frame(
-            pa.table(frame),
-            decision=decision,
-            option=option,
-            chosen=chosen,
-            explanatory=list(variables),
-            **told,
-        )
-    except DataError as error:
-        raise source.placed(error) from None
-    rows = sorted_positions(key, order)
-    if len(rows) > len(choices.explanatory):
-        left = _is_left(choices, [source.codes(name, "columns.decision") for name in keys])
-        on_offer = frame[told["available"]] if "available" in told else np.ones_like(left)
-        rows = rows[(left & on_offer)[rows]]
-    said = {"decision": ", ".join(decision), "chosen": chosen, **_said_columns(schema)}
+    flags_given = schema.available.flags
+    flag_column = _single(flags_given, "available.flags") if flags_given else ""
+    offset = columns.offset
+    weight = _weight(source, schema)
+    codes, n_decisions = joint_codes([*people, *parts])
+    rows = Rows(
+        ids=Ids(codes, n_decisions, parts, tuple(decision), option, people[0] if people else None),
+        picked=Coded((flags == 1).astype(np.int64), np.arange(2), NONE_MISSING),
+        chosen=chosen,
+        variables={name: np.ravel(values) for name, values in variables.items()},
+        offset=(offset, source.floats(offset, "columns.offset")) if offset else None,
+        weight=weight,
+        on_offer=source.floats(flag_column, "available.flags") == 1 if flag_column else None,
+    )
+    choices, order = _choices(source, schema, rows, weight)
+    told = {"decision": ", ".join(decision), "chosen": chosen, **_said_columns(schema)}
     if columns.option is not None:
-        said["option"] = str(columns.option)
-    said["attributes"] = ", ".join(names)
-    arguments = _arguments(choices, list(variables), names, None, rows)
-    return Built(choices, source, schema, said, {}, arguments, n_missed=n_missed)
-
-
-def _is_left(choices: Choices, parts: Sequence[Coded]) -> BoolVector:
-    """Rows of the decisions that choices still have, by the labels of these."""
-    assert choices.decision_labels is not None
-    labels = [x if isinstance(x, tuple) else (x,) for x in choices.decision_labels.tolist()]
-    if choices.subject is not None:
-        people = choices.subject_labels or ()
-        labels = [
-            (people[k], *own) for k, own in zip(choices.subject.tolist(), labels, strict=True)
-        ]
-    known = set(labels)
-    cells = zip(*(part.labels[part.codes].tolist() for part in parts), strict=True)
-    return np.fromiter((cell in known for cell in cells), dtype=bool)
+        told["option"] = str(columns.option)
+    told["attributes"] = ", ".join(names)
+    arguments = _arguments(list(variables), names, order)
+    return Built(choices, source, schema, told, {}, arguments, n_missed=n_missed)
 
 
 def _position(key: IntVector) -> IntVector:
@@ -246,45 +260,27 @@ def _long_attributes(schema: Schema) -> tuple[str, ...]:
     return column_list((schema.attributes or {})[ATTRIBUTE_COLUMNS])
 
 
-def _shared(
-    source: SourceTable, schema: Schema, subject: str | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Columns of people and weights under their own names, and what the constructor is told."""
-    frame: dict[str, Any] = {}
-    told: dict[str, Any] = {"missing": schema.rows.missing or "error"}
-    if subject is not None:
-        frame[subject] = source.plain(subject)
-        told["subject"] = subject
-    weight = schema.columns.weight
-    if weight:
-        weights = source.floats(weight, "columns.weight")
-        frame[weight] = weights
-        whole = bool((weights == np.floor(weights)).all())
-        told |= {"weight": weight, "weight_kind": "frequency" if whole else "probability"}
-        told["weight_kind"] = schema.rows.weight_kind or told["weight_kind"]
-    return frame, told
-
-
-def _variables(
-    source: SourceTable, schema: Schema, name: str, cells: Sequence[Any]
+def attribute_variables(
+    source: SourceTable, schema: Schema, name: str, cells: Sequence[Any], *, levels: bool = False
 ) -> dict[str, Vector]:
     """An attribute as variables: numbers as one, words as a 0/1 variable of each level but one."""
     role = f"attributes.{name}"
-    words = [cell for cell in cells if isinstance(cell, str) and _holds_words(source, cell, role)]
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    words = texts if levels else [cell for cell in texts if _holds_words(source, cell, role)]
     if not words:
         return {name: np.column_stack([cell_numbers(source, cell, role) for cell in cells])}
     every = {str(level): level for cell in words for level in source.labels(cell, role)}
-    levels = [every[word] for word in in_natural_order(set(every))]
-    reference = (schema.reference or {}).get(name, levels[0])
+    ordered = [every[word] for word in in_natural_order(set(every))]
+    reference = (schema.reference or {}).get(name, ordered[0])
     if str(reference) not in every:
         raise DataError(
             mark_argument("reference"),
             f"must be a level of {name}",
-            got=f"{reference!r}, but they are {format_list(map(str, levels))}",
+            got=f"{reference!r}, but they are {format_list(map(str, ordered))}",
             fix="Choose one.",
         )
     found = {}
-    for level in levels:
+    for level in ordered:
         if str(level) == str(reference):
             continue
         columns = [
@@ -334,16 +330,8 @@ def _said_columns(schema: Schema) -> dict[str, str]:
     return found
 
 
-def _arguments(
-    choices: Choices,
-    variables: list[str],
-    attributes: list[str],
-    decisions: Any = None,
-    rows: IntVector | None = None,
-) -> Mapping[str, Any]:
+def _arguments(variables: list[str], attributes: list[str], rows: IntVector) -> Mapping[str, Any]:
     """What the choices were made with: variables, and the row of the table of each of theirs."""
-    if rows is None:
-        rows = np.repeat(np.asarray(decisions, dtype=np.int64), np.diff(choices.first_row))
     return {
         "attributes": attributes,
         "variables": variables,

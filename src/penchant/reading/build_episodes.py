@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from penchant._typing import Vector
-from penchant.bandit.episode_table import episode_rows, episodes_from_frame
+from penchant._typing import BoolVector, IntVector, Vector
+from penchant.bandit.episode import Episode
+from penchant.bandit.episode_table import (
+    EventRows,
+    decision_numbers,
+    episodes_of_rows,
+    owner_labels,
+    row_flags,
+)
 from penchant.errors import DataError, mark_argument
 from penchant.reading.built import (
     Built,
@@ -22,85 +28,189 @@ from penchant.reading.built import (
     option_codes,
     with_labels,
 )
-from penchant.reading.tasks import TASKS
 from penchant.result_tables import format_count
+from penchant.tables.choice_coding import options_at
+from penchant.tables.frames import check_roles, row_place
+from penchant.tables.play import InTime
 from penchant.tables.schema import Schema
-from penchant.tables.source_table import SourceTable, code_key, column_list
+from penchant.tables.source_table import SourceTable, column_list
 
 # Columns that are made: the option taken and done, the reward, and which options were on offer.
 CHOSEN, EXECUTED, REWARD, ON_OFFER = "option taken", "option executed", "reward paid", "on offer"
-TWO_STEP = "two-step"
+
+
+class _Taken(NamedTuple):
+    """The option of each row, counted from 0 and -1 for none, and how it was read.
+
+    Attributes
+    ----------
+    options, executed
+        What was taken, and what was done.
+    mask
+        Options on offer, (n_rows, n_options); None where all always are.
+    made
+        {column: cells} that say the same in the table.
+    told
+        What reads these columns again, as arguments of `episodes_from_frame`.
+    schema
+        With the codes of the options.
+    codes
+        {code: option}.
+    """
+
+    options: IntVector
+    executed: IntVector
+    mask: BoolVector | None
+    made: dict[str, Any]
+    told: dict[str, Any]
+    schema: Schema
+    codes: dict[str, Any]
 
 
 def build_episodes(source: SourceTable, schema: Schema) -> Built:
-    """Make episodes.
-
-    Parameters
-    ----------
-    source
-        The rows that count.
-    schema
-        What the table is, whole.
-    """
-    if schema.task == TWO_STEP:
-        return _two_step(source, schema)
+    """Make episodes."""
     columns = schema.columns
     choice = column_list(columns.choice)
     if not choice:
         raise DataError("columns.choice", "must be one column", got="none", fix="Name it.")
-    if len(choice) > 1:
-        return _at_places(source, schema, choice)
-    source, told, whose = _whose(source, schema)
-    codes = option_codes(source, schema, choice[0])
-    options = codes.options_of(source, choice[0])
+    source, told, said = whose_rows(source, schema)
+    read = _by_code if len(choice) == 1 else _by_place
+    taken = read(source, schema, choice)
     paid = rewards(source, columns.reward)
-    if codes.missed and not columns.executed:
+    if taken.codes and schema.choice.missed and not columns.executed:
         # What stands beside a mark of no decision is the program's filler, not a reward.
-        paid = np.where((options < 0) & source.present(choice[0], "columns.choice"), np.nan, paid)
-    base = codes.base
-    made: dict[str, Any] = {CHOSEN: option_cells(options, base), REWARD: _nullable(paid)}
-    if columns.executed:
-        done = codes.options_of(source, columns.executed, "columns.executed")
-        made[EXECUTED] = option_cells(done, base)
+        marked = source.present(choice[0], "columns.choice")
+        paid = np.where((taken.options < 0) & marked, np.nan, paid)
+    source = source.with_columns({**taken.made, REWARD: pa.array(paid, from_pandas=True)})
+    told |= {
+        "reward": REWARD,
+        "is_choice": columns.is_choice or None,
+        "scored": columns.scored or None,
+        "options": None,
+        "shown": schema.shown.first or 0,
+        "gaps": schema.rows.gaps or "order",
+        "missing_reward": schema.rows.missing_reward or "error",
+        **taken.told,
+    }
+    check_roles({part: column_list(told[part]) for part in ("subject", "block", "decision")})
+    episodes, rows, order = episodes_by_columns(
+        source, told, taken.options, taken.executed, paid, available=taken.mask
+    )
+    n_missed = int((taken.options < 0).sum())
+    return Built(
+        episodes,
+        source,
+        taken.schema,
+        {"chosen": ", ".join(choice), "reward": in_words(columns.reward), **said},
+        taken.codes,
+        {**told, "rows": order.by_episode()},
+        _notes(columns.trial, n_missed),
+        () if schema.rows.gaps is not None else _gap_doubts(schema, rows, order),
+        n_missed=n_missed,
+    )
+
+
+def episodes_by_columns(
+    source: SourceTable,
+    told: Mapping[str, Any],
+    options: IntVector,
+    executed: IntVector,
+    paid: Vector,
+    *,
+    context: Mapping[str, Mapping[str, Vector]] | None = None,
+    available: BoolVector | None = None,
+) -> tuple[list[Episode], EventRows, InTime]:
+    """Episodes of rows whose options are known; their rows, and the row of each event.
+
+    Parameters
+    ----------
+    source
+        The table.
+    told
+        The columns of subject, block, decision, is_choice and scored, and policies, as arguments
+        of `episodes_from_frame`.
+    options, executed, paid
+        What was taken, done and paid in each row.
+    context, available
+        What was seen, and on offer.
+    """
+    owners = owner_labels(source.codes, {"subject": told["subject"], "block": told["block"]})
+    trial, number = told["decision"], None
+    if trial is not None:
+        number = decision_numbers(source.floats(trial, "columns.trial"), trial, owners)
+    rows = EventRows(
+        options,
+        paid,
+        owners,
+        number,
+        row_flags(source.codes, told.get("is_choice"), "is_choice"),
+        row_flags(source.codes, told.get("scored"), "scored"),
+        executed,
+        context or {},
+        available,
+    )
+    policies = {name: told[name] for name in ("gaps", "shown", "missing_reward") if name in told}
+    episodes, order = episodes_of_rows(rows, **policies)
+    return episodes, rows, order
+
+
+def _by_code(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> _Taken:
+    """Options by the codes of one column."""
+    executed = schema.columns.executed
+    codes = option_codes(source, schema, choice[0])
+    options = codes.options_of(source.codes(choice[0], "columns.choice"), f"column {choice[0]}")
+    made, done = {CHOSEN: option_cells(options, codes.base)}, options
+    if executed:
+        coded = source.codes(executed, "columns.executed")
+        done = codes.options_of(coded, f"column {executed}")
+        made[EXECUTED] = option_cells(done, codes.base)
     mask = on_offer(source, schema, codes)
     offered: tuple[str, ...] = ()
     if mask is not None:
         offered = tuple(f"{ON_OFFER} {name}" for name in codes.option_names)
         made |= dict(zip(offered, mask.T, strict=True))
-    source = source.with_columns(made)
-    said = {"chosen": choice[0], "reward": _in_words(columns.reward), **whose}
-    told |= {
-        **_policies(schema),
+    told = {
         "chosen": CHOSEN,
-        "executed": EXECUTED if columns.executed else None,
-        "base": base,
+        "executed": EXECUTED if executed else None,
+        "base": codes.base,
         "locations": None,
         "available": offered,
     }
-    episodes = episodes_from_frame(source.table, **told)
-    n_missed = int((options < 0).sum())
-    whole = with_labels(schema, codes)
-    return Built(
-        episodes,
-        source,
-        whole,
-        said,
-        code_options(codes),
-        told,
-        _notes(columns.trial, n_missed),
-        _gap_doubts(source, schema, told),
-        n_missed=n_missed,
-    )
+    return _Taken(options, done, mask, made, told, with_labels(schema, codes), code_options(codes))
 
 
-def _gap_doubts(source: SourceTable, schema: Schema, told: Mapping[str, Any]) -> tuple[str, ...]:
-    """Numbers of trials that leave some out, where nobody said what that means."""
-    if schema.rows.gaps is not None or not told["decision"]:
-        return ()
-    try:
-        episode_rows(
-            source.table, **{part: told[part] for part in ("subject", "block", "decision")}
+def _by_place(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> _Taken:
+    """Options by the place whose coordinates columns say."""
+    places, base = schema.choice.places, schema.choice.base or 0
+    there = np.column_stack([source.floats(name, "columns.choice") for name in choice])
+    if places is None:  # wherever one was chosen
+        places = np.unique(there[np.isfinite(there).all(axis=1)], axis=0) - base
+    locations = np.asarray(places, dtype=np.float64)
+    if locations.shape[1] != len(choice):
+        raise DataError(
+            "choice.places",
+            f"must have {len(choice)} coordinates, as there are columns of choices",
+            got=locations.shape[1],
         )
+    options = done = options_at(there, locations, base, row_place)
+    executed = column_list(schema.columns.executed)
+    if executed:
+        cells = np.column_stack([source.floats(name, "columns.executed") for name in executed])
+        done = options_at(cells, locations, base, row_place)
+    told = {
+        "chosen": choice,
+        "executed": executed or None,
+        "base": base,
+        "locations": locations,
+        "available": (),
+    }
+    return _Taken(options, done, None, {}, told, schema, {})
+
+
+def _gap_doubts(schema: Schema, rows: EventRows, order: InTime) -> tuple[str, ...]:
+    """Numbers of trials that leave some out, where nobody said what that means."""
+    try:
+        rows.check_counting(order)
     except DataError as error:
         name = column_list(schema.columns.trial)[0]
         first = re.split(r", (?![^(]*\))", str(error.got), maxsplit=1)[0]  # of all places
@@ -109,43 +219,6 @@ def _gap_doubts(source: SourceTable, schema: Schema, told: Mapping[str, Any]) ->
             f"{mark_argument('gaps', 'timeout')} takes trials without a row for missed.",
         )
     return ()
-
-
-def _policies(schema: Schema) -> dict[str, Any]:
-    """What the constructor is told of rows, whatever their options are."""
-    return {
-        "reward": REWARD,
-        "is_choice": schema.columns.is_choice or None,
-        "scored": schema.columns.scored or None,
-        "options": None,
-        "shown": schema.shown.first or 0,
-        "gaps": schema.rows.gaps or "order",
-        "missing_reward": schema.rows.missing_reward or "error",
-    }
-
-
-def _at_places(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> Built:
-    """Episodes in which the option is the place whose coordinates columns say."""
-    columns, places, base = schema.columns, schema.choice.places, schema.choice.base or 0
-    if places is None:  # wherever one was chosen
-        there = np.column_stack([source.floats(name, "columns.choice") for name in choice])
-        places = np.unique(there[np.isfinite(there).all(axis=1)], axis=0) - base
-    paid = rewards(source, columns.reward)
-    source, told, whose = _whose(source, schema)
-    source = source.with_columns({REWARD: _nullable(paid)})
-    said = {"chosen": ", ".join(choice), "reward": _in_words(columns.reward), **whose}
-    told |= {
-        **_policies(schema),
-        "chosen": choice,
-        "executed": column_list(columns.executed) or None,
-        "base": base,
-        "locations": np.asarray(places, dtype=np.float64),
-        "available": (),
-    }
-    episodes = episodes_from_frame(source.table, **told)
-    n_missed = int(sum((one.chosen < 0).sum() for one in episodes))
-    notes, doubts = _notes(columns.trial, n_missed), _gap_doubts(source, schema, told)
-    return Built(episodes, source, schema, said, {}, told, notes, doubts, n_missed=n_missed)
 
 
 def rewards(source: SourceTable, given: Any) -> Vector:
@@ -164,15 +237,12 @@ def rewards(source: SourceTable, given: Any) -> Vector:
     return source.floats(names[0], "columns.reward")
 
 
-def _nullable(values: Vector) -> pa.Array:
-    return pa.array(values, from_pandas=True)
-
-
-def _in_words(given: Any) -> str:
+def in_words(given: Any) -> str:
+    """The columns of rewards."""
     return ", ".join(given.values() if isinstance(given, Mapping) else column_list(given))
 
 
-def _whose(
+def whose_rows(
     source: SourceTable, schema: Schema
 ) -> tuple[SourceTable, dict[str, Any], dict[str, str]]:
     """Whose rows these are, in which block and order: for the constructor, and in words."""
@@ -203,89 +273,3 @@ def _notes(trial: Any, n_missed: int) -> tuple[str, ...]:
     order = "no column numbers the trials; rows are taken to be in order of time"
     notes = () if trial else (order,)
     return (*notes, f"{format_count(n_missed, 'decision')} that nobody made") if n_missed else notes
-
-
-# --- two-step ----------------------------------------------------------------------------------
-
-
-def _two_step(source: SourceTable, schema: Schema) -> Built:
-    """Two decisions a row: the first leads to a state, the second takes an option of it."""
-    columns = schema.columns
-    choice = column_list(columns.choice)
-    if len(choice) != 2:
-        raise DataError(
-            "columns.choice",
-            "must be the two columns of a two-step task",
-            got=", ".join(choice) or "none",
-            fix="Name both.",
-        )
-    paid = rewards(source, columns.reward)
-    first = _codes(source, schema, choice[0], 2)
-    state = None if not columns.state else _codes(source, schema, columns.state, 2, "columns.state")
-    second = _codes(source, schema, choice[1], 4 if state is None else 2)
-    led = second // 2 if state is None else state
-    there = (first >= 0) & (second >= 0) & (led >= 0) & np.isfinite(paid)
-    if state is not None and led[there & (first == 0)].mean() > led[there & (first == 1)].mean():
-        led = 1 - led  # the first option mostly leads to the first state
-    source = source.kept(there, "nobody decided")
-    task = TASKS[TWO_STEP]
-    cells = {
-        "level1_choice": (first + 1.0)[there],
-        "level2_choice": (2.0 * led + second % 2 + 1)[there],
-        "reward": paid[there],
-    }
-    source, told, said = _whose(source, schema)
-    order = np.arange(len(source))
-    if told["decision"] is not None:
-        order = np.argsort(source.floats(told["decision"], "columns.trial"), kind="stable")
-    rows, events = task.made({name: values[order] for name, values in cells.items()})
-    own = source.table.take(pa.array(order[rows]))
-    table = replace(source, table=own, rows=source.rows[order[rows]]).with_columns(events)
-    told |= {
-        "chosen": "chosen",
-        "reward": "reward",
-        "decision": None,
-        "before": {name: name for name in task.before},
-        "base": 0,
-        "options": None,
-        "locations": None,
-    }
-    episodes = episodes_from_frame(table.table, **told)
-    said |= {"chosen": ", ".join(choice), "reward": _in_words(columns.reward)}
-    return Built(
-        episodes,
-        table,
-        replace(schema, choice=replace(schema.choice, labels=schema.choice.labels or (1, 2))),
-        said,
-        {},
-        told,
-        (f"taken for the task {task.name}: {task.what}",),
-        n_missed=int((~there).sum()),
-        model=task.call,
-        task=task.command,
-    )
-
-
-def _codes(
-    source: SourceTable, schema: Schema, name: str, n: int, role: str = "columns.choice"
-) -> Any:
-    """Codes of a column of choices or states, -1 where there is none."""
-    nothing = {str(code) for code in column_list(schema.choice.missed) if code != ""}
-    labels = [x for x in source.labels(name, role) if str(x) not in nothing]
-    if {code_key(label) for label in labels} <= {k + 1.0 for k in range(n)}:
-        labels = [k + 1 for k in range(n)]  # not all of which must occur
-    if len(labels) != n:
-        raise DataError(
-            f"column {name}",
-            f"must hold {n} codes for a two-step task",
-            got=", ".join(map(str, labels)),
-            fix="List codes of decisions that nobody made in choice.missed.",
-        )
-    coded = source.codes(name, role)
-    found = np.full(len(source), -1)
-    keys = [code_key(label) for label in coded.labels.tolist()]
-    for k, label in enumerate(labels):
-        if code_key(label) in keys:
-            found[coded.codes == keys.index(code_key(label))] = k
-    found[coded.missing] = -1
-    return found

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import Vector
+from penchant.bandit.episode_table import episode_rows
+from penchant.choices.offers import offers_from_frame
 from penchant.errors import DataError
-from penchant.models.offers.offers import offers_from_frame
 from penchant.reading.built import (
     Built,
     cell_numbers,
@@ -32,15 +33,7 @@ Cell = Any  # a column, a number, or one of these for each item or outcome
 
 
 def build_offers(source: SourceTable, schema: Schema) -> Built:
-    """Make offers.
-
-    Parameters
-    ----------
-    source
-        The rows that count.
-    schema
-        What the table is, whole.
-    """
+    """Make offers."""
     choice = column_list(schema.columns.choice)
     if not choice:
         raise DataError("columns.choice", "must name the column of choices", got="none")
@@ -57,10 +50,10 @@ def build_offers(source: SourceTable, schema: Schema) -> Built:
             source.check(name, "columns.choice")
         source = unfold_rows(source, {CHOSEN: choice}, ITEM)
         codes = option_codes(source, schema, CHOSEN)
-        options = codes.options_of(source, CHOSEN)
+        options = codes.options_of(source.codes(CHOSEN, "columns.choice"), f"column {CHOSEN}")
     else:
         codes = option_codes(source, schema, choice[0])
-        options = codes.options_of(source, choice[0])
+        options = codes.options_of(source.codes(choice[0], "columns.choice"), f"column {choice[0]}")
     columns: dict[str, Any] = {CHOSEN: option_cells(options)}
     offers: dict[str, tuple[Any, ...]] = {}
     for name, cells in given.items():
@@ -102,7 +95,7 @@ def build_offers(source: SourceTable, schema: Schema) -> Built:
         replace(with_labels(schema, codes), attributes=given),
         said,
         code_options(codes),
-        told,
+        {**told, "rows": episode_rows(source.table, subject=subject, block=block)},
         (f"{format_count(n_missed, 'decision')} that nobody made",) if n_missed else (),
         n_missed=n_missed,
     )

@@ -1,4 +1,4 @@
-"""Named tasks other than two-step: their documented columns and codes as events or offers."""
+"""Named tasks: their documented columns and codes as events or offers."""
 
 from __future__ import annotations
 
@@ -10,31 +10,28 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.bandit.episode_table import episodes_from_frame
 from penchant.errors import DataError, format_names, mark_argument
+from penchant.reading.build_episodes import episodes_by_columns, in_words, rewards, whose_rows
 from penchant.reading.build_offers import build_offers
-from penchant.reading.built import Built, named_rows
+from penchant.reading.built import Built
 from penchant.reading.tasks import CALLED, Columns, NamedTask, is_coded, task_columns
 from penchant.result_tables import format_count
 from penchant.tables.columns import in_condition, named_column
 from penchant.tables.schema import ChoiceCodes, Schema
-from penchant.tables.source_table import SourceTable, column_list
+from penchant.tables.source_table import SourceTable, code_key, column_list
+
+TWO_STEP = "two-step"
 
 
 def build_task(source: SourceTable, schema: Schema, task: NamedTask) -> Built:
-    """Make the data of a named task.
-
-    Parameters
-    ----------
-    source
-        The rows that count.
-    schema
-        What is said of the table beside its task.
-    task
-        The task.
-    """
-    columns = _columns(source, schema, task)
-    cells = {name: source.floats(column, f"task {task.name}") for name, column in columns.items()}
+    """Make the data of a named task."""
+    columns: dict[str, str] = {}
+    if task.name == TWO_STEP:
+        cells = _two_step_cells(source, schema)
+    else:
+        columns = _columns(source, schema, task)
+        role = f"task {task.name}"
+        cells = {name: source.floats(column, role) for name, column in columns.items()}
     _check_codes(task, cells, columns)
     if task.offers:
         built = _offers(source, schema, task, cells, columns)
@@ -43,7 +40,9 @@ def build_task(source: SourceTable, schema: Schema, task: NamedTask) -> Built:
         built = _episodes(source, schema, task, cells)
         n_options = 1 + max((int(e.chosen.max()) for e in built.data if e.n_events), default=0)
         model = task.call.format(n=max(2, n_options))
-    notes = (f"taken for the task {task.name}: {task.what}", task.codes)
+    notes: tuple[str, ...] = (f"taken for the task {task.name}: {task.what}",)
+    if columns:  # by their documented names and codes
+        notes = (*notes, task.codes)
     return replace(
         built,
         columns={**columns, **built.columns},
@@ -154,47 +153,51 @@ def _episodes(source: SourceTable, schema: Schema, task: NamedTask, cells: Colum
     for name, values in cells.items():
         there = there & (values >= 0) if is_coded(name) else there
     n_missed = int((~there).sum())
-    source, subject = named_rows(source, schema.columns.subject, "subject")
-    blocks: list[str] = []
-    for column in column_list(schema.columns.block):
-        source, own = named_rows(source, column, "block")
-        blocks.append(str(own))
-    trial = column_list(schema.columns.trial)
-    rows = _in_order(source, [*([subject] if subject else []), *blocks], trial, there)
+    source, told, said = whose_rows(source, schema)
+    blocks = column_list(told["block"])
+    owners = [*column_list(told["subject"]), *blocks]
+    rows = _in_order(source, owners, column_list(told["decision"]), there)
     events, made = task.made({name: values[rows] for name, values in cells.items()})
+    gap = {"a gap in what the task needs": n_missed} if n_missed else {}
     table = replace(
         source,
         table=source.table.take(pa.array(rows[events])),
         rows=source.rows[rows[events]],
-        excluded={
-            **source.excluded,
-            **({"a gap in what the task needs": n_missed} if n_missed else {}),
-        },
+        excluded={**source.excluded, **gap},
     ).with_columns({name: pa.array(values) for name, values in made.items()})
-    block = None if not blocks else blocks[0] if len(blocks) == 1 else tuple(blocks)
-    told: dict[str, Any] = {
-        "chosen": "chosen",
-        "reward": "reward",
-        "subject": subject,
-        "block": block,
+    context = {
         "before": {CALLED.get(name, name): name for name in task.before},
         "after": {CALLED.get(name, name): name for name in task.after},
-        "available": task.available,
-    }
-    own_table = table.table.select([*filter(None, [subject, *blocks]), *made])
-    episodes = episodes_from_frame(own_table, **told)
-    said = {
-        part: value if isinstance(value, str) else ", ".join(value)
-        for part, value in (("subject", subject), ("block", block))
-        if value
     }
     nothing = ("options", "locations", "decision", "is_choice", "scored", "executed")
+    told |= {"chosen": "chosen", "reward": "reward", "available": task.available, "base": 0}
+    told |= {**context, **dict.fromkeys(nothing)}
+    options = made["chosen"].astype(np.int64)
+    episodes, _, order = episodes_by_columns(
+        table,
+        told,
+        options,
+        options,
+        made["reward"],
+        context={
+            role: {name: made[own] for name, own in names.items()}
+            for role, names in context.items()
+        },
+        available=np.column_stack([made[name] == 1 for name in task.available])
+        if task.available
+        else None,
+    )
+    if task.name == TWO_STEP:
+        choice = column_list(schema.columns.choice)
+        said |= {"chosen": ", ".join(choice), "reward": in_words(schema.columns.reward)}
+        codes = replace(schema.choice, labels=schema.choice.labels or (1, 2))
+        schema = replace(schema, choice=codes)
     return Built(
         episodes,
         table,
         schema,
         said,
-        arguments={**told, "base": 0, **dict.fromkeys(nothing)},
+        arguments={**told, "rows": order.by_episode()},
         notes=(f"{format_count(n_missed, 'row')} with a gap left out",) if n_missed else (),
         n_missed=n_missed,
     )
@@ -221,3 +224,59 @@ def _in_order(
             "repeated rows.",
         )
     return rows[np.argsort(numbers, kind="stable")]
+
+
+# --- two-step ------------------------------------------------------------------------------------
+
+
+def _two_step_cells(source: SourceTable, schema: Schema) -> Columns:
+    """Both choices, the state between and the reward, from codes of any kind."""
+    columns = schema.columns
+    choice = column_list(columns.choice)
+    if len(choice) != 2:
+        raise DataError(
+            "columns.choice",
+            "must be the two columns of a two-step task",
+            got=", ".join(choice) or "none",
+            fix="Name both.",
+        )
+    paid = rewards(source, columns.reward)
+    first = _codes(source, schema, choice[0], 2)
+    state = None if not columns.state else _codes(source, schema, columns.state, 2, "columns.state")
+    four = state is None or len(source.labels(choice[1], "columns.choice")) > 3
+    second = _codes(source, schema, choice[1], 4 if four else 2)
+    led = np.floor(second / 2) if state is None else state
+    there = np.isfinite(first + second + led + paid)
+    if four and len(np.unique(np.column_stack([led, second // 2])[there], axis=0)) > 2:
+        raise DataError(
+            f"column {choice[1]}",
+            "must have two codes in each state, the lower two in one of them",
+            got=f"codes that do not go with {columns.state}",
+            fix="Recode it to 1 and 2 in both states.",
+        )
+    if state is not None and led[there & (first == 0)].mean() > led[there & (first == 1)].mean():
+        led = 1 - led  # the first option mostly leads to the first state
+    return {"level1_choice": first + 1, "level2_choice": 2 * led + second % 2 + 1, "reward": paid}
+
+
+def _codes(
+    source: SourceTable, schema: Schema, name: str, n: int, role: str = "columns.choice"
+) -> Vector:
+    """Codes of a column of choices or states, counted from 0; NaN where there is none."""
+    nothing = {str(code) for code in column_list(schema.choice.missed) if code != ""}
+    labels = [x for x in source.labels(name, role) if str(x) not in nothing]
+    if {code_key(label) for label in labels} <= {k + 1.0 for k in range(n)}:
+        labels = [k + 1 for k in range(n)]  # not all of which must occur
+    if len(labels) != n:
+        raise DataError(
+            f"column {name}",
+            f"must hold {n} codes for a two-step task",
+            got=", ".join(map(str, labels)),
+            fix="List codes of decisions that nobody made in choice.missed.",
+        )
+    place = {code_key(label): float(k) for k, label in enumerate(labels)}
+    coded = source.codes(name, role)
+    codes = np.array([place.get(code_key(label), np.nan) for label in coded.labels.tolist()])
+    found: Vector = codes[coded.codes]
+    found[coded.missing] = np.nan
+    return found

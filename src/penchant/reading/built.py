@@ -127,7 +127,7 @@ def on_offer(source: SourceTable, schema: Schema, codes: OptionCodes) -> BoolVec
     if offered:
         mask = np.zeros((len(source), codes.n_options), dtype=bool)
         for name in offered:
-            options = codes.options_of(source, name, "available.offered")
+            options = codes.options_of(source.codes(name, "available.offered"), f"column {name}")
             rows = np.flatnonzero(options >= 0)
             mask[rows, options[rows]] = True
         return None if mask.all() else mask
@@ -180,8 +180,3 @@ def code_options(codes: OptionCodes) -> dict[str, Any]:
 def with_labels(schema: Schema, codes: OptionCodes) -> Schema:
     """The schema with the codes of the options."""
     return replace(schema, choice=replace(schema.choice, labels=codes.labels, missed=codes.missed))
-
-
-def sorted_positions(*keys: IntVector) -> IntVector:
-    """Positions in the order of several keys, the first of which counts most."""
-    return np.lexsort(keys[::-1])

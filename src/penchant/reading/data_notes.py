@@ -13,7 +13,6 @@ from penchant.reading.event_rows import event_rows
 from penchant.result_tables import format_count
 from penchant.tables.columns import plain_name
 from penchant.tables.events import NOTHING
-from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.reading import Reading
 
 MIN_TRIALS = 10  # trials below which hardly anything can be told of a subject
@@ -21,13 +20,7 @@ MOSTLY_REPEATED = 0.8  # share of choices that repeat the one before; a stuck ke
 
 
 def reading_doubts(reading: Reading) -> tuple[str, ...]:
-    """What is allowed, but often a mistake: people of nearly one name, keys that are stuck.
-
-    Parameters
-    ----------
-    reading
-        What was read.
-    """
+    """What is allowed, but often a mistake: people of nearly one name, keys that are stuck."""
     found: dict[str, list[str]] = {}
     for label in map(str, reading.subjects):
         found.setdefault(label.strip().lower(), []).append(label)
@@ -55,16 +48,19 @@ def _first_shown(reading: Reading) -> list[str]:
     trial = told.get("decision")
     if not trial or told.get("is_choice") or schema is None or schema.shown.first is not None:
         return []
-    frame = open_frame(reading.table)
-    numbers, rows = column_floats(frame, trial, "decision"), event_rows(reading)
-    if any(numbers[own[0]] != 0 for own in rows):
+    rows = event_rows(reading)
+
+    def at_first(name: str) -> list[Any]:
+        """Cells of a column in the first rows of all blocks."""
+        cells: list[Any] = reading.table[name].take([int(own[0]) for own in rows]).to_pylist()
+        return cells
+
+    if any(number != 0 for number in at_first(trial)):
         return []
     why = "" if isinstance(told["chosen"], str) else "options are places"
-    for name in frame.columns:
-        if plain_name(name) == "horizon":
-            left = column_floats(frame, name, "horizon")
-            if all(left[own[0]] == len(own) - 1 for own in rows):
-                why = f"{name} is one less than the events of every block"
+    for name in reading.table.column_names:
+        if plain_name(name) == "horizon" and at_first(name) == [len(own) - 1 for own in rows]:
+            why = f"{name} is one less than the events of every block"
     if not why:
         return []
     typed = mark_argument("shown", 1)

@@ -18,11 +18,6 @@ MAX_LISTED_OPTIONS = 6  # more options than these are counted rather than named
 def decisions_read(reading: Reading) -> list[str]:
     """Three decisions, counts of options, the range of rewards, and what was left out.
 
-    Parameters
-    ----------
-    reading
-        What was read by a schema.
-
     Examples
     --------
     >>> import pyarrow as pa

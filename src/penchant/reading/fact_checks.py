@@ -10,12 +10,14 @@ import pyarrow as pa
 
 from penchant._typing import Vector
 from penchant.errors import DataError
+from penchant.files.folder import FILE
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import in_condition, plain_name
-from penchant.tables.lexicon import has_last_word, is_named, vocabulary, words_of
+from penchant.tables.lexicon import has_last_word, is_named, named, vocabulary, words_of
 from penchant.tables.option_families import families
+from penchant.tables.programs import is_practice
 from penchant.tables.schema import ATTRIBUTE_COLUMNS
-from penchant.tables.source_table import code_key, column_list
+from penchant.tables.source_table import SourceTable, code_key, column_list
 
 if TYPE_CHECKING:
     from penchant.reading.infer import Inference
@@ -59,26 +61,37 @@ def _rows_of_phases(work: Inference) -> None:
     """A column that tells phases apart, or calls some rows practice, of which nothing is said."""
     if work.said.rows.keep is not None:
         return
-    used = work.draft.column_names() | work.plain.own
+    used = work.draft.column_names()
+    found: list[tuple[bool, str, str]] = []
     for name in work.source.names:
-        called = is_named("phase", name) or any(map(_is_practice, words_of(name)))
-        tells = name not in used and called and not _numbers_rows(work, name)
-        is_text = pa.types.is_string(work.source.table[name].type)
-        if not (tells or is_text) or not work.varies(name):
+        if name in used or name == FILE or not work.varies(name):
             continue
+        kind = work.source.table[name].type
+        called = any(map(_is_practice, words_of(name)))
+        tells = is_named("phase", name) and not is_task_number(work.source, name)
+        tells = tells and not _numbers_rows(work, name)
         labels = work.source.labels(name, "rows.keep")
-        if not 1 < len(labels) <= MAX_PHASES:
+        if not 1 < len(labels) <= MAX_PHASES or not (tells or called or pa.types.is_string(kind)):
             continue
-        said = f"{name} has {len(labels)} values ({', '.join(map(str, labels[:4]))})."
-        if is_text and any(map(_is_practice, labels)):
-            said = f"{name} calls some rows practice."
-        elif not tells:
-            continue
-        work.ask(
-            "rows.keep",
-            f'{said} Which rows count? "" keeps all.',
-            (_condition(name, labels), ""),
-        )
+        if any(map(_is_practice, labels)):
+            found.append((False, name, f"{name} calls some rows practice."))
+        elif (tells or called) and name not in work.plain.own:
+            said = f"{name} has {len(labels)} values ({', '.join(map(str, labels[:4]))})."
+            found.append((not (called or _is_flag(labels)), name, said))
+    if found:
+        unsure, name, said = min(found, key=lambda one: one[0])
+        condition = _condition(name, work.source.labels(name, "rows.keep"))
+        answers = ("", condition) if unsure else (condition, "")
+        work.ask("rows.keep", f'{said} Which rows count? "" keeps all.', answers)
+
+
+def is_task_number(source: SourceTable, name: str) -> bool:
+    """Whether a column numbers tasks: blocks, or sets of options, rather than phases."""
+    return plain_name(name) in ("task", "taskid") and pa.types.is_integer(source.table[name].type)
+
+
+def _is_flag(labels: Sequence[Any]) -> bool:
+    return {code_key(x) for x in labels} in ({0.0, 1.0}, {("truth", False), ("truth", True)})
 
 
 def _numbers_rows(work: Inference, name: str) -> bool:
@@ -89,17 +102,19 @@ def _numbers_rows(work: Inference, name: str) -> bool:
 
 
 def _condition(name: str, labels: list[Any]) -> str:
+    """The likeliest condition: against practice, or rows of which a flag does not hold."""
     column = in_condition(name)
-    real = [x for x in labels if not _is_practice(x)]
-    label = (real or labels)[-1]
-    if isinstance(label, (bool, int, float)):
-        return f"{column} == {str(label).lower() if isinstance(label, bool) else label}"
-    return f"{column} == {label!r}"
+    if _is_flag(labels):
+        return f"{column} == {'false' if isinstance(labels[0], bool) else 0}"
+    if any(map(_is_practice, labels)):
+        return " and ".join(f"{column} != {x!r}" for x in labels if _is_practice(x))
+    return f"{column} == {labels[-1]!r}"
 
 
 def _is_practice(label: Any) -> bool:
-    word = plain_name(label)
-    return any(word.startswith(one) for one in vocabulary("practice"))
+    words = {plain_name(label), *words_of(str(label))}
+    stems = tuple(vocabulary("practice"))
+    return is_practice(label) or any(word.startswith(stems) for word in words)
 
 
 def _first_rows_apart(work: Inference) -> None:
@@ -110,7 +125,9 @@ def _first_rows_apart(work: Inference) -> None:
     key, _ = source.key(work.people, "columns.subject")
     for name in work.free:
         kind = source.table[name].type
-        if not (pa.types.is_string(kind) or pa.types.is_boolean(kind)):
+        if name == FILE or not (pa.types.is_string(kind) or pa.types.is_boolean(kind)):
+            continue
+        if any(named(role, [name]).columns for role in ("block", "session")):
             continue
         coded = source.codes(name, "rows.keep")
         if not 1 < len(coded) <= MAX_PHASES or not work.varies(name):
@@ -121,15 +138,15 @@ def _first_rows_apart(work: Inference) -> None:
         starts = np.flatnonzero(np.diff(people, prepend=-1))
         first = codes[starts]
         later = (np.diff(codes, prepend=codes[0]) != 0) & (np.diff(people, prepend=-1) == 0)
-        if len({*first.tolist()}) == 1 and not (later & (codes == first[0])).any():
-            labels = source.labels(name, "rows.keep")
+        few = 3 * (codes == first[0]).sum() <= len(codes)  # as practice has
+        if few and len({*first.tolist()}) == 1 and not (later & (codes == first[0])).any():
             word = coded.at(int(order[starts[0]]))
-            rest = [x for x in labels if x != word]
+            other = str(word).lower() if isinstance(word, bool) else repr(word)
             work.ask(
                 "rows.keep",
                 f'Only everybody\'s first rows have {word} in {name}. Which rows count? "" keeps '
                 "all.",
-                (_condition(name, rest), ""),
+                (f"{in_condition(name)} != {other}", ""),
             )
             return
 
@@ -299,7 +316,7 @@ def _unused_flags(work: Inference) -> None:
             "available.flags",
             f"{', '.join(free[:4])} may say which options are on offer. List a column of 0/1, a "
             "condition, or true per option; [] for none.",
-            (every, []),
+            (every, []) if len(every) > 1 else ([],),
         )
 
 
@@ -407,10 +424,15 @@ def _places_or_labels(work: Inference) -> None:
             if hidden or any(pa.types.is_floating(kind) for kind in kinds):
                 continue
             sets = [{code_key(x) for x in source.labels(name, "offered")} for name in columns]
-            if len(set.union(*sets)) > MAX_PLACES or not any(len(own) > 1 for own in sets):
+            every = set.union(*sets)
+            shared = len(every) < sum(map(len, sets))  # a label may stand at several places
+            if len(every) > MAX_PLACES or not shared or not any(len(own) > 1 for own in sets):
                 continue
-            keys = zip(*(_keys(work, name) for name in columns), strict=True)
-            if all(len({*row}) == len(row) for row in keys if "" not in row):
+            rows = [*zip(*(_keys(work, name) for name in columns), strict=True)]
+            taken = zip(_keys(work, choice), rows, strict=True)
+            if pa.types.is_string(source.table[choice].type) and all(a in b for a, b in taken if a):
+                continue  # what was taken stands at one of the places
+            if all(len({*row}) == len(row) for row in rows if "" not in row):
                 work.question_taken(
                     "columns.choice",
                     f"{', '.join(columns[:4])} say what stood at each place. If {choice} says a "
@@ -430,6 +452,7 @@ def _repeated_trials(work: Inference) -> None:
     if source.key(numbered, "columns.trial")[1] == len(source):
         return
     candidates = [n for n in work.free if 1 < len(work.source.labels(n, "columns.block")) < 200]
+    candidates = [name for name in candidates if not _numbers_rows(work, name)]
     apart = [
         name
         for name in candidates
@@ -484,6 +507,9 @@ def _option_of_zeros(work: Inference) -> None:
         coded = work.source.codes(option, "columns.option")
         own = coded.codes == list(coded.labels.tolist()).index(label)
         if own.any() and bare[own].all():
+            if work.said.attributes is not None and work.said.columns.option is not None:
+                work.doubts.append(f"Option {label} may be to take none of the others.")
+                return
             work.ask(
                 "choice.opt_out",
                 f"Option {label} has nothing in {', '.join(names[:3])}. Is it to take none of the "
@@ -565,7 +591,6 @@ def _grid_rows(work: Inference) -> None:
         f"With {len(labels)} options: how many first rows of each block were shown to the person, "
         "not chosen?",
         (0, 1),
-        needed=False,
     )
 
 

@@ -2,24 +2,135 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from penchant._typing import Vector
 from penchant.choices import Choices
-from penchant.errors import DataError
+from penchant.errors import DataError, closest_match_hint, format_names
+from penchant.files.folder import Raw
 from penchant.models.offers.attributes import Attributes
-from penchant.reading.variables import Columns, Factor, Formula, Variables, formula_of
+from penchant.reading.build_choices import attribute_variables
 from penchant.tables.reading import Reading
 from penchant.tables.schema import Schema
+from penchant.tables.source_table import SourceTable
+from penchant.tables.where import column_of, parsed_expression
 
 ALL = "all"  # attributes that tell options apart
 CONSTANTS = "1"  # the formula of options that differ by nothing but themselves
+EXAMPLE = "cost + C(brand) + cost:income"
 Attributed = str | Sequence[str] | Attributes
+Variables = dict[str, Vector]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One variable of a term; `categories` where numbers are levels, too."""
+
+    name: str
+    categories: bool = False
+
+
+Term = tuple[Factor, ...]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Terms, each a product of one variable or more; whether options have constants."""
+
+    terms: tuple[Term, ...]
+    constants: bool = False
+
+
+def formula_of(given: str | Sequence[str], names: Sequence[str]) -> Formula:
+    """Read attributes given as a list of names or as a formula.
+
+    Parameters
+    ----------
+    given
+        Names; or terms joined by +: a name, C(name) for levels, a:b for a product, a*b for both
+        and their product, 1 for a constant of every option but the first. Names with spaces stand
+        in backticks; what stands before ~ is not read.
+    names
+        Variables there are.
+
+    Examples
+    --------
+    >>> found = formula_of("chosen ~ cost * income + C(size) + 1", ["cost", "income", "size"])
+    >>> [":".join(factor.name for factor in term) for term in found.terms], found.constants
+    (['cost', 'income', 'cost:income', 'size'], True)
+    """
+    if isinstance(given, str) and given not in names:
+        found = _parsed(given)
+    else:
+        listed = [given] if isinstance(given, str) else given
+        found = Formula(tuple((Factor(str(name)),) for name in listed))
+    for factor in (factor for term in found.terms for factor in term):
+        if factor.name not in names:
+            raise DataError(
+                "attributes",
+                "must name columns or attributes",
+                got=f"{factor.name!r}, but they are {format_names(names)}",
+                fix=closest_match_hint(factor.name, names) or "Correct it.",
+            )
+    if not found.terms and not found.constants:
+        raise DataError(
+            "attributes", "must name at least one", got="none", fix=f'Write "{EXAMPLE}".'
+        )
+    return found
+
+
+def _parsed(text: str) -> Formula:
+    right = text.rpartition("~")[2]
+    # Python has no operator a:b; its @ binds as strongly as *.
+    outside = re.sub(r"`[^`]*`|:", lambda found: "@" if found[0] == ":" else found[0], right)
+    try:
+        tree, quoted = parsed_expression(outside.strip())
+    except SyntaxError:
+        raise _wrong(text, right.strip()) from None
+    constants = [False]
+
+    def terms(node: ast.expr) -> list[Term]:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            return [*terms(node.left), *terms(node.right)]
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.MatMult)):
+            first, second = terms(node.left), terms(node.right)
+            products = [(*one, *other) for one in first for other in second]
+            alone = [*first, *second] if isinstance(node.op, ast.Mult) else []
+            return [*alone, *products]
+        signed = ast.unparse(node)
+        if signed in ("0", "1", "-1"):
+            constants[0] = signed == "1"
+            return []
+        if isinstance(node, ast.BinOp) and ast.unparse(node.right) == "1":
+            constants[0] = False
+            return terms(node.left)
+        inner = node
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("C", "factor"):
+            inner = node.args[0] if len(node.args) == 1 else node
+        name = column_of(inner, quoted)
+        if not name:
+            raise _wrong(text, signed)
+        return [(Factor(name, inner is not node),)]
+
+    found = tuple(dict.fromkeys(terms(tree)))
+    return Formula(found, constants[0])
+
+
+def _wrong(text: str, got: str) -> DataError:
+    return DataError(
+        "attributes",
+        "must be names joined by + , : or *",
+        got=repr(got),
+        where=f"in {text!r}",
+        fix=f'Write "{EXAMPLE}", names with spaces in backticks.',
+    )
 
 
 def is_set(model: Any) -> bool:
@@ -28,29 +139,59 @@ def is_set(model: Any) -> bool:
     return listed or isinstance(model, Attributes)
 
 
-class _OptionColumns(Columns):
+class _OptionColumns:
     """Attributes as the schema made them, and further columns of the table, row by row.
 
     Attributes
     ----------
     made
         The variables that the choices have.
+    source
+        The table, a row per option of each decision.
     """
 
     def __init__(self, reading: Reading) -> None:
         choices: Choices = reading.data
         self.made = dict(zip(choices.names, choices.explanatory.T, strict=True))
-        rows = reading.table.take(pa.array(reading.arguments["rows"]))
-        cells = {name: rows[name].to_pylist() for name in rows.column_names}
-        cells |= {name: values.tolist() for name, values in self.made.items()}
-        super().__init__(cells, choices.n_rows, reading.schema or Schema())
+        self.schema = reading.schema or Schema()
+        rows = reading.arguments["rows"]
+        known = np.arange(len(reading.table)) if reading.rows is None else np.array(reading.rows)
+        written = self.schema.file
+        self.source = SourceTable(
+            reading.raw or Raw(reading.table),
+            reading.table.take(pa.array(rows)),
+            known[rows],
+            decimal=written.decimal or ".",
+            units=written.units,
+        )
 
-    def factor(self, factor: Factor) -> Variables:
-        """Variables of an attribute; those of other columns are made."""
-        own = self.own(factor.name)
-        if own and not (factor.categories and own == [factor.name]):
-            return {name: self.made[name] for name in own}
-        return super().factor(factor)
+    def variables(self, formula: Formula) -> Variables:
+        """Columns of numbers, in the order of the terms."""
+        found: Variables = {}
+        for term in formula.terms:
+            product: Variables = {"": np.ones(len(self.source))}
+            for factor in term:
+                product = {
+                    f"{a}:{b}" if a else b: left * right
+                    for a, left in product.items()
+                    for b, right in self._factor(factor).items()
+                }
+            found |= product
+        return found
+
+    def _factor(self, factor: Factor) -> Variables:
+        """One variable, or one for every level but that of reference."""
+        name = factor.name
+        own = self.own(name)
+        if own and not (factor.categories and own == [name]):
+            return {one: self.made[one] for one in own}
+        source = self.source
+        if own and name not in source.names:
+            source = source.with_columns({name: self.made[name]})
+        found = attribute_variables(source, self.schema, name, (name,), levels=factor.categories)
+        if not found:
+            raise DataError("attributes", "must vary", got=f"{name}, which does not")
+        return {one: np.ravel(values) for one, values in found.items()}
 
     def own(self, name: str) -> list[str]:
         """The variables of an attribute: itself, or one for every level but the first."""
@@ -94,7 +235,9 @@ def _made(reading: Reading, columns: _OptionColumns, given: str | Sequence[str])
 def _formula(reading: Reading, columns: _OptionColumns, given: str | Sequence[str]) -> Formula:
     """A set as a formula; variables of levels, such as label:plain, are names in sums."""
     parts = [one.strip() for one in given.split("+")] if isinstance(given, str) else given
-    names = [*dict.fromkeys([*reading.arguments["attributes"], *columns.cells])]
+    names = [
+        *dict.fromkeys([*reading.arguments["attributes"], *columns.source.names, *columns.made])
+    ]
     return formula_of(parts if all(columns.own(one) for one in parts) else given, names)
 
 

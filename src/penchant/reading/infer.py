@@ -8,8 +8,8 @@ a reading (see `fact_checks`), and say how a role that is known is coded.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from penchant._typing import IntVector
 from penchant.errors import DataError, PythonExpression, format_list, mark_argument
 from penchant.files.folder import FILE, FOLDER
 from penchant.reading.build import kept_rows
-from penchant.reading.fact_checks import check_facts
+from penchant.reading.fact_checks import check_facts, is_task_number
 from penchant.reading.infer_codes import infer_codes
 from penchant.reading.tasks import recognised_task, task_named
 from penchant.tables.cells import TIMES, amount
@@ -49,6 +49,7 @@ MAX_ANSWERS = 6  # candidates that a question lists
 MAX_FAMILY = 12  # options of a family of columns that are guessed to describe them
 # Columns that differ between the options of a decision, as no time that is measured there does.
 TIMES_OF_OPTIONS = frozenset(("time", "duration"))
+MEASURES = frozenset((word,) for word in ("rt", "acc", "resp", "cresp", "latency", "onset"))
 MAX_LABELS = 100  # distinct labels of a column that may hold choices
 
 
@@ -154,7 +155,8 @@ def infer(plain: PlainTable, schema: Schema) -> Inference:
         _ask_of_unknown(work)
     check_facts(work)
     if work.questions:
-        _ask_along(work)
+        text = 'Do all rows count? If not: a condition, such as one against practice; "" keeps all.'
+        work.ask("rows.keep", text, ("",), needed=False)
     return work
 
 
@@ -168,25 +170,23 @@ def _name_task(work: Inference) -> None:
         work.settle("kind", "offers")
     elif said.task:
         work.settle("kind", "offers" if task_named(said.task).offers else "episodes")
-    if said.task is None and (said.kind not in (None, "episodes") or said.columns.choice):
+    steps = two_step_columns(work.names) if said.task in (None, "two-step") else None
+    both = steps is not None and said.columns.choice == (steps.first, steps.second)
+    other = said.kind not in (None, "episodes") or (said.columns.choice and not both)
+    if said.task == "" or (said.task is None and other):  # "" is none of those known
         return
-    if said.task == "":  # none of those known
+    if steps is not None and (said.task is not None or both or steps.state is not None):
+        work.settle("task", "two-step")
+        work.settle("kind", "episodes")
+        work.settle("columns.choice", (steps.first, steps.second))
+        if work.draft.columns.choice == (steps.first, steps.second):
+            work.settle("columns.state", steps.state)
         return
-    steps = None
-    if said.task in (None, "two-step"):
-        steps = two_step_columns(work.names)
-        if steps is not None and (said.task is not None or steps.state is not None):
-            work.settle("task", "two-step")
-            work.settle("kind", "episodes")
-            work.settle("columns.choice", (steps.first, steps.second))
-            if work.draft.columns.choice == (steps.first, steps.second):
-                work.settle("columns.state", steps.state)
-            return
     if said.task is None:
         _settle_documented_offers(work)
         _ask_about_questionnaire(work)
         if work.plain.program is None and said.columns.reward is None:
-            task = recognised_task(work.source.table)
+            task = recognised_task(work.source)
             if task is not None and task.name != "bandit":
                 work.settle("task", task.name)
                 work.settle("kind", "offers" if task.offers else "episodes")
@@ -202,29 +202,15 @@ def _settle_documented_offers(work: Inference) -> None:
         found = offer_columns(work.names, {})
     except DataError:
         return
-    if found.losses and named("choice", work.names).columns[:1] == ("choice",):
+    if found.loses and named("choice", work.names).columns[:1] == ("choice",):
         return  # gains and losses that were paid, as in the Iowa task
     labels = work.source.labels(str(found.chosen), "columns.choice")
     if {code_key(label) for label in labels} <= {0.0, 1.0, -1.0}:
         work.settle("kind", "offers")
         work.settle("columns.choice", str(found.chosen))
-        work.settle("attributes", _with_losses(found.offers, found.losses))
+        work.settle("attributes", found.offers)
         work.settle("choice.labels", (0, 1))
         work.settle("choice.missed", (-1,))
-
-
-def _with_losses(offers: Mapping[str, Any], losses: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes whose losses are marked as lost, whatever their sign."""
-    marked = {}
-    for name, options in offers.items():
-        places = {*losses.get(name, ())}
-        marked[name] = tuple(
-            tuple(f"-{x}" if (k, j) in places else x for j, x in enumerate(own))
-            if isinstance(own, (tuple, list))
-            else own
-            for k, own in enumerate(options)
-        )
-    return marked
 
 
 def _ask_about_questionnaire(work: Inference) -> None:
@@ -256,7 +242,11 @@ def _are_flags(work: Inference, columns: Iterable[str]) -> bool:
 def _name_people(work: Inference) -> None:
     """Whose rows these are, by names of columns or of files."""
     used = work.draft.column_names()
-    found = named("subject", [name for name in work.source.names if name not in used])
+    names = [name for name in work.source.names if name not in used]
+    if len(work.source.raw.pieces) > 1:  # what all files say alike is no person of several
+        varied = [n for n in names if len(work.source.labels(n, "columns.subject")) > 1]
+        names = varied if named("subject", varied).candidates else names
+    found = named("subject", names)
     if work.draft.columns.subject is not None:
         pass
     elif found.single is not None:
@@ -307,6 +297,8 @@ def _choose_kind(work: Inference) -> None:
     choice, reward = columns.choice, columns.reward
     if choice is None:
         choice = _place_columns(work) or _choice_named(work).single
+    if isinstance(choice, str) and not columns.choice and named("taken", [choice]).columns:
+        choice = choice if known_offers(work.names) else None  # accepted, of something open
     paid = named("reward", work.free)
     both = _gain_and_loss(work)
     reward = reward or paid.single or both
@@ -335,7 +327,7 @@ def _gain_and_loss(work: Inference) -> dict[str, str] | None:
 def _shown_families(work: Inference, choice: Any) -> list[str]:
     """Columns of each option that may describe them: numbers that change from trial to trial."""
     found = []
-    for one in families(work.free):
+    for one in families([name for name in work.free if words_of(name)[-1:] not in MEASURES]):
         for stem, columns in one.whole.items():
             if has_last_word("reward", stem) or has_last_word("reward", columns[0]):
                 continue
@@ -538,7 +530,8 @@ def _complete_long(work: Inference) -> None:
     option, chosen = named("option", work.free), named("chosen", work.free)
     columns = work.draft.columns
     if columns.option is None and columns.decision is None and option.single is None:
-        work.ask("columns.option", "Which column says what option a row is?", option.candidates)
+        text = 'Which column says what option a row is? "" if none does.'
+        work.ask("columns.option", text, (*option.candidates, ""), needed=bool(option.candidates))
     work.settle("columns.option", option.single)
     if columns.chosen is None and chosen.single is None:
         work.ask(
@@ -548,9 +541,10 @@ def _complete_long(work: Inference) -> None:
         )
     work.settle("columns.chosen", chosen.single)
     columns = work.draft.columns
-    if columns.decision is None and columns.option and columns.chosen:
-        found = _decision_columns(work, columns.option, columns.chosen)
-        sure = _sure_decision(work, str(columns.option), str(columns.chosen))
+    if columns.decision is None and columns.chosen:
+        option_column = str(columns.option or "")
+        found = _decision_columns(work, option_column, columns.chosen) if option_column else None
+        sure = _sure_decision(work, option_column, str(columns.chosen))
         if found is None and sure is not None:
             found = (sure,)
         if found is None:
@@ -676,9 +670,19 @@ def _complete_wide(work: Inference) -> None:
 
 def attribute_guesses(work: Inference) -> list[dict[str, Any]]:
     """Attributes by families of columns, as answers; those of as many options as codes first."""
-    names = [name for name in work.free if not has_last_word("available", name)]
-    found = [one for one in families(names) if one.whole and len(one.options) <= MAX_FAMILY]
-    choice = work.draft.columns.choice
+    names = [
+        name
+        for name in work.free
+        if not has_last_word("available", name) and words_of(name)[-1:] not in MEASURES
+    ]
+    found = [
+        one
+        for one in families(names)
+        if one.whole
+        and len(one.options) <= MAX_FAMILY
+        and not any(map(may_be_offered, one.options))
+    ]
+    choice = work.draft.columns.choice or _choice_named(work).single
     if isinstance(choice, str):
         n = len(work.source.labels(choice, "columns.choice"))
         found.sort(key=lambda one: abs(len(one.options) - n))
@@ -689,15 +693,18 @@ def attribute_guesses(work: Inference) -> list[dict[str, Any]]:
     if both is not None:  # a gamble to be taken or left
         least = np.nanmin(work.source.floats(both["loss"], "attributes"), initial=0.0)
         loss = both["loss"] if least < 0 else f"-{both['loss']}"
-        guesses.append({"outcome": [[0, 0], [both["gain"], loss]]})
+        guesses.insert(0, {"outcome": [[0, 0], [both["gain"], loss]]})
     return guesses
 
 
 def _choice_named(work: Inference) -> Match:
     """Columns called as choices are; of offers, also as the one that was taken or accepted."""
-    offered = work.draft.kind == "offers" or known_offers(work.names) is not None
-    found = named("taken", work.free) if offered else Match()
-    return found if found.sure else named("choice", work.free)
+    taken, chosen = named("taken", work.free), named("choice", work.free)
+    if work.draft.kind == "offers" or known_offers(work.names) is not None:
+        return taken if taken.sure else chosen
+    if work.draft.kind is None and taken.columns:
+        return Match(tuple(dict.fromkeys((*taken.columns, *chosen.candidates))))
+    return chosen
 
 
 def _name_choice(work: Inference) -> None:
@@ -774,10 +781,9 @@ def _complete_offers(work: Inference) -> None:
 def _offers_said(work: Inference) -> dict[str, Any] | None:
     """Attributes of offers by usual names, also of gambles whose chances nobody says: even."""
     try:
-        described, losses = recognised_offers(work.names)
+        return recognised_offers(work.names)
     except DataError:
         return None
-    return None if described is None else _with_losses(described, losses)
 
 
 # --- episodes ------------------------------------------------------------------------------------
@@ -842,6 +848,8 @@ def _name_blocks(work: Inference) -> None:
     if work.draft.columns.block is not None:
         return
     block, session = named("block", work.free), named("session", work.free)
+    if not block.columns:
+        block = Match(tuple(name for name in work.free if is_task_number(work.source, name)))
     varied = [name for name in session.columns if work.varies(name)]
     if len(block.columns) == 1 and not varied:
         work.settle("columns.block", (block.columns[0],))
@@ -862,14 +870,19 @@ def _name_blocks(work: Inference) -> None:
 
 
 def _ask_of_unknown(work: Inference) -> None:
-    """Questions about a table whose kind is not known."""
+    """Questions about a table whose kind is not known; none beside one about its task."""
+    if any(one.role == "task" for one in work.questions):
+        return
     work.ask(
         "kind",
         "What is the table? choices: options with attributes; episodes: choices and rewards in "
         "order; offers: one-shot choices between amounts, delays or gambles.",
-        KINDS,
+        _likely_kinds(work),
     )
-    _name_choice(work)
+    # Roles that names say are settled in the next draft, when facts of its kind can question them.
+    choice = work.draft.columns.choice or _choice_named(work).single
+    if choice is None and _place_columns(work) is None:
+        _name_choice(work)
     work.ask(
         "columns.reward",
         "If choices were paid: which column says what each one paid?",
@@ -882,31 +895,25 @@ def _ask_of_unknown(work: Inference) -> None:
         attribute_guesses(work),
         needed=False,
     )
-    _name_blocks(work)
-    if isinstance(work.draft.columns.choice, str):
-        infer_codes(work)
+    if isinstance(choice, str):
+        draft = work.draft.with_answers({"columns.choice": choice})
+        coded = replace(work, draft=draft, questions=[])
+        infer_codes(coded)
+        check_facts(coded)
+        work.questions += coded.questions
+
+
+def _likely_kinds(work: Inference) -> list[str]:
+    """The kinds, the likeliest by names first: what was paid, or offered, or else described."""
+    amounts = any({*words_of(name)} & vocabulary("amounts") for name in work.names)
+    offered = amounts and any(map(may_be_offered, work.names))
+    offered |= named("taken", work.free).columns != () or _gain_and_loss(work) is not None
+    likely = "episodes" if named("reward", work.free).candidates else "choices"
+    likely = "offers" if offered and likely == "choices" else likely
+    return [likely, *(kind for kind in KINDS if kind != likely)]
 
 
 def _reward_guesses(work: Inference) -> list[Any]:
-    """Columns that may say what was paid, as answers; numbers that count trials do not."""
+    """Columns that are called as what was paid is, as answers."""
     both = _gain_and_loss(work)
-    numbers = [name for name in work.free if _are_numbers(work.source, [name])]
-    paid = [name for name in numbers if not named("trial", [name]).sure]
-    return [*([both] if both else []), *(named("reward", work.free).candidates or paid)]
-
-
-def _ask_along(work: Inference) -> None:
-    """What else a table that is not plain may hold: asked where something is asked anyway."""
-    work.ask(
-        "rows.keep",
-        'Do all rows count? If not: a condition, such as one against practice; "" keeps all.',
-        ("",),
-        needed=False,
-    )
-    if work.draft.kind in (None, "episodes"):
-        work.ask(
-            "shown.first",
-            "How many first rows of each block were shown to the person, not chosen?",
-            (0, 1),
-            needed=False,
-        )
+    return [*([both] if both else []), *named("reward", work.free).candidates]

@@ -28,13 +28,7 @@ _MISSING_CODES = frozenset(
 
 
 def infer_codes(work: Inference) -> None:
-    """Settle the codes of the options, or ask about them.
-
-    Parameters
-    ----------
-    work
-        An inference whose draft names the column of choices.
-    """
+    """Settle the codes of the options, or ask about them."""
     draft = work.draft
     if not isinstance(draft.columns.choice, str):
         return
@@ -69,6 +63,8 @@ def infer_codes(work: Inference) -> None:
             [one for one in work.free if one != name] or [name],
         )
     elif odd or reason:
+        if reason and reason.startswith("0 in"):
+            odd, rest = [x for x in rest if _number(x) == 0], [x for x in rest if _number(x) != 0]
         said = reason or f"{listed([str(x) for x in odd])} in {name} may be an option, or a mark"
         work.ask(
             "choice.labels",

@@ -19,7 +19,7 @@ def read(source: Any, schema: SchemaLike = None, **said: Unpack[Said]) -> Readin
     Parameters
     ----------
     source
-        A file (CSV, JSON, Parquet, Arrow or xlsx), a folder of files, a pattern such as
+        A file (CSV, JSON, Parquet, Arrow, xlsx or .mat), a folder of files, a pattern such as
         "data/*.csv", or a pandas, polars or pyarrow table.
     schema
         What the table is: a `Schema`, a dictionary of its form, or the path of a TOML file.
@@ -57,15 +57,11 @@ def read(source: Any, schema: SchemaLike = None, **said: Unpack[Said]) -> Readin
     ('price', 'fair:yes')
     >>> pn.read(pa.table({"id": [1] * 3, "choice": ["a", "b", "none"], "reward": [1, 0, 2]}))
     Traceback (most recent call last):
-    penchant.errors.SchemaQuestions: the table: schema must say what is open; got 4 questions.
+    penchant.errors.SchemaQuestions: the table: schema must say what is open; got 2 questions.
     1. none in choice may be an option, or a mark. Which codes are options, in their order?
-       choice.labels = ["a", "b"]
+       choice.labels = ["a", "b"]  # or ["a", "b", "none"], ["b", "a"]
     2. Which codes of choice stand for decisions that nobody made?
-       choice.missed = ["none"]
-    3. Do all rows count? If not: a condition, such as one against practice; "" keeps all.
-       rows.keep = ""
-    4. How many first rows of each block were shown to the person, not chosen?
-       shown.first = 0
+       choice.missed = ["none"]  # or []
     """
     given = Schema.of(schema).with_answers(answers_by_name(said))
     return read_by_schema(source, given)

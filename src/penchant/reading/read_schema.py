@@ -24,15 +24,7 @@ SchemaLike = Schema | Mapping[str, Any] | FilePath | None
 
 
 def read_by_schema(source: Any, schema: SchemaLike = None) -> Reading:
-    """What a table holds by a schema, and by what the names of columns leave no doubt of.
-
-    Parameters
-    ----------
-    source
-        A file, a folder of files, a pattern, or a data frame.
-    schema
-        What the table is, as far as it is known.
-    """
+    """What a table holds by a schema, and by what the names of columns leave no doubt of."""
     given = Schema.of(schema)
     return read_raw_by_schema(open_source(source, given), given)
 
@@ -45,7 +37,7 @@ def open_source(source: Any, schema: Schema) -> Raw:
     raw = read_raw(
         source,
         delimiter=written.delimiter,
-        decimal=written.decimal or ".",
+        decimal=written.decimal,
         encoding=written.encoding or "utf-8",
         header=written.header is not False,
         wanted=_has_choices,
@@ -64,15 +56,7 @@ def _said_choice(schema: Schema) -> str | None:
 
 
 def draft_of(raw: Raw, schema: Schema) -> Inference:
-    """The schema as far as it is certain, and what is open.
-
-    Parameters
-    ----------
-    raw
-        The table.
-    schema
-        What was said of it.
-    """
+    """The schema as far as it is certain, and what is open."""
     return infer(plain_table(raw, _said_choice(schema)), schema)
 
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from penchant._typing import IntVector, Vector
 from penchant.argument_checks import check_one_of
 from penchant.errors import DataError
 from penchant.tables.columns import named_column, plain_name
-from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.reading import ReadingKind
+from penchant.tables.source_table import SourceTable
 
 HBAYESDM = "subjid"  # a plain name that its tables have: choices are counted from 1 there
 CODE_LIMIT = 100_000  # more than options, pumps or cues of any task
@@ -447,17 +446,17 @@ def task_of_columns(names: Sequence[str]) -> NamedTask | None:
     return next(every, None)
 
 
-def recognised_task(table: pa.Table) -> NamedTask | None:
+def recognised_task(source: SourceTable) -> NamedTask | None:
     """The task whose columns a table has, where no other reading is as near."""
     for task in TASKS.values():
-        found = task_columns(task, table.column_names)
+        found = task_columns(task, source.names)
         if None in found.values():
             continue
         try:
-            cells = _numbers(table, found)
+            cells = {name: source.floats(str(own), name) for name, own in found.items()}
         except DataError:
             continue
-        if task.told(cells, table.column_names):
+        if task.told(cells, source.names):
             return task
     return None
 
@@ -465,11 +464,6 @@ def recognised_task(table: pa.Table) -> NamedTask | None:
 def task_columns(task: NamedTask, names: Sequence[str]) -> dict[str, str | None]:
     """What a table calls the columns of a task."""
     return {name: named_column((name, *ALSO.get(name, ())), names) for name in task.columns}
-
-
-def _numbers(table: pa.Table, found: Mapping[str, str | None]) -> Columns:
-    frame = open_frame(table)
-    return {name: column_floats(frame, str(column), name) for name, column in found.items()}
 
 
 def is_coded(name: str) -> bool:

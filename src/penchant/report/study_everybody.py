@@ -308,11 +308,11 @@ def _densities(study: Findings, found: StudyPopulation) -> Drawn:
 
 def _drawn(link: Transform, means: Vector, sds: Vector, people: Vector) -> tuple[float, float]:
     """Ends of what is drawn of a density: most of it, and no more than some way beyond people."""
-    low, high = (means - WIDE * sds).min(), (means + WIDE * sds).max()
-    low, high = max(low, people.min() - BEYOND), min(high, people.max() + BEYOND)
+    low, high = float((means - WIDE * sds).min()), float((means + WIDE * sds).max())
+    low, high = max(low, float(people.min()) - BEYOND), min(high, float(people.max()) + BEYOND)
     steep = MAX_ABS_LOGIT if link.name == "logit" else np.inf
     low, high = min(max(low, -steep), steep - 1.0), max(min(high, steep), 1.0 - steep)
-    return float(low), float(high)  # the last unit, where everybody is beyond
+    return low, high  # the last unit, where everybody is beyond
 
 
 def _members(found: StudyPopulation) -> list[Any]:

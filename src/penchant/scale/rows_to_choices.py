@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +45,7 @@ class FileRows:
     begin: int
     source_names: tuple[str, ...] = ()
 
-    def locate(self, row: int) -> str:
+    def locate(self, row: SupportsIndex) -> str:
         """Words for the file and the row, counted from 0 in the file."""
         if self.source_names:
             which, number = (

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from penchant.bandit.episode_table import episodes_from_frame
+from penchant.choices.offers import offers_from_frame
 from penchant.errors import DataError, closest_match_hint, format_names
-from penchant.models.offers.offers import offers_from_frame
 from penchant.result_tables import format_count, progress
 from penchant.scale.data_files import StoredFile
 from penchant.scale.rows_to_choices import FileRows, check_types_agree

@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy as np
 from scipy import special
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntMatrix, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, interval_kind_argument
 from penchant.softmax import _bootstrap_kernels as compiled
@@ -129,7 +129,7 @@ class DecisionsOnShapeGrid:
         return np.array([min(stride, max(n // 4, 1)) for n in self.dimensions], dtype=np.int64)
 
     @cached_property
-    def _coarse_positions(self) -> IntVector:
+    def _coarse_positions(self) -> IntMatrix:
         """Points a stride apart, the last ones included: (n_cells, n_dimensions)."""
         axes = [
             np.unique([*range(0, size, stride), size - 1])
@@ -140,7 +140,7 @@ class DecisionsOnShapeGrid:
             return np.empty((1, 0), dtype=np.int64)
         return np.stack([m.ravel() for m in mesh], axis=1)
 
-    def maximise_over_lattice(self, chosen: IntVector) -> tuple[Vector, IntVector, Matrix]:
+    def maximise_over_lattice(self, chosen: IntMatrix) -> tuple[Vector, IntVector, Matrix]:
         """Highest log-likelihood of every draw (n_draws, n_decisions), its point, and weights."""
         n, d = len(chosen), self.x.shape[3]
         best = np.full(n, -np.inf)
@@ -170,15 +170,17 @@ class DecisionsOnShapeGrid:
 
     def _hill_climb(
         self,
-        chosen: IntVector,
+        chosen: IntMatrix,
         strides: IntVector,
         best: Vector,
-        position: IntVector,
+        position: IntMatrix,
         theta: Matrix,
     ) -> None:
         """Move to higher points a stride away, until there are none."""
         shifts = [
-            np.array(shift) for shift in product((-1, 0, 1), repeat=len(strides)) if any(shift)
+            np.array(shift, dtype=np.int64)
+            for shift in product((-1, 0, 1), repeat=len(strides))
+            if any(shift)
         ]
         moving = np.arange(len(best))
         last = np.array(self.dimensions) - 1
@@ -195,7 +197,7 @@ class DecisionsOnShapeGrid:
             moving = moving[best[moving] > before + CALIBRATION.tie_tol / 10]
 
     def _log_likelihoods_and_weights_at(
-        self, chosen: IntVector, draw: IntVector, position: IntVector, near: Matrix
+        self, chosen: IntMatrix, draw: IntVector, position: IntMatrix, near: Matrix
     ) -> tuple[Vector, Matrix]:
         """Log-likelihood and weights of draws at points."""
         values, theta = np.empty(len(draw)), np.array(near)
@@ -212,7 +214,7 @@ class DecisionsOnShapeGrid:
         )
         return values, theta
 
-    def _flat_index(self, position: IntVector) -> IntVector:
+    def _flat_index(self, position: IntMatrix) -> IntVector:
         if not self.dimensions:
             return np.zeros(len(position), dtype=np.int64)
         return np.asarray(np.ravel_multi_index(tuple(position.T), self.dimensions))
@@ -227,10 +229,10 @@ class DecisionsOnShapeGrid:
 def _update_best(
     rows: IntVector,
     value: Vector,
-    target: IntVector,
+    target: IntMatrix,
     weights: Matrix,
     best: Vector,
-    position: IntVector,
+    position: IntMatrix,
     theta: Matrix,
 ) -> None:
     """Update the best value, position and weights of draws where a value is higher."""
@@ -239,7 +241,7 @@ def _update_best(
     best[which], position[which], theta[which] = value[higher], target[higher], weights[higher]
 
 
-def draw_options(probabilities: Matrix, uniforms: Matrix) -> IntVector:
+def draw_options(probabilities: Matrix, uniforms: Matrix) -> IntMatrix:
     """Options drawn by uniform numbers (n_draws, n_decisions) with these probabilities."""
     ends = probabilities.cumsum(axis=1)
     chosen = np.zeros(uniforms.shape, dtype=np.int64)
@@ -301,7 +303,7 @@ class BootstrapTest:
     def _value_cache(self) -> dict[bytes, float]:
         return {}
 
-    def _best_values(self, outcomes: IntVector) -> Vector:
+    def _best_values(self, outcomes: IntMatrix) -> Vector:
         """Highest log-likelihoods: few binary answers have few outcomes, each is fitted once."""
         keys = [row.tobytes() for row in outcomes]
         new = [k for k, key in enumerate(keys) if key not in self._value_cache]

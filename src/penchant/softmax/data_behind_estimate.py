@@ -34,7 +34,7 @@ class EstimateSource:
     default_interval
         Level and kind of intervals that are shown if nobody asks for others.
     n_weights
-        How many of theta are linear weights; None if that was not kept.
+        How many of theta are linear weights.
     model, model_words
         The model, and what it is called; None and empty for choices.
     data
@@ -57,9 +57,9 @@ class EstimateSource:
         return 0.95, "wald"
 
     @property
-    def n_weights(self) -> int | None:
-        """Number of linear weights; None if it is not known."""
-        return None
+    def n_weights(self) -> int:
+        """Number of linear weights."""
+        raise NotImplementedError
 
     @property
     def model_words(self) -> str:
@@ -193,12 +193,12 @@ class DetachedSource(EstimateSource):
         The parameters, with intervals.
     level, kind
         Of these intervals.
+    n_weights
+        How many of theta are linear weights.
     model_words
         The model in words.
     covariance
         Of the parameters, if it was kept; else what their standard errors tell.
-    n_weights
-        How many of theta are linear weights, if that was kept.
     ratios
         Whether some are ratios, whose intervals are Fieller's.
     """
@@ -206,9 +206,9 @@ class DetachedSource(EstimateSource):
     stored_parameters: tuple[ParameterEstimate, ...]
     level: float
     kind: IntervalKind
+    n_weights: int = 0
     model_words: str = ""
     covariance: Matrix | None = None
-    n_weights: int | None = None
     ratios: bool = False
 
     model = data = None

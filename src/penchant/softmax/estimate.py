@@ -12,7 +12,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_level, check_one_of
 from penchant.choices import Choices
-from penchant.errors import DataError, interval_kind_argument
+from penchant.errors import interval_kind_argument
 from penchant.result_tables import (
     Backend,
     Column,
@@ -117,18 +117,14 @@ class Estimate(EstimateFields, FrameExport):
         return len(self.names)
 
     @property
-    def n_identified(self) -> float:
+    def n_identified(self) -> int:
         """Number of parameters that AIC and BIC count: the rank of the weights, and all of psi.
 
         A direction of the weights that changes no probability counts for nothing. What goes to
         infinity where choices are separated counts, as does a shape parameter that has no estimate:
-        the fit was free to choose them. NaN where an estimate that was read from a file does not
-        tell.
+        the fit was free to choose them.
         """
-        d = self.source.n_weights
-        if d is not None:
-            return self.diagnostics.rank + self.n_parameters - d
-        return self.n_parameters if self.status != "not identified" else float("nan")
+        return self.diagnostics.rank + self.n_parameters - self.n_weights
 
     @property
     def weights(self) -> Vector:
@@ -147,13 +143,6 @@ class Estimate(EstimateFields, FrameExport):
     @property
     def n_weights(self) -> int:
         """Number of linear weights; the shape parameters follow them."""
-        if self.source.n_weights is None:
-            raise DataError(
-                "n_weights",
-                "must be told by the model, which is not kept with an estimate",
-                got="none",
-                fix="Fit again with fit(data, model).",
-            )
         return self.source.n_weights
 
     @property
@@ -456,7 +445,7 @@ class Estimate(EstimateFields, FrameExport):
         words, n = self.source.model_words, self.source.n_weights
         ratios = self.source.has_ratios(self)
         source = DetachedSource(
-            natural_estimates, level, kind, words, self.natural_covariance, n, ratios
+            natural_estimates, level, kind, n, words, self.natural_covariance, ratios
         )
         return dataclasses.replace(self, source=source)
 
@@ -616,4 +605,4 @@ class Estimate(EstimateFields, FrameExport):
         Choices are attached again with `attach`. The natural parameters of a model come back with
         the intervals that were written; for others, fit again.
         """
-        return cls(**serialization.estimate_arguments_from_document(content))
+        return cls(**serialization.estimate_arguments_from_document(cls, content))

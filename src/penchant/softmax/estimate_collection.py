@@ -15,6 +15,7 @@ import numpy as np
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.errors import DataError, MarkedText, closest_match_hint, mark_argument
+from penchant.json_records import document_head, record_from_document
 from penchant.result_tables import (
     Backend,
     Columns,
@@ -29,7 +30,6 @@ from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
 from penchant.softmax.estimate_diagnostics import describe_nominal_point
 from penchant.softmax.intervals_and_tests import ParameterEstimate, wald_interval
 
-FORMAT, ESTIMATES_VERSION = "penchant-estimates", 1
 MAX_NOTEBOOK_ROWS = 20  # a longer table would push the rest of the notebook off the screen
 
 
@@ -43,6 +43,14 @@ def check_estimates(given: Any) -> None:
             got=type(given).__name__,
             fix="Fit first.",
         )
+
+
+@dataclass(frozen=True)
+class EstimatesDocument:
+    """Estimates as they are stored."""
+
+    estimates: tuple[Estimate, ...]
+    without_decisions: tuple[Label, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -372,8 +380,7 @@ class Estimates(Sequence[Estimate], FrameExport):
     ) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
         return {
-            "format": FORMAT,
-            "version": ESTIMATES_VERSION,
+            **document_head(Estimates),
             "estimates": [e.to_dict(level, kind, rng) for e in self],
             "without_decisions": list(self.without_decisions),
         }
@@ -381,17 +388,10 @@ class Estimates(Sequence[Estimate], FrameExport):
     @classmethod
     def from_dict(cls, content: Any) -> Estimates:
         """Read what `to_dict` wrote."""
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            got = content.get("format") if isinstance(content, dict) else type(content).__name__
-            raise DataError(
-                "format",
-                f"must be {FORMAT!r}",
-                got=repr(got),
-                fix="These are not estimates written by Penchant.",
-            )
-        found = [Estimate.from_dict(one) for one in content.get("estimates", ())]
-        left = content.get("without_decisions", ())
-        return cls.from_single_estimates([e.subject for e in found], found, left)
+        kept = record_from_document(cls, content, EstimatesDocument)
+        return cls.from_single_estimates(
+            [e.subject for e in kept.estimates], kept.estimates, kept.without_decisions
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         every = [dataclasses.replace(e, source=e.source.without_data_for_pickling()) for e in self]

@@ -7,8 +7,8 @@ what to do about it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from penchant.errors import (
     mark_weak_prior_argument,
     profile_interval_advice,
 )
-from penchant.json_records import MinimumValue
+from penchant.json_records import NOT_WRITTEN, MinimumValue
 
 Direction: TypeAlias = Mapping[str, float]  # entries of a direction of theta, by parameter
 Count: TypeAlias = Annotated[int, MinimumValue(0)]
@@ -77,16 +77,16 @@ class LinearizationValidity:
         Natural parameters that rest on the deviation.
     """
 
-    nominal: Any
+    nominal: Mapping[str, float | None]
     coordinate: str
     ratio: float
     bounds: tuple[float, float]
     exact_log_likelihood: float
     shape_dependent_parameters: tuple[str, ...]
-    nominal_psi: Vector | None = None
-    nominal_ratios: Vector | None = None
-    weights: Vector | None = None
-    psi: Vector | None = None
+    nominal_psi: Vector | None = field(default=None, metadata=NOT_WRITTEN)
+    nominal_ratios: Vector | None = field(default=None, metadata=NOT_WRITTEN)
+    weights: Vector | None = field(default=None, metadata=NOT_WRITTEN)
+    psi: Vector | None = field(default=None, metadata=NOT_WRITTEN)
 
     @property
     def valid(self) -> bool:
@@ -104,21 +104,11 @@ class LinearizationValidity:
         return f"{said}: ratio {self.ratio:.4g}"
 
 
-def nominal_dict(nominal: Any) -> dict[str, Any]:
-    """The nominal point as plain numbers."""
-    if isinstance(nominal, Mapping):
-        return {name: None if v is None else float(v) for name, v in nominal.items()}
-    return asdict(nominal)
-
-
-def describe_nominal_point(nominal: Any) -> str:
+def describe_nominal_point(nominal: Mapping[str, float | None]) -> str:
     """The nominal point in words: a prior of rewards, or the values of a mapping."""
-    known = nominal_dict(nominal)
-    if set(known) != {"mean", "variance", "length_scale"}:
-        return ", ".join(f"{name} {value:g}" for name, value in known.items()) or "nothing"
-    length = known["length_scale"]
-    scale = "" if length is None else f", length scale {length:g}"
-    return f"prior mean {known['mean']:g}, variance {known['variance']:g}{scale}"
+    said = ", ".join(f"{name} {value:g}" for name, value in nominal.items() if value is not None)
+    of_rewards = "variance" in nominal
+    return f"prior {said.replace('_', ' ')}" if of_rewards else said or "nothing"
 
 
 Status = Literal[

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntMatrix, IntVector, Matrix, Vector
 from penchant.argument_checks import check_threads
 from penchant.choices import Choices
 from penchant.softmax import _likelihood_kernels as kernels
@@ -304,7 +304,7 @@ def lower_triangle(d: int) -> tuple[IntVector, IntVector]:
 
 
 @lru_cache(maxsize=64)
-def _information_positions(d: int) -> IntVector:
+def _information_positions(d: int) -> IntMatrix:
     """Index into the compiled sums of each entry of the information: (d, d)."""
     places = np.empty((d, d), dtype=np.int64)
     rows, columns = lower_triangle(d)

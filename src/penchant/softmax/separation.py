@@ -541,7 +541,8 @@ def limits_along_recession(cone: RecessionCone, direction: Vector) -> Vector:
         opposite = bound.decide_whether_rise_exists()
         if opposite is None:
             try:
-                opposite = goal @ cone.furthest_feasible_direction(goal)[0] > SEPARATION.min_rise
+                rise = goal @ cone.furthest_feasible_direction(goal)[0]
+                opposite = bool(rise > SEPARATION.min_rise)
             except UnsolvedProgramError:  # undecided: report NaN rather than a wrong infinity
                 opposite = True
         result[a] = np.nan if opposite else np.sign(direction[a]) * np.inf

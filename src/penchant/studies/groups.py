@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from penchant._typing import BoolVector, Label, Matrix
+from penchant._typing import BoolMatrix, Label, Matrix
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
 from penchant.population.compare_groups import compare_groups
@@ -353,7 +353,7 @@ def _paired_test(data: StudyData, factor: Factor, why: Mapping[Any, str]) -> tup
         for subject in subjects:
             lost.setdefault(data.person(subject), []).append(subject in why)
     k = len(factor.groups)
-    rows: BoolVector = np.array([row for row in lost.values() if len(row) == k], dtype=bool)
+    rows: BoolMatrix = np.array([row for row in lost.values() if len(row) == k], dtype=bool)
     rows = rows.reshape(-1, k)
     changed = rows[rows.any(axis=1) & ~rows.all(axis=1)]
     if not len(changed):

@@ -16,10 +16,10 @@ from penchant._typing import IntVector, Label, Vector
 from penchant.argument_checks import check_one_of
 from penchant.bandit.episode import Episode, largest_option_index
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
+from penchant.choices.offers import offers_from_frame, offers_of_choices
 from penchant.errors import DataError, format_list, format_names, mark_quoted_argument
 from penchant.files.table import read_table
 from penchant.json_records import JsonDocument
-from penchant.models.offers.offers import offers_from_frame, offers_of_choices
 from penchant.reading.data_notes import data_notes, offer_notes
 from penchant.result_tables import format_count
 from penchant.studies.payoffs import Payoffs, payoffs_of

@@ -50,7 +50,7 @@ def _cell_place(explanatory: Any) -> Place:
 def _not_three_axes(explanatory: Any, shape: tuple[int, ...]) -> DataError:
     hint = "Add the missing axis."
     if hasattr(explanatory, "columns"):
-        hint = "For a table use Choices.from_frame or Choices.from_wide."
+        hint = "For a table use Choices.from_frame, or read."
     elif len(shape) == 2:
         hint = "For one variable use explanatory[:, :, None]."
     return DataError(

@@ -3,76 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from keyword import iskeyword
-from typing import Any, NamedTuple
+from typing import Any
 from unicodedata import normalize
 
-from penchant.errors import DataError
-
-MIN_COLUMNS_OF_A_RUN = 5  # columns that are numbered on, below which they may be anything
 COORDINATES = ("x", "y", "z")
 NO_COLUMN = "none"
 NOT = "not "  # before the column of a flag that says the opposite
-_NUMBERED = re.compile(r"(.*?[^\W\d_].*?)([ _.\-]?)[\[(]?(\d+)[\])]?")
-
-
-class _Run(NamedTuple):
-    """Columns with one name, numbered on."""
-
-    stem: str
-    divider: str
-    first: str
-    last: str
-
-
-def refuse_one_row_per_subject(names: Sequence[str], subject: str | None = None) -> None:
-    """Raise an error that says how to make a table long, if its columns number the decisions.
-
-    Parameters
-    ----------
-    names
-        Columns of a table in which those that are needed were not found.
-    subject
-        Column that names the subject, if there is one.
-    """
-    runs = _runs(names)
-    if not runs:
-        return
-    if len(runs) == 1:
-        first, last = runs[0].first, runs[0].last
-        raise DataError(
-            "The table",
-            "must say what was offered in every question",
-            got=(
-                f"one row per subject, and answers in columns {first} to {last} whose offers "
-                "stand in the texts of the questions"
-            ),
-            fix=(
-                "Write a table with a row for each question (its name, amounts, delays or "
-                "attributes), join it to the answers by the name of the question, and read "
-                "the result: one row per subject and question."
-            ),
-        )
-    columns = " and ".join(f"{run.first} to {run.last}" for run in runs)
-    table, who = (
-        ("table", subject) if subject else ('table.reset_index(names="subject")', "subject")
-    )
-    stems = ", ".join(f'"{run.stem}"' for run in runs)
-    raise DataError(
-        "The table",
-        (
-            "must have one row per decision, with what was chosen and what it paid, or "
-            "what was offered"
-        ),
-        got=f"one row per subject, columns {columns}",
-        fix=(
-            f'Make it long, with pandas by pd.wide_to_long({table}, [{stems}], i="{who}", '
-            f'j="decision", sep="{runs[0].divider}").reset_index(), or in R by '
-            f"tidyr::pivot_longer, and name the columns."
-        ),
-    )
 
 
 # Numbers of decisions in names of columns, after what the columns hold or before it.
@@ -105,40 +44,10 @@ def numbered_on(names: Sequence[str]) -> list[dict[str, dict[int, str]]]:
             {
                 stem: dict(sorted(own.items()))
                 for stem, own in found.items()
-                if len(own) > 1 and sorted(own) in (_count(own, 0), _count(own, 1))
+                if len(own) > 1 and min(own) in (0, 1) and max(own) - min(own) == len(own) - 1
             }
         )
     return runs
-
-
-def _count(own: Mapping[int, str], start: int) -> list[int]:
-    return list(range(start, start + len(own)))
-
-
-def _runs(names: Sequence[str]) -> list[_Run]:
-    """Columns that are numbered on, as many of each name, divided alike."""
-    found: dict[tuple[str, str], list[tuple[int, str]]] = {}
-    for name in names:
-        match = _NUMBERED.fullmatch(str(name))
-        if match is not None:
-            found.setdefault((match[1], match[2]), []).append((int(match[3]), str(name)))
-    runs = {key: sorted(own) for key, own in found.items() if _counts_on([n for n, _ in own])}
-    if not runs:
-        return []
-    most = max(map(len, runs.values()))
-    divider = next(key[1] for key, own in runs.items() if len(own) == most)
-    return [
-        _Run(stem, by, own[0][1], own[-1][1])
-        for (stem, by), own in runs.items()
-        if len(own) == most and by == divider
-    ]
-
-
-def _counts_on(numbers: Sequence[int]) -> bool:
-    n = len(numbers)
-    return (
-        n >= MIN_COLUMNS_OF_A_RUN and max(numbers) - min(numbers) == n - 1 == len(set(numbers)) - 1
-    )
 
 
 def named_column(usual: Sequence[str], names: Sequence[str]) -> str | None:

@@ -37,7 +37,7 @@ def incomplete_rows(
     unchosen: IntVector,
     chosen: Any,
     ids: Ids,
-    on_offer: BoolVector | None,
+    on_offer: BoolVector,
     missing: str,
 ) -> IntVector:
     """Rows on offer with a missing cell, if they may be dropped; infinite cells never may."""
@@ -53,7 +53,7 @@ def incomplete_rows(
                 "correct these cells."
             ),
         )
-    empty = unchosen if on_offer is None else unchosen[on_offer[unchosen]]
+    empty = unchosen[on_offer[unchosen]]
     odd.append(("chosen", chosen, empty))
     if missing == "error" and any(rows.size for *_, rows in odd):
         lost = len(np.unique(ids.decision[np.concatenate([rows for *_, rows in odd])]))
@@ -76,15 +76,13 @@ def _or_dropped(lost: int, ids: Ids) -> str:
     return f": {lost} of {format_count(ids.n_decisions, 'decision')} are too many to leave out"
 
 
-def _not_finite(numbers: Mapping[tuple[str, Any], Vector], on_offer: BoolVector | None) -> Cells:
+def _not_finite(numbers: Mapping[tuple[str, Any], Vector], on_offer: BoolVector) -> Cells:
     found = []
     for (role, name), values in numbers.items():
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(np.add.reduce(values)):
                 continue
-        wrong = ~np.isfinite(values)
-        rows = np.flatnonzero(wrong if on_offer is None else wrong & on_offer)
-        found.append((role, name, rows))
+        found.append((role, name, np.flatnonzero(~np.isfinite(values) & on_offer)))
     return found
 
 
@@ -120,16 +118,15 @@ def _place(role: str, row: int, ids: Ids) -> str:
 
 
 def drop_sets(
-    rows: IntVector, ids: Ids, kept: BoolVector | None, reason: str
-) -> tuple[BoolVector | None, tuple[str, ...]]:
+    rows: IntVector, ids: Ids, kept: BoolVector, reason: str
+) -> tuple[BoolVector, tuple[str, ...]]:
     """Leave out every decision that one of the rows belongs to, and say how many."""
     if not rows.size:
         return kept, ()
-    dropped = np.zeros(ids.n_decisions, dtype=bool)
-    dropped[ids.decision[rows]] = True
+    dropped = ids.are_in(rows)
     leaving = dropped[ids.decision]
-    staying = ~leaving if kept is None else kept & ~leaving
-    n_rows = int((leaving if kept is None else leaving & kept).sum())
+    staying = kept & ~leaving
+    n_rows = int((leaving & kept).sum())
     said = (
         f"{format_count(int(dropped.sum()), 'decision')} ({format_count(n_rows, 'row')}) "
         f"dropped: {reason}."
@@ -144,9 +141,7 @@ def drop_sets(
     return staying, (said,)
 
 
-def chosen_rows(
-    picked: Coded, ids: Ids, kept: BoolVector | None, name: Any
-) -> tuple[BoolVector, bool]:
+def chosen_rows(picked: Coded, ids: Ids, kept: BoolVector, name: Any) -> tuple[BoolVector, bool]:
     """Whether each row was chosen, and whether the column held labels."""
     values = python_values(picked.labels)
     options = {_key(label): i for i, label in enumerate(python_values(ids.option.labels))}
@@ -170,36 +165,24 @@ def _key(label: Any) -> tuple[bool, Any]:
     return isinstance(label, bool), label
 
 
-def _names_options(picked: Coded, ids: Ids, kept: BoolVector | None) -> bool:
+def _names_options(picked: Coded, ids: Ids, kept: BoolVector) -> bool:
     """Whether 0/1 are labels: they are where every set of several rows repeats one of them."""
     several = np.bincount(ids.decision).max() > 1
-    return bool(several) and not _varying(picked, ids, kept).any()
+    return bool(several) and not differs_within_set(picked.codes, ids, kept).any()
 
 
-def _varying(picked: Coded, ids: Ids, kept: BoolVector | None) -> BoolVector:
-    """Rows whose cell differs from another of the same decision."""
-    return differs_within_set(picked.codes, ids, kept)
-
-
-def differs_within_set(values: Any, ids: Ids, kept: BoolVector | None) -> BoolVector:
+def differs_within_set(values: Any, ids: Ids, kept: BoolVector) -> BoolVector:
     """Rows whose value differs from that of the last row kept of the same decision."""
     last = np.zeros(ids.n_decisions, dtype=values.dtype)
-    different: BoolVector
-    if kept is None:
-        last[ids.decision] = values
-        different = values != last[ids.decision]
-        return different
     last[ids.decision[kept]] = values[kept]
-    different = (values != last[ids.decision]) & kept
+    different: BoolVector = (values != last[ids.decision]) & kept
     return different
 
 
-def _check_constant(picked: Coded, ids: Ids, kept: BoolVector | None) -> None:
-    rows = _varying(picked, ids, kept)
-    if not rows.any():
+def _check_constant(picked: Coded, ids: Ids, kept: BoolVector) -> None:
+    wrong = ids.are_in(differs_within_set(picked.codes, ids, kept))
+    if not wrong.any():
         return
-    wrong = np.zeros(ids.n_decisions, dtype=bool)
-    wrong[ids.decision[rows]] = True
     raise DataError(
         "chosen",
         "must repeat the label of one option in every row of a decision",
@@ -232,24 +215,19 @@ def _not_options(
 
 
 def check_one_each(
-    flags: BoolVector, labelled: bool, picked: Coded, ids: Ids, kept: BoolVector | None
+    flags: BoolVector, labelled: bool, picked: Coded, ids: Ids, kept: BoolVector
 ) -> None:
     """Every decision has one row chosen, and it was on offer."""
-    decided = ids.decision if kept is None else ids.decision[kept]
-    sizes = np.bincount(decided, minlength=ids.n_decisions)
-    marked = flags if kept is None else flags & kept
-    counts = np.bincount(ids.decision[marked], minlength=ids.n_decisions)
-    none = (counts == 0) & (sizes > 0)
+    counts = np.bincount(ids.decision[flags & kept], minlength=ids.n_decisions)
+    none = (counts == 0) & ids.are_in(kept)
     if none.any():
         raise _none_chosen(none, labelled, picked, ids)
     if (counts > 1).any():
         raise _several_chosen(counts, ids, kept)
 
 
-def check_on_offer(flags: BoolVector, on_offer: BoolVector | None, ids: Ids) -> None:
+def check_on_offer(flags: BoolVector, on_offer: BoolVector, ids: Ids) -> None:
     """No row was chosen that was not on offer."""
-    if on_offer is None:
-        return
     wrong = np.flatnonzero(flags & ~on_offer)
     if wrong.size:
         places = format_list((ids.place(row) for row in wrong[:11]), wrong.size)
@@ -278,7 +256,7 @@ def _none_chosen(none: BoolVector, labelled: bool, picked: Coded, ids: Ids) -> D
     )
 
 
-def _several_chosen(counts: IntVector, ids: Ids, kept: BoolVector | None) -> DataError:
+def _several_chosen(counts: IntVector, ids: Ids, kept: BoolVector) -> DataError:
     wrong = counts > 1
     first = ids.first_rows(wrong)[0]
     return DataError(
@@ -345,23 +323,21 @@ def check_missing(missing: str) -> None:
     check_one_of(missing, "missing", ("error", "drop_set"))
 
 
-def arranged(rows: Rows, *, weight_kind: str, missing: str) -> dict[str, Any]:
-    """Fields of `Choices` from rows in any order."""
+def arranged(rows: Rows, *, weight_kind: str, missing: str) -> tuple[dict[str, Any], IntVector]:
+    """Fields of `Choices` from rows in any order, and which of the rows each of theirs is."""
     ids = rows.ids
     flags, kept, order, said = _complete(rows, missing)
     first_row = set_starts(ids.decision, order, ids.n_decisions)
     first = order[first_row[:-1]]
     weights = _weights(rows, kept, first, weight_kind)
-    option, option_labels = ids.option.codes[order], python_values(ids.option.labels)
-    if kept is not None:
-        option, option_labels = used_labels(option, ids.option.labels)
+    option, option_labels = used_labels(ids.option.codes[order], ids.option.labels)
     explanatory = gather(list(rows.variables.values()), order)
     chosen = np.zeros(len(first), dtype=np.int64)
     if flags is not None:
         chosen = np.flatnonzero(flags[order]) - first_row[:-1]
         said += single_option_notes(np.diff(first_row)) + zero_weight_notes(weights)
         said += repeat_notes(explanatory, first_row, chosen)
-    return _people(ids, first) | {
+    fields = _people(ids, first) | {
         "explanatory": explanatory,
         "first_row": first_row,
         "chosen": chosen,
@@ -375,13 +351,15 @@ def arranged(rows: Rows, *, weight_kind: str, missing: str) -> dict[str, Any]:
         "decision_labels": ids.decision_labels(first),
         "notes": said,
     }
+    return fields, order
 
 
 def _complete(
     rows: Rows, missing: str
-) -> tuple[BoolVector | None, BoolVector | None, IntVector, tuple[str, ...]]:
+) -> tuple[BoolVector | None, BoolVector, IntVector, tuple[str, ...]]:
     """Rows chosen, kept and in order, and what was left out; each decision has one choice."""
-    ids, on_offer, picked = rows.ids, rows.on_offer, rows.picked
+    ids, picked = rows.ids, rows.picked
+    on_offer = np.ones(len(ids.decision), dtype=bool) if rows.on_offer is None else rows.on_offer
     unchosen = NONE_MISSING if picked is None else picked.missing
     gaps = incomplete_rows(rows.numbers(), unchosen, rows.chosen, ids, on_offer, missing)
     kept, said = drop_sets(gaps, ids, on_offer, "missing values")
@@ -397,20 +375,16 @@ def _complete(
     return flags, kept, order, said
 
 
-def _undecided(flags: BoolVector, ids: Ids, kept: BoolVector | None) -> IntVector:
+def _undecided(flags: BoolVector, ids: Ids, kept: BoolVector) -> IntVector:
     """Rows of decisions in which nothing is chosen."""
-    decided = np.zeros(ids.n_decisions, dtype=bool)
-    decided[ids.decision[flags]] = True
-    without = ~decided[ids.decision]
-    return np.flatnonzero(without if kept is None else without & kept)
+    return np.flatnonzero(~ids.are_in(flags)[ids.decision] & kept)
 
 
-def _order(ids: Ids, kept: BoolVector | None) -> IntVector:
+def _order(ids: Ids, kept: BoolVector) -> IntVector:
     """Rows kept, by decision and option, each of which may appear once."""
     option = ids.option
     order = sorted_rows(ids.decision, option.codes, len(option), kept)
-    n_kept = len(ids.decision) if kept is None else int(kept.sum())
-    if len(order) == n_kept:
+    if len(order) == np.count_nonzero(kept):
         return order
     pairs, total = repeated_rows(ids.decision, option.codes, len(option), kept)
     described = (f"row {a} and {ids.place(b)}" for a, b in pairs)
@@ -429,16 +403,12 @@ def _people(ids: Ids, first: IntVector) -> dict[str, Any]:
     return {"subject": subject, "subject_labels": labels}
 
 
-def _weights(
-    rows: Rows, kept: BoolVector | None, first: IntVector, weight_kind: str
-) -> Vector | None:
+def _weights(rows: Rows, kept: BoolVector, first: IntVector, weight_kind: str) -> Vector | None:
     if rows.weight is None:
         return decision_weights(None, len(first), weight_kind)
     ids, values = rows.ids, rows.weight[1]
-    different = differs_within_set(values, ids, kept)
-    if different.any():
-        wrong = np.zeros(ids.n_decisions, dtype=bool)
-        wrong[ids.decision[different]] = True
+    wrong = ids.are_in(differs_within_set(values, ids, kept))
+    if wrong.any():
         raise DataError(
             "weight",
             "must be the same in all rows of a decision",

@@ -114,6 +114,17 @@ def check_events(events: Events, last: BoolVector, place: Place) -> None:
     """Every event but the last of its episode has a reward if, and only if, it has an option."""
     received = ~np.isnan(events.rewards)
     nothing = events.executed == NOTHING
+    may_lack = nothing | (last & events.is_choice)
+    fine = (np.abs(events.rewards) <= LARGEST_REWARD) | ~received
+    fine &= events.is_choice | ((events.executed == events.chosen) & ~nothing)
+    fine &= ~(nothing & received) & (received | may_lack)
+    if not fine.all():
+        _say_fault(events, received, nothing, may_lack, place)
+
+
+def _say_fault(
+    events: Events, received: BoolVector, nothing: BoolVector, may_lack: BoolVector, place: Place
+) -> None:
     apart = not np.array_equal(events.chosen, events.executed)
     taken = "executed" if apart else "chosen"
     check_entries(
@@ -152,7 +163,7 @@ def check_events(events: Events, last: BoolVector, place: Place) -> None:
         place,
     )
     check_entries(
-        received | nothing | (last & events.is_choice),
+        received | may_lack,
         "none",
         "rewards",
         "must not be missing before the last decision",

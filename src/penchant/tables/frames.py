@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 import narwhals as nw
 import numpy as np
@@ -194,22 +194,25 @@ def _objects(values: Sequence[Any]) -> Any:
 
 def column_flags(table: Table, name: Any, role: str) -> BoolVector:
     """Read a column of True/False or 0/1."""
-    series = table[name]
-    coded = column_labels(table, name, role)
+    return flags_of(column_labels(table, name, role), f"{role} {name!r}")
+
+
+def flags_of(coded: Coded, said: str) -> BoolVector:
+    """A column of True/False or 0/1 as a mask."""
     values = coded.labels.tolist()
     if coded.missing.size:
         places = format_list(map(row_place, coded.missing[:11].tolist()), coded.missing.size)
         raise DataError(
-            f"{role} {name!r}",
+            said,
             "must not be missing",
             got=f"an empty cell at {places}",
             fix="Fill it with 0 or 1.",
         )
     if not all(type(value) in (int, bool) and value in (0, 1) for value in values):
         raise DataError(
-            f"{role} {name!r}",
+            said,
             "must hold True/False or 0/1",
-            got=f"{format_list(map(repr, values))} (dtype {series.dtype})",
+            got=format_list(map(repr, values)),
             fix="Convert it.",
         )
     return np.array(values, dtype=bool)[coded.codes]
@@ -220,16 +223,13 @@ BLOCK = 8192
 
 
 def sorted_rows(
-    decision: IntVector, option: IntVector, n_options: int, kept: BoolVector | None
+    decision: IntVector, option: IntVector, n_options: int, kept: BoolVector
 ) -> IntVector:
     """Rows kept, by decision then option; fewer than those kept where a pair repeats."""
-    rows = None if kept is None else np.flatnonzero(kept)
-    key = decision * n_options
-    key += option
-    if rows is not None:
-        key = key[rows]
+    rows = np.flatnonzero(kept)
+    key = (decision * n_options + option)[rows]
     order = _by_slot(key) if key.size * SPREAD + 1000 > key.max(initial=0) else _by_sort(key)
-    return order if rows is None else rows[order]
+    return rows[order]
 
 
 def _by_slot(key: IntVector) -> IntVector:
@@ -246,10 +246,10 @@ def _by_sort(key: IntVector) -> IntVector:
 
 
 def repeated_rows(
-    decision: IntVector, option: IntVector, n_options: int, kept: BoolVector | None
+    decision: IntVector, option: IntVector, n_options: int, kept: BoolVector
 ) -> tuple[list[tuple[int, int]], int]:
     """First pairs of rows that name the same option of a decision, and how many there are."""
-    rows = np.arange(decision.size) if kept is None else np.flatnonzero(kept)
+    rows = np.flatnonzero(kept)
     key = (decision * n_options + option)[rows]
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(np.diff(key[order]) == 0)
@@ -325,13 +325,19 @@ class Ids:
         """Name a row, its decision and its option."""
         return f"{self.row_place(row)} ({self.decision_name(row)}, option {self.option.at(row)})"
 
-    def row_place(self, row: int) -> str:
+    def row_place(self, row: SupportsIndex) -> str:
         """Name a row of the user's table."""
-        return row_place(row // self.per_row)
+        return row_place(int(row) // self.per_row)
 
     def rows_of(self, row: int) -> IntVector:
         """All rows of the decision that a row belongs to."""
         return np.flatnonzero(self.decision == self.decision[row])
+
+    def are_in(self, rows: IntVector | BoolVector) -> BoolVector:
+        """Decisions that some of the rows belong to."""
+        found = np.zeros(self.n_decisions, dtype=bool)
+        found[self.decision[rows]] = True
+        return found
 
     def first_rows(self, wrong: BoolVector) -> list[int]:
         """Find a row of each of the first decisions that are wrong."""

@@ -6,9 +6,11 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from penchant._typing import IntVector, Labels
 from penchant.errors import PenchantWarning, format_list
@@ -87,7 +89,7 @@ class Coded:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def at(self, row: int) -> Any:
+    def at(self, row: SupportsIndex) -> Any:
         """Return the label of a row as a Python value."""
         return python_values(self.labels[self.codes[row] :][:1])[0]
 
@@ -142,6 +144,22 @@ def float_codes(ids: np.ndarray[Any, Any]) -> Coded:
         return Coded(*integer_codes(known.astype(np.int64)), missing)
     labels, codes = np.unique(known, return_inverse=True)
     return Coded(codes.reshape(-1), labels, missing)
+
+
+def column_codes(column: Any, name: str) -> Coded:
+    """Code a column of an Arrow table, of any type."""
+    kind = column.type
+    if pa.types.is_integer(kind):
+        missing = NONE_MISSING
+        if column.null_count:
+            missing = np.flatnonzero(column.is_null().to_numpy())
+            column = column.fill_null(pc.max(column).as_py() or 0)
+        return Coded(*integer_codes(column.to_numpy()), missing)
+    if pa.types.is_floating(kind):
+        return float_codes(column.to_numpy())
+    if pa.types.is_string(kind) or pa.types.is_boolean(kind) or pa.types.is_temporal(kind):
+        return arrow_codes(column)
+    return object_codes(column.to_pylist(), name)
 
 
 def arrow_codes(column: Any) -> Coded:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Vector
+from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, format_list, mark_argument
 from penchant.files.text import MISSING_WORDS
 
@@ -21,7 +21,7 @@ def position(i: int) -> str:
     return f"position {i}"
 
 
-def exact_floats(values: Any, name: str, place: Place = position) -> Vector:
+def exact_floats(values: Any, name: str, place: Place = position) -> Matrix:
     """Return `values` as float64, without a copy where they are float64 already.
 
     Integers beyond 2**53 that float64 cannot hold, text, dates and complex numbers are errors;

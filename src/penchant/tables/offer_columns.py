@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from penchant.errors import (
@@ -17,8 +17,8 @@ from penchant.errors import (
 from penchant.tables.columns import (
     NO_COLUMN,
     named_column,
+    numbered_on,
     plain_name,
-    refuse_one_row_per_subject,
 )
 from penchant.tables.lexicon import offer_names, role_column, says_nothing, vocabulary, words_of
 from penchant.tables.play_columns import is_long, is_play
@@ -40,8 +40,7 @@ class OfferColumns:
     ----------
     offers
         For every attribute the column, or number, of each option; a list for several outcomes.
-    losses
-        Option and outcome of columns whose size, whatever its sign, is lost.
+        "-loss" is the column loss, whose size is lost, whatever its sign.
     """
 
     chosen: str
@@ -49,7 +48,12 @@ class OfferColumns:
     subject: str | None = None
     block: str | None = None
     scored: str | None = None
-    losses: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+    @property
+    def loses(self) -> bool:
+        """Whether some column says what is lost."""
+        cells = (cell for own in self.offers.values() for cell in own)
+        return any(lost_column(part) for cell in cells for part in _parts(cell))
 
     def roles(self) -> dict[str, tuple[str, ...]]:
         """Columns that must exist, by part."""
@@ -59,7 +63,9 @@ class OfferColumns:
         roles = {part: (name,) for part, name in named.items() if name is not None}
         for attribute, cells in self.offers.items():
             flat = [part for cell in cells for part in _parts(cell)]
-            roles[f"offers[{attribute!r}]"] = tuple(p for p in flat if isinstance(p, str))
+            roles[f"offers[{attribute!r}]"] = tuple(
+                lost_column(part) or part for part in flat if isinstance(part, str)
+            )
         return roles
 
     def words(self) -> str:
@@ -88,6 +94,14 @@ GAMBLE_WITH_LOSS = {
 }
 
 
+LOST = "-"  # before a column of losses
+
+
+def lost_column(part: Any) -> str | None:
+    """The column of losses that a cell such as "-loss" names; None for other cells."""
+    return part.removeprefix(LOST) if isinstance(part, str) and part.startswith(LOST) else None
+
+
 def _word(part: Any) -> str:
     return part if isinstance(part, str) else f"{part:g}"
 
@@ -109,13 +123,10 @@ def offer_columns(
     >>> found.subject, found.offers["delay"]
     ('subjID', (0.0, 'll_delay'))
     >>> offer_columns(["subj", "gain", "loss", "cert", "gamble"], {}).offers["outcome"]
-    (('cert', 0.0), ('gain', 'loss'))
-    >>> offer_columns(["subj", "gain", "loss", "accept"], {}).offers["outcome"]
-    ((0.0, 0.0), ('gain', 'loss'))
+    (('cert', 0.0), ('gain', '-loss'))
     """
-    described, losses = (offers, {}) if offers is not None else recognised_offers(names)
+    described = offers if offers is not None else recognised_offers(names)
     if described is None:
-        refuse_one_row_per_subject(names, given.get("subject") or part_column("subject", names))
         raise DataError(
             "offers",
             (
@@ -143,7 +154,6 @@ def offer_columns(
         subject=parts["subject"],
         block=parts["block"],
         scored=parts["scored"],
-        losses=losses,
     )
 
 
@@ -158,13 +168,6 @@ def numbered_columns(
 ) -> dict[str, tuple[str, ...]] | None:
     """Columns of attributes that are numbered by option, or None where one has none.
 
-    Parameters
-    ----------
-    names
-        Columns of a table.
-    wanted
-        Attributes; all that are numbered, if none are named.
-
     Examples
     --------
     >>> numbered_columns(["price_1", "price_2", "who"], ["price"])
@@ -172,19 +175,10 @@ def numbered_columns(
     >>> numbered_columns(["price_1", "price_2", "size"], ["price", "size"]) is None
     True
     """
-    found: dict[str, dict[int, str]] = {}
-    for name in names:
-        stem, _, number = name.rpartition("_")
-        if stem and number.isdecimal():
-            found.setdefault(stem, {})[int(number)] = name
-    whole = {
-        stem: tuple(own[i] for i in sorted(own))
-        for stem, own in found.items()
-        if len(own) > 1 and sorted(own) == list(range(min(own), min(own) + len(own)))
-    }
-    if not whole or any(name not in whole for name in wanted):
+    found = {stem: tuple(own.values()) for stem, own in numbered_on(names)[0].items()}
+    if not found or any(name not in found for name in wanted):
         return None
-    return {name: whole[name] for name in wanted or whole}
+    return {name: found[name] for name in wanted or found}
 
 
 def is_offers(names: Sequence[str]) -> bool:
@@ -201,7 +195,7 @@ def is_offers(names: Sequence[str]) -> bool:
     if is_long(names):
         return False
     try:
-        offers, _ = recognised_offers(names)
+        offers = recognised_offers(names)
     except DataError:  # recognised, but not to the end
         return True
     if offers is None or part_column("chosen", names) is None:
@@ -264,37 +258,32 @@ def known_offers(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
     >>> known_offers(["x1", "x2", "t1", "t2", "choice"]) is None
     True
     """
-    told = [name for name in names if len(plain_name(name)) > 2]
-    sooner, later = _part("sooner_amount", told), _part("later_amount", told)
-    wait = _part("later_delay", told)
-    if sooner and later and wait:
-        delay = (_part("sooner_delay", told) or 0.0, wait)
-        return {"amount": (sooner, later), "delay": delay}
-    return _by_parts(told)
+    return _at_two_times([name for name in names if len(plain_name(name)) > 2])
 
 
-def recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
-    """Offers of a known task, of a discounting table, or of gambles against a sure amount."""
-    task = _of_known_task(names)
-    if task is not None:
-        return task, {}
+def _at_two_times(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
     sooner, later = _part("sooner_amount", names), _part("later_amount", names)
     wait = _part("later_delay", names)
     if sooner and later and wait:
         delay = (_part("sooner_delay", names) or 0.0, wait)
-        return {"amount": (sooner, later), "delay": delay}, {}
-    spelled = _by_parts(names)
-    if spelled is not None:
-        return spelled, {}
+        return {"amount": (sooner, later), "delay": delay}
+    return _by_parts(names)
+
+
+def recognised_offers(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
+    """Offers of a known task, of a discounting table, or of gambles against a sure amount."""
+    task = _of_known_task(names) or _at_two_times(names)
+    if task is not None:
+        return task
     gain, loss, p = (_part(one, names) for one in ("gain", "loss", "gain_probability"))
     both = gain_and_loss(names)
     if both is not None and (gain is None or loss is None):
         gain, loss = both
     sure = _part("sure", names) or (0.0 if loss else None)  # to gain or lose, or to leave it
     if gain is None or sure is None:
-        return None, {}
+        return None
     if loss is None:
-        return {"outcome": (sure, gain), "probability": (1.0, p or 0.5)}, {}
+        return {"outcome": (sure, gain), "probability": (1.0, p or 0.5)}
     if p is not None:
         raise DataError(
             "offers",
@@ -305,8 +294,8 @@ def recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
             got="neither",
             fix=f"Write {mark_argument('offers', GAMBLE_WITH_LOSS)}.",
         )
-    outcome = ((sure, 0.0), (gain, loss))
-    return {"outcome": outcome, "probability": ((1.0, 0.0), (0.5, 0.5))}, {"outcome": ((1, 1),)}
+    outcome = ((sure, 0.0), (gain, LOST + loss))
+    return {"outcome": outcome, "probability": ((1.0, 0.0), (0.5, 0.5))}
 
 
 def gain_and_loss(names: Sequence[str]) -> tuple[str, str] | None:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.argument_checks import check_one_of, check_whole_number
+from penchant.argument_checks import check_whole_number
 from penchant.errors import (
     DataError,
-    PenchantWarning,
     format_list,
     mark_argument,
     mark_quoted_argument,
 )
-from penchant.result_tables import format_count
 from penchant.tables.events import NOTHING, Events
 from penchant.tables.numbers import Place
 
@@ -41,15 +38,24 @@ class InTime(NamedTuple):
     start: IntVector
 
     @property
+    def first(self) -> IntVector:
+        """Row of the first event of each episode."""
+        return self.rows[self.start]
+
+    @property
     def stop(self) -> IntVector:
         """Where each episode ends."""
         return np.append(self.start[1:], len(self.rows))
 
+    def by_episode(self) -> list[IntVector]:
+        """Rows of the events of each episode."""
+        return np.split(self.rows, self.start[1:])
+
 
 def in_time(
     episode: IntVector,
-    person: IntVector,
     number: IntVector | None,
+    person: IntVector,
     gaps: Gaps,
     place: Place,
     apart: Callable[[], str] = str,
@@ -74,34 +80,51 @@ def in_time(
         rows = np.argsort(episode, kind="stable")
         return InTime(rows, np.flatnonzero(np.diff(episode[rows], prepend=-1)))
     rows = np.lexsort((number, episode))
-    start = np.flatnonzero(np.diff(episode[rows], prepend=-1))
-    numbers = number[rows]
-    step = np.diff(numbers, prepend=numbers[0] - 1)
-    step[start] = 1
-    _check_distinct(numbers, step, rows, place, apart)
-    if gaps == "order":
-        return InTime(rows, start)
-    first = numbers[start]
-    stop = np.append(start[1:], len(rows))
-    runs_on = _runs_on(first, numbers[stop - 1], person[rows[start]], strict=gaps == "error")
-    fresh = ~runs_on & (first != 0)
+    order = InTime(rows, np.flatnonzero(np.diff(episode[rows], prepend=-1)))
+    _check_distinct(order, number, place, apart)
     if gaps == "error":
-        _check_start(first, fresh & (first != 1), rows[start], place)
-        _check_gaps(numbers, step, rows, place)
-        return InTime(rows, start)
-    _check_start(first, fresh & (first < 1), rows[start], place)
-    step[start] = np.where(fresh, first, 1)
-    return _with_absent(rows, start, step)
+        check_counting(order, number, person, place)
+    return _with_absent(order, number, person, place) if gaps == "timeout" else order
 
 
-def _runs_on(first: IntVector, last: IntVector, person: IntVector, *, strict: bool) -> BoolVector:
+def _steps(order: InTime, number: IntVector) -> IntVector:
+    """Differences of numbers between events that follow one another; 1 at the first of each."""
+    numbers = number[order.rows]
+    step = np.diff(numbers, prepend=numbers[0] - 1)
+    step[order.start] = 1
+    return step
+
+
+def check_counting(order: InTime, number: IntVector, person: IntVector, place: Place) -> None:
+    """Raise an error unless numbers count on from 0 or 1, or through the blocks of a person."""
+    fresh = ~_runs_on(order, number, person, strict=True)
+    _check_start(order, number, fresh & ~np.isin(number[order.first], (0, 1)), place)
+    gap = np.flatnonzero(_steps(order, number) > 1)
+    if gap.size:
+        rows = order.rows
+        cells = (
+            f"{number[rows[k]]} after {number[rows[k - 1]]} at {place(rows[k])}" for k in gap[:11]
+        )
+        raise DataError(
+            "decision",
+            "must count on without a gap",
+            got=format_list(cells, gap.size),
+            fix="Add a row with an empty choice and an empty reward for each decision missed; or "
+            f"pass {mark_argument('gaps', 'timeout')} to take them for missed, "
+            f"{mark_argument('gaps', 'order')} if the gaps mean nothing.",
+        )
+
+
+def _runs_on(order: InTime, number: IntVector, person: IntVector, *, strict: bool) -> BoolVector:
     """Episodes whose numbers go on from another one of the same person.
 
     With `strict` they go on without a gap.
     """
+    first, last = number[order.first], number[order.rows[order.stop - 1]]
     found = np.zeros(len(first), dtype=bool)
-    for one in np.unique(person):
-        mine = np.flatnonzero(person == one)
+    people = person[order.first]
+    by_person = np.argsort(people, kind="stable")
+    for mine in np.split(by_person, _starts(people[by_person])):
         in_order = mine[np.argsort(first[mine], kind="stable")]
         for own in (in_order, mine):  # of a person; or of each session, whose plays follow in order
             step = first[own[1:]] - last[own[:-1]]
@@ -113,16 +136,17 @@ def _runs_on(first: IntVector, last: IntVector, person: IntVector, *, strict: bo
     return found
 
 
+def _starts(codes: IntVector) -> IntVector:
+    """Where a new code begins, but for the first."""
+    return np.flatnonzero(np.diff(codes)) + 1
+
+
 def _check_distinct(
-    numbers: IntVector,
-    step: IntVector,
-    rows: IntVector,
-    place: Place,
-    apart: Callable[[], str],
+    order: InTime, number: IntVector, place: Place, apart: Callable[[], str]
 ) -> None:
-    again = np.flatnonzero(step == 0)
+    again = order.rows[_steps(order, number) == 0]
     if again.size:
-        cells = (f"{numbers[k]} again at {place(rows[k])}" for k in again[:11])
+        cells = (f"{number[row]} again at {place(row)}" for row in again[:11])
         names = (
             f"Name {mark_quoted_argument('subject')} and {mark_quoted_argument('block')}, "
             "or drop repeated rows."
@@ -135,138 +159,55 @@ def _check_distinct(
         )
 
 
-def _check_start(first: IntVector, wrong: BoolVector, rows: IntVector, place: Place) -> None:
-    where = np.flatnonzero(wrong)
-    if where.size:
-        cells = (f"{first[k]} at {place(rows[k])}" for k in where[:11])
+def _check_start(order: InTime, number: IntVector, wrong: BoolVector, place: Place) -> None:
+    rows = order.first[wrong]
+    if rows.size:
+        cells = (f"{number[row]} at {place(row)}" for row in rows[:11])
         raise DataError(
             "decision",
             "must start at 0 or 1 in every episode, or run on through the blocks of a subject",
-            got=format_list(cells, where.size),
+            got=format_list(cells, rows.size),
             fix="Number the decisions of each subject and block afresh, and add the rows that are "
             f"missing, with an empty choice. Or pass {mark_argument('gaps', 'order')} if the "
             "numbers only say what came first.",
         )
 
 
-def _check_gaps(numbers: IntVector, step: IntVector, rows: IntVector, place: Place) -> None:
-    gap = np.flatnonzero(step > 1)
-    if gap.size:
-        cells = (f"{numbers[k]} after {numbers[k - 1]} at {place(rows[k])}" for k in gap[:11])
-        raise DataError(
-            "decision",
-            "must count on without a gap",
-            got=format_list(cells, gap.size),
-            fix="Add a row with an empty choice and an empty reward for each decision missed; or "
-            f"pass {mark_argument('gaps', 'timeout')} to take them for missed, "
-            f"{mark_argument('gaps', 'order')} if the gaps mean nothing.",
-        )
-
-
-def _with_absent(rows: IntVector, start: IntVector, step: IntVector) -> InTime:
+def _with_absent(order: InTime, number: IntVector, person: IntVector, place: Place) -> InTime:
     """Events with an absent one for every number that is left out."""
+    first = number[order.first]
+    fresh = ~_runs_on(order, number, person, strict=False) & (first != 0)
+    _check_start(order, number, fresh & (first < 1), place)
+    step = _steps(order, number)
+    step[order.start] = np.where(fresh, first, 1)
     at = np.cumsum(step) - 1
     filled = np.full(int(step.sum()), ABSENT, dtype=np.int64)
-    filled[at] = rows
-    return InTime(filled, at[start] - step[start] + 1)
+    filled[at] = order.rows
+    return InTime(filled, at[order.start] - step[order.start] + 1)
 
 
-# Numbers that files hold where nothing was chosen, far beyond the options.
-MARKS = (9, 99, 999, 9999)
-OUTLYING_CODE_RATIO = 4
-# What files hold for a reward where nothing was chosen.
+# Numbers that files hold for a reward where nothing was chosen, beside those far from all others.
 FILLERS = (0.0, -1.0)
+DISTANT_FILLERS = tuple(sign * code for code in (9.0, 99.0, 999.0, 9999.0) for sign in (1.0, -1.0))
 
 
-def without_fillers(chosen: Vector, rewards: Vector, base: int) -> tuple[Vector, Vector]:
-    """Options and rewards, both NaN where nothing was chosen.
+def are_fillers(rewards: Vector, missed: BoolVector) -> bool:
+    """Whether rewards where nothing was chosen are what programs write for none.
 
-    Files often have a reward in these rows, too, always 0, always -1 or a code such as -99 that no
-    choice was paid, and where options are
-    counted from 1 they often have option 0. Rewards that differ there, or are other numbers, are
-    left as they are: more likely it is the options that are not numbered as `base` says.
+    Files often have a reward in these rows, too: always 0, always -1 or a code such as -99 that no
+    choice was paid. Rewards that differ there, or are other numbers, are none of these: more likely
+    it is the choices that are read amiss.
 
     Examples
     --------
-    >>> without_fillers(np.array([1.0, 0.0, 2.0]), np.array([5.0, 0.0, 7.0]), base=1)
-    (array([ 1., nan,  2.]), array([ 5., nan,  7.]))
-    >>> without_fillers(np.array([1.0, 0.0, 2.0]), np.array([5.0, 6.0, 7.0]), base=1)
-    (array([1., 0., 2.]), array([5., 6., 7.]))
+    >>> are_fillers(np.array([5.0, 0.0, 7.0]), np.array([False, True, False]))
+    True
     """
-    missed = np.isnan(chosen) | (chosen == NOTHING) | (chosen == base - 1)
-    codes = [sign * mark for mark in MARKS for sign in (1.0, -1.0)]
-    if not _is_filler(
-        rewards[missed], (*FILLERS, *(c for c in codes if c not in rewards[~missed]))
-    ):
-        return chosen, rewards
-    return np.where(missed, np.nan, chosen), np.where(missed, np.nan, rewards)
-
-
-def doubt_zero(chosen: Vector, rewards: Vector, place: Place) -> None:
-    """Options counted from 0: a 0 that never paid anything may mark decisions without a choice.
-
-    Where it never has a reward this is an error, where the reward is always the same filler a
-    warning, as some options do not pay.
-    """
-    zero = chosen == 0
-    if not zero.any() or not (chosen > 1).any() or _is_filler(rewards[chosen > 0]):
-        return
-    if np.isnan(rewards[zero]).all():
-        raise _no_reward(zero, place)
-    if _is_filler(rewards[zero]):
-        paid = np.nanmax(rewards[zero])
-        warnings.warn(
-            PenchantWarning(
-                f"chosen is 0 in {format_count(int(zero.sum()), 'row')}, and the reward there "
-                "always "
-                f"{paid:g}: it is taken for an option. If 0 marks decisions without a choice, and "
-                f"options are counted from 1, pass {mark_argument('base', 1)}.",
-                "zero-option",
-            ),
-            stacklevel=3,
-        )
-
-
-def doubt_marks(chosen: Vector) -> None:
-    """A number such as 99, far beyond all others, may mark decisions without a choice."""
-    numbers = np.unique(chosen[~np.isnan(chosen)])
-    if (
-        len(numbers) < 2
-        or numbers[-1] not in MARKS
-        or OUTLYING_CODE_RATIO * numbers[-2] >= numbers[-1]
-    ):
-        return
-    rows = int((chosen == numbers[-1]).sum())
-    warnings.warn(
-        PenchantWarning(
-            f"chosen is {numbers[-1]:g} in {format_count(rows, 'row')}, and at most "
-            f"{numbers[-2]:g} in "
-            "all others: it is taken for an option. If it marks decisions without a choice, leave "
-            "these cells and their rewards empty.",
-            "distant-option",
-        ),
-        stacklevel=3,
-    )
-
-
-def _no_reward(zero: BoolVector, place: Place) -> DataError:
-    where = np.flatnonzero(zero)
-    places = format_list((f"0 at {place(int(row))}" for row in where[:11]), where.size)
-    return DataError(
-        "chosen",
-        "must have a reward",
-        got=f"none where it is 0, as in {places}",
-        fix=(
-            "If 0 marks decisions without a choice, and options are counted from 1, pass "
-            f"{mark_argument('base', 1)}."
-        ),
-    )
-
-
-def _is_filler(rewards: Vector, fillers: Sequence[float] = FILLERS) -> bool:
-    """Whether rewards are missing, or all the same number that means nothing."""
-    given = np.unique(rewards[~np.isnan(rewards)])
-    return len(given) == 0 or (len(given) == 1 and given[0] in fillers)
+    given = np.unique(rewards[missed & ~np.isnan(rewards)])
+    if len(given) > 1:
+        return False
+    is_distant = np.isin(given, DISTANT_FILLERS) & ~np.isin(given, rewards[~missed])
+    return bool((np.isin(given, FILLERS) | is_distant).all())
 
 
 def chosen_after(n_shown: int, start: IntVector, n_events: int) -> BoolVector:
@@ -297,29 +238,15 @@ MissingReward = Literal["error", "truncate", "skip"]
 MISSING_REWARD: tuple[MissingReward, ...] = ("error", "truncate", "skip")
 
 
-def check_policy(missing_reward: MissingReward) -> None:
-    """The policy is one that there is."""
-    check_one_of(missing_reward, "missing_reward", MISSING_REWARD)
-
-
 def without_unknown(
     events: Events, order: InTime, missing_reward: MissingReward
-) -> tuple[Events, InTime]:
-    """Events and their order after the policy.
+) -> tuple[Events, InTime, Any]:
+    """Events and their order after the policy, and which of them are left.
 
     "truncate" ends an episode with the first choice whose reward is not known, which is scored:
     beliefs before it are known. "skip" takes such a choice for none: it is counted in time, neither
     scored nor learnt from, and beliefs go on from before it. The last choice of an episode needs no
     reward. With "error" nothing changes.
-
-    Parameters
-    ----------
-    events
-        Events of all episodes.
-    order
-        The row of each, and where episodes start.
-    missing_reward
-        What to do.
 
     Examples
     --------
@@ -332,7 +259,7 @@ def without_unknown(
     array([ 0, -1,  0,  1])
     """
     if missing_reward == "error":
-        return events, order
+        return events, order, slice(None)
     unknown = _unknown_in_play(events, order)
     if missing_reward == "truncate":
         return _until_first(unknown, events, order)
@@ -340,7 +267,7 @@ def without_unknown(
         np.where(unknown, NOTHING, taken) for taken in (events.chosen, events.executed)
     )
     scored = events.scored & ~unknown
-    return events._replace(chosen=chosen, executed=executed, scored=scored), order
+    return events._replace(chosen=chosen, executed=executed, scored=scored), order, slice(None)
 
 
 def _unknown_in_play(events: Events, order: InTime) -> BoolVector:
@@ -351,11 +278,11 @@ def _unknown_in_play(events: Events, order: InTime) -> BoolVector:
     return unknown
 
 
-def _until_first(unknown: BoolVector, events: Events, order: InTime) -> tuple[Events, InTime]:
+def _until_first(unknown: BoolVector, events: Events, order: InTime) -> tuple[Events, InTime, Any]:
     """Every episode up to its first choice of which this is true, that one included."""
     before: IntVector = np.cumsum(unknown) - unknown
     lengths = order.stop - order.start
     kept: BoolVector = before == np.repeat(before[order.start], lengths)
     n_kept = np.add.reduceat(kept, order.start, dtype=np.int64)
     start = np.cumsum(n_kept) - n_kept
-    return events.where(kept), InTime(order.rows[kept], start)
+    return events.where(kept), InTime(order.rows[kept], start), kept

@@ -13,7 +13,6 @@ from penchant.tables.columns import (
     NOT,
     flagged,
     named_column,
-    refuse_one_row_per_subject,
 )
 from penchant.tables.lexicon import is_named, role_column
 
@@ -123,7 +122,6 @@ def play_columns(
         columns[part] = wanted.get(part) or _found(part, free, coordinates)
     missing = [part for part in NEEDED if columns.get(part) is None]
     if missing:
-        refuse_one_row_per_subject(names, columns.get("subject"))
         raise DataError(
             mark_quoted_argument(missing[0]),
             f"must be given, as no column is called {NEEDED[missing[0]]}",

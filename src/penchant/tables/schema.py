@@ -258,6 +258,9 @@ def answers_by_name(said: Mapping[str, Any]) -> dict[str, Any]:
     return {whole[name]: value for name, value in said.items() if value is not None}
 
 
+MAX_OTHER_ANSWERS = 60  # characters of the answers beside the first one that messages show
+
+
 @dataclass(frozen=True)
 class Question:
     """Something that the table leaves open.
@@ -279,13 +282,20 @@ class Question:
     answers: tuple[Any, ...] = ()
     needed: bool = True
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether messages show it: no answer to others means what their likeliest answer says."""
+        return self.needed or bool(self.answers and self.answers[0])
+
     def pasted(self) -> str:
-        """The first answer, as it stands in a schema file.
+        """The first answer, as it stands in a schema file, and others that are short.
 
         >>> Question("columns.reward", "Which?", ("points", "score")).pasted()
-        'columns.reward = "points"'
+        'columns.reward = "points"  # or "score"'
         """
-        return self.line(self.answers[0] if self.answers else "")
+        others = ", ".join(map(_toml, self.answers[1:]))
+        first = self.line(self.answers[0] if self.answers else "")
+        return f"{first}  # or {others}" if 0 < len(others) <= MAX_OTHER_ANSWERS else first
 
     def line(self, answer: Any) -> str:
         """An answer as a line of a schema file."""
@@ -624,8 +634,9 @@ def _toml(value: Any) -> str:
 
 def schema_questions(draft: Schema, questions: Sequence[Question], about: str) -> SchemaQuestions:
     """The error that asks all questions about a table at once, numbered, with answers to paste."""
-    lines = [f"{k + 1}. {one.text}\n   {one.pasted()}" for k, one in enumerate(questions)]
-    count = f"{len(questions)} question{'s' * (len(questions) > 1)}"
+    shown = [one for one in questions if one.is_shown] or questions
+    lines = [f"{k + 1}. {one.text}\n   {one.pasted()}" for k, one in enumerate(shown)]
+    count = f"{len(shown)} question{'s' * (len(shown) > 1)}"
     asked = replace(draft, raised=draft.raised | {one.role for one in questions})
     return SchemaQuestions(
         f"{about}: schema",

@@ -27,12 +27,13 @@ from penchant.tables.cells import amount, amounts, is_nothing
 from penchant.tables.frames import (
     Table,
     column_floats,
-    column_labels,
     joint_codes,
     joint_labels,
     open_frame,
+    row_place,
 )
-from penchant.tables.labels import NUMBER, Coded, arrow_codes, python_values
+from penchant.tables.labels import NUMBER, Coded, arrow_codes, column_codes, python_values
+from penchant.tables.numbers import EXACT_INTEGERS, exact_floats
 
 FILE_PREFIX = "file:"
 FILE_STEM = "file:stem"
@@ -40,6 +41,7 @@ FILE_STEM = "file:stem"
 _TRUTHS = {"true": 1.0, "false": 0.0}
 # What a column of 0/1 holds, by its key; -1 says nothing, as an empty cell does.
 _FLAGS = {0.0: 0.0, 1.0: 1.0, -1.0: math.nan, ("truth", False): 0.0, ("truth", True): 1.0}
+_FLAGS |= {"no": 0.0, "No": 0.0, "yes": 1.0, "Yes": 1.0}
 
 
 def code_key(label: Any) -> Any:
@@ -123,15 +125,7 @@ class SourceTable:
         return {}
 
     def check(self, name: str, role: str) -> str:
-        """A column's name, if there is such a column.
-
-        Parameters
-        ----------
-        name
-            The name.
-        role
-            The key of the schema that has it.
-        """
+        """A column's name, if there is such a column."""
         if name not in self.names:
             hint = closest_match_hint(name, self.names) or " Correct the name."
             raise DataError(
@@ -162,19 +156,7 @@ class SourceTable:
     def _code(self, name: str, role: str) -> Coded:
         if name.startswith(FILE_PREFIX) and name not in self.names:
             return arrow_codes(pa.array(self.file_labels(name)))
-        self.check(name, role)
-        if pa.types.is_string(self.table[name].type):
-            return arrow_codes(self.plain(name))
-        return column_labels(self.frame, name, role)
-
-    def plain(self, name: str) -> pa.ChunkedArray:
-        """A column's cells; text without blanks around it, and null where nothing is left."""
-        column = self.table[name]
-        if not pa.types.is_string(column.type):
-            return column
-        text = pc.utf8_trim_whitespace(column)
-        filled: pa.ChunkedArray = pc.if_else(pc.equal(text, ""), None, text)
-        return filled
+        return column_codes(self.table[self.check(name, role)], role)
 
     def holds_words(self, name: str, role: str) -> bool:
         """Whether a column is text in which no cell is a number or an amount.
@@ -222,15 +204,7 @@ class SourceTable:
         return self._keys[known]
 
     def changes(self, values: Vector | IntVector, names: Sequence[str], role: str) -> BoolVector:
-        """Rows whose value is another than in the first row with the same labels of some columns.
-
-        Parameters
-        ----------
-        values
-            A value per row.
-        names, role
-            As for `key`.
-        """
+        """Rows whose value is not that of the first row with the same labels of some columns."""
         key, n = self.key(names, role)
         first = np.zeros(n, dtype=values.dtype)
         first[key[::-1]] = values[::-1]
@@ -242,15 +216,7 @@ class SourceTable:
         return bool(self.changes(self.codes(name, "columns").codes, within, "columns").any())
 
     def floats(self, name: str, role: str) -> Vector:
-        """A column as numbers; amounts with a unit are numbers, and what is missing is NaN.
-
-        Parameters
-        ----------
-        name
-            The column.
-        role
-            The key of the schema that names it.
-        """
+        """A column as numbers; amounts with a unit are numbers, and what is missing is NaN."""
         if name not in self._nested_floats:
             try:
                 self._nested_floats[name] = self._numbers(name, role)
@@ -260,38 +226,53 @@ class SourceTable:
 
     def _numbers(self, name: str, role: str) -> Vector:
         column = self.table[self.check(name, role)]
+        if pa.types.is_string(column.type):
+            return self._amounts(name, role)
         if pa.types.is_boolean(column.type):
-            return np.asarray(column.cast(pa.int8()).to_numpy(), dtype=np.float64)
-        if not pa.types.is_string(column.type):
+            column = column.cast(pa.int8())
+        if pa.types.is_floating(column.type):
+            return np.asarray(column.to_numpy(), dtype=np.float64)
+        if not pa.types.is_integer(column.type):
             return column_floats(self.frame, name, role)
+        whole = column.fill_null(0).to_numpy()
+        is_exact = len(whole) and -EXACT_INTEGERS <= whole.min() <= whole.max() <= EXACT_INTEGERS
+        said = f"{role} {name!r}"
+        values = whole.astype(np.float64) if is_exact else exact_floats(whole, said, row_place)
+        if column.null_count:
+            values[column.is_null().to_numpy()] = np.nan
+        return values
+
+    def _amounts(self, name: str, role: str) -> Vector:
+        """Numbers in text."""
         coded = self.codes(name, role)
         cells = python_values(coded.labels)
+        here = self.present(name, role)
         read = amounts(
             cells,
             name,
             decimal=self.decimal,
             units=self.units,
-            place=lambda k: f"row {int(np.argmax((coded.codes == k) & self.present(name, role)))}",
+            place=lambda k: f"row {int(np.argmax((coded.codes == k) & here))}",
         )
-        if read is None:
-            odd = [k for k, cell in enumerate(cells) if amount(cell, self.decimal) is None]
-            rows = np.flatnonzero(np.isin(coded.codes, odd) & self.present(name, role))
-            other = "," if self.decimal == "." else "."
-            is_other = all(amount(cell, other) is not None for cell in cells if cell is not None)
-            if not rows.size or (len(odd) == len(cells) and not is_other):
-                return column_floats(self.frame, name, role)  # says which cell is no number
-            said = (f"{coded.at(int(row))!r} at row {row}" for row in rows[:11])
-            raise DataError(
-                f"column {name}",
-                "must hold numbers",
-                got=format_list(said, rows.size),
-                fix=f"Pass {mark_argument('decimal', other)} if these are numbers."
-                if is_other
-                else "Correct these cells, or leave the rows out.",
-            )
-        values: Vector = read[coded.codes]
-        values[coded.missing] = np.nan
-        return values
+        if read is not None:
+            values: Vector = read[coded.codes]
+            values[coded.missing] = np.nan
+            return values
+        odd = [k for k, cell in enumerate(cells) if amount(cell, self.decimal) is None]
+        rows = np.flatnonzero(np.isin(coded.codes, odd) & here)
+        other = "," if self.decimal == "." else "."
+        is_other = all(amount(cell, other) is not None for cell in cells if cell is not None)
+        if not rows.size or (len(odd) == len(cells) and not is_other):
+            return column_floats(self.frame, name, role)  # says which cell is no number
+        said = (f"{coded.at(int(row))!r} at row {row}" for row in rows[:11])
+        raise DataError(
+            f"column {name}",
+            "must hold numbers",
+            got=format_list(said, rows.size),
+            fix=f"Pass {mark_argument('decimal', other)} if these are numbers."
+            if is_other
+            else "Correct these cells, or leave the rows out.",
+        )
 
     def taken(self, chosen: str, option: str | None) -> Vector:
         """Of one row per option: 1 where it was taken, 0 where not, NaN where nothing is said.
@@ -329,15 +310,7 @@ class SourceTable:
         return [own[k] for k in of_row[self.rows].tolist()]
 
     def kept(self, mask: BoolVector, reason: str) -> SourceTable:
-        """The rows of a mask; the others are counted under a reason.
-
-        Parameters
-        ----------
-        mask
-            Rows to keep.
-        reason
-            Why the others are left out.
-        """
+        """The rows of a mask; the others are counted under a reason."""
         n_left = int(len(mask) - mask.sum())
         if not n_left:
             return self
@@ -431,17 +404,14 @@ def column_list(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def code_index(options: Iterable[Any]) -> dict[Any, int]:
+def code_index(options: Iterable[Any], role: str = "choice.labels") -> dict[Any, int]:
     """Place of each code among options, of which each has one code or several."""
     found: dict[Any, int] = {}
     for place, own in enumerate(options):
         for code in own if isinstance(own, (tuple, list)) else (own,):
             if code_key(code) in found:
                 raise DataError(
-                    "choice.labels",
-                    "must list every code once",
-                    got=f"{code!r} twice",
-                    fix="Correct it.",
+                    role, "must list every code once", got=f"{code!r} twice", fix="Correct it."
                 )
             found[code_key(code)] = place
     return found
@@ -474,12 +444,20 @@ def _plain(cell: Any) -> Any:
 
 
 def plain_text(table: pa.Table) -> pa.Table:
-    """The table with text of any kind, categories too, as plain text."""
+    """The table with text of any kind, categories too, as plain text without blanks around it."""
     for place, name in enumerate(table.column_names):
-        kind = table[name].type
+        column, kind = table[name], table[name].type
         inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-        text = pa.types.is_large_string(inner) or pa.types.is_string_view(inner)
-        if text or kind != inner:
-            own = pa.string() if text else inner
-            table = table.set_column(place, name, table[name].cast(own))
+        text = any(
+            test(inner)
+            for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+        )
+        own = pa.string() if text else inner
+        if own != kind:
+            column = column.cast(own)
+        if text:
+            trimmed = pc.utf8_trim_whitespace(column)
+            column = pc.if_else(pc.equal(trimmed, ""), None, trimmed)
+        if text or own != kind:
+            table = table.set_column(place, name, column)
     return table

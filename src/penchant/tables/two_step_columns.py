@@ -24,7 +24,9 @@ def _steps(names: Sequence[str]) -> dict[str, list[str]]:
         rest = own - steps
         if own <= ships or own <= aliens:
             found["first" if own <= ships else "second"].append(name)
-        elif rest & state and rest <= state | step and not steps & first:
+        elif (steps & second and rest == {"s"}) or (  # S2 beside choices of steps 1 and 2
+            rest & state and rest <= state | step and not steps & first
+        ):
             found["state"].append(name)
         elif len(steps) == 1 and rest & taken and rest <= taken | step:
             found["first" if steps & first else "second"].append(name)

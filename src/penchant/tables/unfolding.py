@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penchant.errors import DataError
+from penchant.files.delimited import common_type
 from penchant.files.table import typed
 from penchant.tables.cells import array_cell
 from penchant.tables.columns import numbered_on
@@ -25,11 +26,7 @@ NUMBER = "trial"  # the column that says which of the row's decisions a decision
 
 def interleaved(columns: Sequence[pa.ChunkedArray]) -> pa.Array:
     """Cells of several columns row by row: all of the first row, then all of the second."""
-    kind = columns[0].type
-    if any(column.type != kind for column in columns):
-        types = [column.type for column in columns]
-        numeric = all(pa.types.is_integer(one) or pa.types.is_floating(one) for one in types)
-        kind = pa.float64() if numeric else pa.string()
+    kind = common_type([column.type for column in columns])
     cells = pa.concat_arrays([chunk for one in columns for chunk in one.cast(kind).chunks])
     n, width = len(columns[0]), len(columns)
     return cells.take(pa.array(np.arange(n * width).reshape(width, n).T.ravel()))
@@ -60,13 +57,6 @@ def unfold_numbered(source: SourceTable, minimum: int = MIN_NUMBERED) -> SourceT
     """A row per decision, where columns such as choice_1 to choice_40 hold a decision each.
 
     Only names count: one of the stems must say that it is what was chosen, and no other column may.
-
-    Parameters
-    ----------
-    source
-        The table.
-    minimum
-        Decisions that there must be.
     """
     for stems in numbered_on(source.names):
         found = {stem.rstrip("_. "): own for stem, own in stems.items() if len(own) >= minimum}
@@ -100,8 +90,10 @@ def unfold_lists(source: SourceTable) -> SourceTable:
         made = {name: typed([x[0] if x else None for x in own]) for name, own in single.items()}
         source = source.with_columns(made)
         lists = {name: own for name, own in lists.items() if name not in single}
-    if not lists:
-        return source
+    return _unfold_lists(source, lists) if lists else source
+
+
+def _unfold_lists(source: SourceTable, lists: Mapping[str, Any]) -> SourceTable:
     sizes = [[len(own[row] or ()) for own in lists.values()] for row in range(len(source))]
     if (
         named("choice", [*lists]).columns
@@ -184,35 +176,40 @@ def unfold_grid_search(source: SourceTable) -> tuple[SourceTable, dict[str, Any]
         A row for each tile that was opened, and what is certain of the columns; None for other
         tables.
     """
+    text = (x for x in source.names if pa.types.is_string(source.table[x].type))
+    found = next((x for x in text if '"xcollect"' in str(source.table[x][0])), None)
+    return None if found is None else _unfold_grid_search(source, found)
+
+
+def _unfold_grid_search(
+    source: SourceTable, name: str
+) -> tuple[SourceTable, dict[str, Any]] | None:
+    """The same, of the column that holds the records."""
     table = source.table
-    for name in table.column_names:
-        if not pa.types.is_string(table[name].type) or '"xcollect"' not in str(table[name][0]):
-            continue
-        try:
-            records = [json.loads(cell) if cell else {} for cell in table[name].to_pylist()]
-        except json.JSONDecodeError as error:
-            raise DataError(name, "must hold JSON", got=f"an error: {error}") from None
-        keys = [key for key in _COLLECTED if key in records[0]]
-        if len(keys) != 2:  # two coordinates of a tile: which tile it is has to be said
-            return None
-        rows, rounds = [], []
-        cells: dict[str, list[Any]] = {key: [] for key in keys}
-        for row, record in enumerate(records):
-            rounds_of = zip(*(record.get(key, ()) for key in keys), strict=True)
-            for number, own in enumerate(rounds_of):
-                n = min(map(len, own))
-                rows += [row] * n
-                rounds += [number + 1] * n
-                for key, values in zip(keys, own, strict=True):
-                    cells[key] += values[:n]
-        index = np.array(rows, dtype=np.int64)
-        kept = table.drop_columns([name]).take(pa.array(index))
-        made = {f"{name}.round": rounds, **{f"{name}.{key}": own for key, own in cells.items()}}
-        hints = {
-            "kind": "episodes",
-            "columns.block": f"{name}.round",
-            "columns.choice": f"{name}.{keys[0]}",
-            "columns.reward": f"{name}.{keys[1]}",
-        }
-        return replace(source, table=kept, rows=source.rows[index]).with_columns(made), hints
-    return None
+    try:
+        records = [json.loads(cell) if cell else {} for cell in table[name].to_pylist()]
+    except json.JSONDecodeError as error:
+        raise DataError(name, "must hold JSON", got=f"an error: {error}") from None
+    keys = [key for key in _COLLECTED if key in records[0]]
+    if len(keys) != 2:  # two coordinates of a tile: which tile it is has to be said
+        return None
+    rows, rounds = [], []
+    cells: dict[str, list[Any]] = {key: [] for key in keys}
+    for row, record in enumerate(records):
+        rounds_of = zip(*(record.get(key, ()) for key in keys), strict=True)
+        for number, own in enumerate(rounds_of):
+            n = min(map(len, own))
+            rows += [row] * n
+            rounds += [number + 1] * n
+            for key, values in zip(keys, own, strict=True):
+                cells[key] += values[:n]
+    index = np.array(rows, dtype=np.int64)
+    kept = table.drop_columns([name]).take(pa.array(index))
+    made = {f"{name}.round": rounds, **{f"{name}.{key}": own for key, own in cells.items()}}
+    hints = {
+        "kind": "episodes",
+        "columns.block": f"{name}.round",
+        "columns.choice": f"{name}.{keys[0]}",
+        "columns.reward": f"{name}.{keys[1]}",
+    }
+    return replace(source, table=kept, rows=source.rows[index]).with_columns(made), hints

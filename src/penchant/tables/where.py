@@ -90,11 +90,11 @@ def used_columns(where: str | None, names: Sequence[str]) -> set[str]:
     if where is None:
         return set()
     tree, quoted = _parsed(where, names)
-    return {_column_name(node, quoted) for node in ast.walk(tree)} & {*map(str, names)}
+    return {column_of(node, quoted) for node in ast.walk(tree)} & {*map(str, names)}
 
 
-def _parsed(where: str, columns: Sequence[str]) -> tuple[ast.expr, dict[str, str]]:
-    """The condition as Python reads it, and the columns that stood in backticks."""
+def parsed_expression(text: str) -> tuple[ast.expr, dict[str, str]]:
+    """An expression as Python reads it, and the columns that stood in backticks in it."""
     quoted: dict[str, str] = {}
 
     def identifier(found: re.Match[str]) -> str:
@@ -106,9 +106,13 @@ def _parsed(where: str, columns: Sequence[str]) -> tuple[ast.expr, dict[str, str
         return own
 
     # A blank first character would begin a block of Python; a parenthesis keeps all places.
-    text = f"({_BACKTICKS.sub(identifier, where)}\n)"
+    return ast.parse(f"({_BACKTICKS.sub(identifier, text)}\n)", mode="eval").body, quoted
+
+
+def _parsed(where: str, columns: Sequence[str]) -> tuple[ast.expr, dict[str, str]]:
+    """The condition as Python reads it, and the columns that stood in backticks."""
     try:
-        return ast.parse(text, mode="eval").body, quoted
+        return parsed_expression(where)
     except (RecursionError, MemoryError, SyntaxError, ValueError) as error:
         if isinstance(error, (RecursionError, MemoryError)) or "too many nested" in str(error):
             raise DataError(
@@ -139,11 +143,11 @@ def _no_condition(where: str, at: int, got: str, fix: str = "") -> DataError:
     )
 
 
-def _column_name(node: ast.AST, quoted: dict[str, str]) -> str:
+def column_of(node: ast.AST, quoted: dict[str, str]) -> str:
     """The name that a node stands for, such as trials.thisN; "" where it is none."""
     if isinstance(node, ast.Name):
         return quoted.get(node.id, node.id)
-    if isinstance(node, ast.Attribute) and (before := _column_name(node.value, quoted)):
+    if isinstance(node, ast.Attribute) and (before := column_of(node.value, quoted)):
         return f"{before}.{node.attr}"
     return ""
 
@@ -192,7 +196,7 @@ class _Condition:
         return _no_condition(self.where, start, repr(self.where[start:end]))
 
     def _operand(self, node: ast.expr) -> _Operand:
-        name = _column_name(node, self.quoted)
+        name = column_of(node, self.quoted)
         if name in self.table.columns:
             return _Operand(name, _cells(self.table[name]), is_column=True)
         if name.lower() in _LITERALS and isinstance(node, ast.Name):

@@ -296,16 +296,16 @@ class AdaptiveGridLayout:
     ) -> tuple[float, ...]:
         """Outer and dense ends along one axis, for marginal probabilities `weight`."""
         low, high = self._adapted_limits(parameter, axis, weight / np.gradient(axis))
-        _, first, last, _ = box
+        first, last = float(box[1]), float(box[2])
         below = np.cumsum(weight) - weight / 2
         tail = GRID.bulk_tail
         bulk = np.interp([tail, 1.0 - tail], below / weight.sum(), axis)
         margin = GRID.bulk_margin * float(bulk[1] - bulk[0])
-        dense = max(low, bulk[0] - margin), min(high, bulk[1] + margin)
+        dense = max(low, float(bulk[0]) - margin), min(high, float(bulk[1]) + margin)
         outside = bulk[0] < first or bulk[1] > last
         if outside or dense[1] - dense[0] < GRID.shrink_below * (last - first):
             first, last = dense
-        return low, max(low, float(first)), min(high, float(last)), high
+        return low, max(low, first), min(high, last), high
 
     def _adapted_limits(self, parameter: int, axis: Vector, density: Vector) -> tuple[float, float]:
         low, high, width = float(axis[0]), float(axis[-1]), float(axis[-1] - axis[0])
@@ -321,7 +321,8 @@ class AdaptiveGridLayout:
                 min(most, high + GRID.growth * width) if at_high else high,
             )
         support = np.flatnonzero(density > GRID.negligible_density * top)
-        first, last = axis[max(support[0] - 1, 0)], axis[min(support[-1] + 1, len(axis) - 1)]
+        ends = max(int(support[0]) - 1, 0), min(int(support[-1]) + 1, len(axis) - 1)
+        first, last = axis[ends[0]], axis[ends[1]]
         if last - first >= GRID.shrink_below * width:
             return low, high
         return float(first), float(last)

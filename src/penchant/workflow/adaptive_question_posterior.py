@@ -175,6 +175,7 @@ class Posterior(Result):
         Answers so far.
     """
 
+    json_names = ("level", "n_answers")
     names: tuple[str, ...]
     is_of_interest: tuple[bool, ...]
     scales: tuple[str, ...]
@@ -208,7 +209,7 @@ class Posterior(Result):
     def document(self) -> dict[str, Any]:
         """Level, number of answers and a row per parameter, ready for JSON."""
         rows = [self._row(a) for a in range(len(self.names))]
-        return {"level": self.level, "n_answers": self.n_answers, "parameters": rows}
+        return super().document() | {"parameters": rows}
 
     def __repr__(self) -> str:
         each = zip(self.names, self.median, self.low, self.high, strict=True)

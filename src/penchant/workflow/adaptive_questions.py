@@ -15,17 +15,17 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from penchant._typing import FilePath, Vector
+from penchant._typing import FilePath, Matrix, Vector
 from penchant.argument_checks import check_level, check_whole_number
+from penchant.choices.offers import Offers
 from penchant.errors import DataError, closest_match_hint
 from penchant.files.output import read_document, write_json
 from penchant.inference.fit import fit
 from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.subject_estimates import estimate_without_data
-from penchant.json_records import to_json
+from penchant.json_records import document_head, record_document, session_from_document
 from penchant.models.model import Model
-from penchant.models.offers.offers import Offers
-from penchant.models.priors import Prior, model_document, model_of, prior_document, prior_of
+from penchant.models.priors import Prior
 from penchant.result_tables import Columns, Result, Table
 from penchant.softmax.estimate import Estimate
 from penchant.workflow.adaptive_quadrature import (
@@ -51,9 +51,6 @@ from penchant.workflow.candidate_question_arrays import (
     unanswered_record,
 )
 
-FORMAT = "penchant-asker"
-DOCUMENT_KEYS = ("model", "prior", "about", "repeats", "grid", "offers", "table", "answers")
-
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
@@ -68,34 +65,18 @@ class AskOptions:
 ASK = AskOptions()
 
 
-def check_asker_document(document: Any) -> None:
-    """Refuse a document that `to_dict` did not write."""
-    known = isinstance(document, Mapping) and document.get("format") == FORMAT
-    missing = [key for key in DOCUMENT_KEYS if key not in document] if known else ["format"]
-    if missing:
-        raise DataError(
-            "document",
-            "must be what Asker.to_dict wrote",
-            got=f"one without {missing[0]!r} of it",
-            fix="Save it again with asker.save(path).",
-        )
+@dataclass(frozen=True)
+class AskerRecord:
+    """What is stored of an asker: its settings, offers and answers."""
 
-
-def offer_table_document(table: OfferTable | None) -> dict[str, Any] | None:
-    """The table that offers came from; cells that JSON does not have become text."""
-    if table is None:
-        return None
-    json_types = (bool, int, float, str, type(None))
-    cells = {
-        name: [value if isinstance(value, json_types) else str(value) for value in values]
-        for name, values in table.cells.items()
-    }
-    columns = (
-        None
-        if table.option_columns is None
-        else {n: list(v) for n, v in table.option_columns.items()}
-    )
-    return {"cells": cells, "columns": columns}
+    model: Any  # of the library, or text that stands for another
+    prior: Any
+    about: tuple[str, ...]
+    repeats: bool
+    grid: Any
+    offers: Mapping[str, Matrix]
+    table: OfferTable | None
+    answers: tuple[Answer, ...]
 
 
 def ask(
@@ -424,18 +405,17 @@ class Asker(Result):
     def to_dict(self) -> dict[str, Any]:
         """Settings, offers and answers, ready for JSON: `from_dict` goes on from them."""
         scaling = self._belief.scaling
-        return {
-            "format": FORMAT,
-            "version": 1,
-            "model": model_document(self.model),
-            "prior": prior_document(scaling.prior),
-            "about": list(self.about),
-            "repeats": self._repeats,
-            "grid": to_json(self._grid),
-            "offers": to_json(scaling.offers),
-            "table": offer_table_document(self._source_table),
-            "answers": [[a.offer.to_dict(), a.chosen] for a in self._belief.answers],
-        }
+        record = AskerRecord(
+            self.model,
+            scaling.prior,
+            self.about,
+            self._repeats,
+            self._grid,
+            scaling.offers,
+            self._source_table,
+            self._belief.answers,
+        )
+        return record_document(Asker, record)
 
     @classmethod
     def from_dict(
@@ -450,21 +430,20 @@ class Asker(Result):
         model, prior
             Where they are not of the library, and so not in the document.
         """
-        check_asker_document(document)
-        table = document["table"]
+        kept = session_from_document(cls, document, AskerRecord, model=model, prior=prior)
         asker = ask(
-            model_of(document["model"], model),
-            document["offers"] if table is None else table["cells"],
-            columns=None if table is None else table["columns"],
-            about=document["about"],
-            prior=prior_of(document) if prior is None else prior,
-            grid=document["grid"],
-            repeats=document["repeats"],
+            kept.model,
+            kept.offers if kept.table is None else kept.table.cells,
+            columns=None if kept.table is None else kept.table.option_columns,
+            about=kept.about,
+            prior=kept.prior,
+            grid=kept.grid,
+            repeats=kept.repeats,
         )
         # Answers are given again, instead of storing the posterior: the nodes are the same as in
         # the session that was saved, and so are the next questions.
-        for offer, chosen in document["answers"]:
-            asker.answer(offer, chosen)
+        for answer in kept.answers:
+            asker.answer(answer.offer, answer.chosen)
         return cast("Self", asker)
 
     def save(self, path: FilePath, *, overwrite: bool = True) -> None:
@@ -476,7 +455,7 @@ class Asker(Result):
         cls, path: FilePath, model: Model | None = None, prior: AskPrior | None = None
     ) -> Asker:
         """Go on from a file that `save` wrote; see `from_dict`."""
-        return cls.from_dict(read_document(path, FORMAT, version=1), model, prior)
+        return cls.from_dict(read_document(path, **document_head(cls)), model, prior)
 
     def __repr__(self) -> str:
         known = self.posterior()

@@ -13,10 +13,10 @@ from typing import Any, Self
 import numpy as np
 
 from penchant._typing import Matrix
+from penchant.choices.offers import Offers, described_from_frame, read_offers
 from penchant.errors import DataError, format_list
 from penchant.models.model import Declared, Model
 from penchant.models.offers.attributes import Attributes
-from penchant.models.offers.offers import Offers, described_from_frame, read_offers
 from penchant.models.record import Record
 from penchant.models.task import Task
 from penchant.tables.frames import open_frame

@@ -19,7 +19,6 @@ from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_level, check_number, check_one_of, check_whole_number
 from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
-from penchant.json_records import attributes_json
 from penchant.models.model import Model, natural_parameters
 from penchant.models.task import Task
 from penchant.result_tables import (
@@ -108,6 +107,7 @@ class Design(Result):
         Every number that was tried, increasing.
     """
 
+    json_names = ("needed", "unit", "goal", "target", "bracket", "tried")
     needed: int | None
     unit: str
     goal: str
@@ -128,14 +128,6 @@ class Design(Result):
     def frame_columns(self) -> Columns:
         """A row per number tried."""
         return attribute_columns(self.tried, "n", "share", "error", "typical")
-
-    def document(self) -> dict[str, Any]:
-        """Summary, ready for JSON."""
-        return {
-            "format": "penchant-design",
-            "version": 1,
-            **attributes_json(self, "needed", "unit", "goal", "target", "bracket", "tried"),
-        }
 
     @property
     def unit_label(self) -> str:

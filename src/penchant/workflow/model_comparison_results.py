@@ -9,7 +9,7 @@ ranked by the evidence of everybody under the population of all others (leave-on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -20,7 +20,7 @@ from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.argument_checks import check_one_of
 from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
-from penchant.json_records import attributes_json, to_json
+from penchant.json_records import to_json
 from penchant.models.coordinates import Coordinates
 from penchant.models.doubts import doubts_of
 from penchant.models.model import Model
@@ -119,36 +119,11 @@ SELECTION_COLUMNS = (
 )
 
 
-def _json_rows(columns: Columns) -> list[dict[str, Any]]:
+def _json_rows(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
     """Rows of a data frame, ready for JSON."""
     return [
         to_json(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)
     ]
-
-
-def comparison_json(found: ModelComparison) -> dict[str, Any]:
-    """Summary of a comparison, ready for JSON."""
-    chosen = found.selection
-    return {
-        "format": "penchant-model-comparison",
-        "version": 1,
-        "criterion": found.criterion,
-        "best": found.best,
-        "models": _json_rows(found.model_columns()),
-        "subjects": [_subject_comparison_json(found, i) for i in range(len(found.subjects))],
-        "equal_probability": None if chosen is None else chosen.equal_probability,
-        "likelihood_ratios": [_likelihood_ratio_json(ratio) for ratio in found.likelihood_ratios],
-        "notes": list(found.notes),
-    }
-
-
-def _subject_comparison_json(found: ModelComparison, subject_index: int) -> dict[str, Any]:
-    return {
-        "subject": to_json(found.subjects[subject_index]),
-        "n_decisions": int(found.n_decisions[subject_index]),
-        "statuses": list(found.statuses[subject_index]),
-        **{name: to_json(getattr(found, name)[subject_index]) for name in CRITERIA_SHOWN},
-    }
 
 
 def _likelihood_ratio_sentence(ratio: LikelihoodRatio, subjects: tuple[Label, ...]) -> str:
@@ -163,11 +138,6 @@ def _likelihood_ratio_sentence(ratio: LikelihoodRatio, subjects: tuple[Label, ..
         who = format_list(str(subjects[i]) for i in ratio.impossible)
         words += f" The larger model fits worse for {who}: the models are not nested."
     return words
-
-
-def _likelihood_ratio_json(ratio: LikelihoodRatio) -> dict[str, Any]:
-    names = ("smaller", "larger", "df", "statistics", "p_values", "total", "total_p_value")
-    return attributes_json(ratio, *names)
 
 
 Criterion = Literal["aic", "bic", "held_out"]
@@ -202,6 +172,7 @@ class ModelComparison(Result):
         Settings of models that the data speak against, in sentences.
     """
 
+    json_names = ("criterion", "best", "likelihood_ratios", "notes")
     models: Mapping[str, Model]
     subjects: tuple[Label, ...]
     left_out: tuple[Any, ...]
@@ -406,7 +377,14 @@ class ModelComparison(Result):
 
     def document(self) -> dict[str, Any]:
         """Summary, ready for JSON."""
-        return comparison_json(self)
+        shown = {"subject": self.subjects, "n_decisions": self.n_decisions}
+        shown |= {"statuses": self.statuses} | {c: getattr(self, c) for c in CRITERIA_SHOWN}
+        chosen = self.selection
+        return super().document() | {
+            "models": _json_rows(self.model_columns()),
+            "subjects": _json_rows(shown),
+            "equal_probability": None if chosen is None else chosen.equal_probability,
+        }
 
 
 PopulationCriterion = Literal["loo", "aic", "bic"]
@@ -429,6 +407,7 @@ class PopulationComparison(Result):
         Settings of models that the data speak against, in sentences.
     """
 
+    json_names = ("criterion", "best", "notes")
     fits: Mapping[str, PopulationFit]
     criterion: PopulationCriterion = "loo"
     nested: tuple[tuple[str, str], ...] = ()
@@ -584,23 +563,11 @@ class PopulationComparison(Result):
 
     def document(self) -> dict[str, Any]:
         """Summary, ready for JSON."""
-        chosen = self.selection
-        return {
-            "format": "penchant-population-comparison",
-            "version": 1,
-            "criterion": self.criterion,
-            "best": self.best,
+        shown = {"subject": self.subjects, "evidence": self.evidence, "left_out": self.loo_each}
+        return super().document() | {
             "models": _json_rows(self.model_columns()),
-            "subjects": [
-                {
-                    "subject": to_json(subject),
-                    "evidence": to_json(self.evidence[i]),
-                    "left_out": to_json(self.loo_each[i]),
-                }
-                for i, subject in enumerate(self.subjects)
-            ],
-            "equal_probability": chosen.equal_probability,
-            "notes": list(self.notes),
+            "subjects": _json_rows(shown),
+            "equal_probability": self.selection.equal_probability,
         }
 
 

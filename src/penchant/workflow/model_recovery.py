@@ -15,7 +15,6 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
-from penchant.json_records import attributes_json, to_json
 from penchant.models.model import Model
 from penchant.models.task import Task
 from penchant.result_tables import (
@@ -51,6 +50,10 @@ class ModelRecovery(Result):
         By which the best model is found.
     """
 
+    json_names = (
+        *(("models", "names"), "criterion", ("n_simulated", "n_people"), "undecided", "counts"),
+        *("confusion", "standard_errors", "inversion"),
+    )
     names: tuple[str, ...]
     counts: IntVector
     undecided: IntVector
@@ -71,6 +74,11 @@ class ModelRecovery(Result):
         """Monte Carlo standard errors of the confusion matrix."""
         p = self.confusion
         return np.asarray(np.sqrt(p * (1 - p) / self.counts.sum(axis=1, keepdims=True)))
+
+    @property
+    def n_people(self) -> IntVector:
+        """Simulated people of each model."""
+        return self.n_simulated + self.undecided
 
     @property
     def n_simulated(self) -> IntVector:
@@ -109,7 +117,7 @@ class ModelRecovery(Result):
             notes.append(f"No finite criterion: {int(self.undecided.sum())} people.")
         return Table(
             f"Recovery of {len(self.names)} models by {CRITERION_LABELS[self.criterion]}",
-            (("People of each model", ", ".join(map(str, self.n_simulated + self.undecided))),),
+            (("People of each model", ", ".join(map(str, self.n_people))),),
             ("simulated", *found, "|", *found),
             rows,
             tuple(notes),
@@ -133,18 +141,6 @@ class ModelRecovery(Result):
         """Whether both matrices can have the names above them, in one piece."""
         longest = max(map(len, self.names))
         return longest + 2 * sum(len(name) + 2 for name in self.names) < MAX_TABLE_WIDTH
-
-    def document(self) -> dict[str, Any]:
-        """Summary, ready for JSON."""
-        return {
-            "format": "penchant-model-recovery",
-            "version": 1,
-            **attributes_json(self, ("models", "names"), "criterion"),
-            "n_simulated": to_json(self.n_simulated + self.undecided),
-            **attributes_json(
-                self, "undecided", "counts", "confusion", "standard_errors", "inversion"
-            ),
-        }
 
     def __repr__(self) -> str:
         text = ", ".join(

@@ -30,11 +30,11 @@ from scipy import special
 from penchant._typing import BoolVector, IntVector, Label, Labels, Matrix, Vector
 from penchant.argument_checks import check_number, check_whole_number
 from penchant.bandit.episode import Episode
+from penchant.choices.offers import Offers
 from penchant.errors import DataError, closest_match_hint, format_list, mark_argument
 from penchant.inference.fit import History
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Declared, Model
-from penchant.models.offers.offers import Offers
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.result_tables import Column, Columns, Result, Table, format_columns
 from penchant.softmax.estimate import Estimate
@@ -381,6 +381,7 @@ class LikelihoodRatio:
         Parameters that the larger model has more.
     """
 
+    json_names = ("smaller", "larger", "df", "statistics", "p_values", "total", "total_p_value")
     smaller: str
     larger: str
     statistics: Vector

@@ -18,7 +18,6 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.argument_checks import check_level, check_one_of, check_rng, check_whole_number
 from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
-from penchant.json_records import attributes_json
 from penchant.models.arguments import refuse_no_model, refuse_word
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
@@ -157,6 +156,20 @@ USABLE_STATUSES = ("converged", "weakly identified", "at a bound")
 MAX_TABLED_VALUES = 12
 
 
+QUANTITIES = (
+    "bias",
+    "bias_error",
+    "rmse",
+    "log_bias",
+    "log_rmse",
+    "correlation",
+    "rank_correlation",
+    "coverage",
+    "coverage_error",
+    "share_without",
+)
+
+
 @dataclass(frozen=True, eq=False)
 class RecoveredParameter:
     """True and estimated values of one natural parameter, one each per simulated person.
@@ -178,6 +191,7 @@ class RecoveredParameter:
         Whether correlations, and log_bias and log_rmse, are of logarithms.
     """
 
+    json_names = ("name", *QUANTITIES)
     name: str
     true: Vector
     estimated: Vector
@@ -337,20 +351,6 @@ def _is_correlation_meaningful(x: Vector, y: Vector) -> bool:
     return len(x) > 2 and bool(np.ptp(x) > 0) and bool(np.ptp(y) > 0)
 
 
-QUANTITIES = (
-    "bias",
-    "bias_error",
-    "rmse",
-    "log_bias",
-    "log_rmse",
-    "correlation",
-    "rank_correlation",
-    "coverage",
-    "coverage_error",
-    "share_without",
-)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Recovery(Result):
     """True and estimated parameters of simulated people.
@@ -365,11 +365,20 @@ class Recovery(Result):
         Confidence level and kind of the intervals.
     """
 
+    json_names = (
+        *(("model", "model_words"), "n_subjects", ("statuses", "counts"), "level", "intervals"),
+        "parameters",
+    )
     model: Model
     task: Task
     parameters: tuple[RecoveredParameter, ...]
     level: float
     intervals: str
+
+    @property
+    def model_words(self) -> str:
+        """The model in words."""
+        return str(self.model)
 
     @property
     def n_subjects(self) -> int:
@@ -449,19 +458,6 @@ class Recovery(Result):
     def _decision_count_text(self) -> str:
         each, blocks = self.task.length(), self.task.n_blocks
         return str(each) if blocks == 1 else f"{blocks} blocks of {each}"
-
-    def document(self) -> dict[str, Any]:
-        """Summary, ready for JSON."""
-        return {
-            "format": "penchant-recovery",
-            "version": 1,
-            "model": str(self.model),
-            "n_subjects": self.n_subjects,
-            "statuses": self.counts(),
-            "level": self.level,
-            "intervals": self.intervals,
-            "parameters": [attributes_json(p, "name", *QUANTITIES) for p in self.parameters],
-        }
 
     def __repr__(self) -> str:
         text = ", ".join(f"{p.name} r = {format_number(p.correlation, 2)}" for p in self.parameters)

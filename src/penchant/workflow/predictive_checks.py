@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from penchant.argument_checks import check_rng, check_whole_number
 from penchant.bandit.episode import executed_history
 from penchant.bandit.landscape import Landscape
+from penchant.choices.offers import Offers
 from penchant.errors import DataError, mark_weak_prior_argument
 from penchant.inference.fit import History
 from penchant.inference.model_estimate import model_source
 from penchant.json_records import JsonDocument
 from penchant.models.model import Declared, Model, natural_parameters, positive_weights
-from penchant.models.offers.offers import Offers
 from penchant.models.simulate import picked, play_like
 from penchant.models.task import Task
 from penchant.models.worlds import World
@@ -247,7 +247,7 @@ def scored_decision_sequence(
     return DecisionSequence(chosen, previous, best[at, chosen], part)
 
 
-def best_mean_reward_mask(episode: History, n_options: int) -> BoolVector:
+def best_mean_reward_mask(episode: History, n_options: int) -> BoolMatrix:
     """Mask (n_events, n_options) of the option with the highest mean reward in the episode."""
     found = np.zeros((episode.n_events, n_options), dtype=bool)
     rewards = getattr(episode, "rewards", np.full(episode.n_events, np.nan))

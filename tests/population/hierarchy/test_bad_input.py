@@ -145,7 +145,7 @@ def test_contrasts_of_nothing_are_refused(episodes, table):
 
 
 def test_priors_that_are_none_are_refused(tmp_path):
-    with pytest.raises(pn.errors.DataError, match="covariance must be positive definite; got one"):
+    with pytest.raises(pn.errors.DataError, match="covariance must be positive definite; got a"):
         pn.PopulationPrior(("a", "b"), [0, 0], [[1, 1], [1, 1]], ("log", "log"))
     with pytest.raises(pn.errors.DataError, match="must be of 2 parameters; got shapes"):
         pn.PopulationPrior(("a", "b"), [0], [[1]], ("log",))

@@ -968,7 +968,7 @@ class ProfileProblems:
     ) -> None:
         """Solve pairs one by one to the end: maxima far out, on a boundary, or at infinity."""
         for k in which:
-            mine = rows.of(k)
+            mine = rows.of(int(k))
             choices = Choices.from_arrays(x[mine], rows.chosen[mine], names=self.weights)
             hypothesis = None
             if constraint is not None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.inner_problems import InnerSolutions, LinearConstraint
 from penchant.inference.profile.profile_likelihood import ITERATE, ProfileProblems
 from penchant.inference.search import _bundle_method_kernels as compiled
@@ -86,7 +86,7 @@ class BundleState:
     """
 
     bounds: Matrix
-    fixed_shapes: BoolVector
+    fixed_shapes: BoolMatrix
     u: Matrix
     value: Vector
     curvature: Matrix
@@ -101,7 +101,7 @@ class BundleState:
     def start_at_points(
         cls,
         bounds: Matrix,
-        held: BoolVector,
+        held: BoolMatrix,
         u: Matrix,
         value: Vector,
         gradient: Matrix,
@@ -178,7 +178,7 @@ def bundle_search(
     u: Matrix,
     theta: Matrix,
     constraint: LinearConstraint | None = None,
-    fixed: BoolVector | None = None,
+    fixed: BoolMatrix | None = None,
     is_iterated: BoolVector | None = None,
 ) -> Optima:
     """Maximize profiles by the bundle method from u (n, n_shape), with weights to start from.

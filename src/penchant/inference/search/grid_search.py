@@ -14,7 +14,7 @@ from itertools import product
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolMatrix, BoolVector, IntMatrix, IntVector, Matrix, Vector
 from penchant.inference.profile import _inner_problem_kernels as compiled
 from penchant.inference.profile.profile_likelihood import (
     FINITE_VALUES,
@@ -63,7 +63,7 @@ class ProfileGrids:
     values: Matrix
     theta: Matrix
     dimensions: tuple[int, ...]
-    solved: BoolVector
+    solved: BoolMatrix
 
     def __len__(self) -> int:
         return len(self.values)
@@ -119,7 +119,7 @@ def _neighbour_values_along_axes(
         yield below.reshape(values.shape), above.reshape(values.shape)
 
 
-def _local_maximum_mask(values: Matrix, dimensions: tuple[int, ...]) -> BoolVector:
+def _local_maximum_mask(values: Matrix, dimensions: tuple[int, ...]) -> BoolMatrix:
     """Points that no neighbour along an axis exceeds: (n, n_psi)."""
     found = np.isfinite(values)
     for below, above in _neighbour_values_along_axes(values, dimensions):
@@ -129,7 +129,7 @@ def _local_maximum_mask(values: Matrix, dimensions: tuple[int, ...]) -> BoolVect
 
 def best_cells(
     values: Matrix, dimensions: tuple[int, ...], n_cells: int
-) -> tuple[IntVector, BoolVector]:
+) -> tuple[IntMatrix, BoolMatrix]:
     """Best cells of every subject to start from, and which of them are local maxima of the grid.
 
     Local maxima come first, the highest before others. A ridge across the grid has few of them in
@@ -140,7 +140,7 @@ def best_cells(
     return cells, np.take_along_axis(maxima, cells, axis=1)
 
 
-def are_flat(values: Matrix, dimensions: tuple[int, ...], cells: IntVector) -> BoolVector:
+def are_flat(values: Matrix, dimensions: tuple[int, ...], cells: IntMatrix) -> BoolMatrix:
     """Whether cells (n, n_cells) are level with their neighbours: no gradient leads away."""
     level = np.ones(values.shape, dtype=bool)
     with np.errstate(invalid="ignore"):
@@ -253,9 +253,8 @@ class ProfileGridOptions:
     # Refine around all points this close to the best. With 2, 5 of 1,500 people end lower, by up
     # to 1.9, and cells fall by 1 to 20 % only.
     max_refined_deficit: float = 3.0
-    max_exact_deficit: float = (
-        4.0  # further below, one or two steps show that a point is not needed
-    )
+    # Further below, one or two steps show that a point is not needed.
+    max_exact_deficit: float = 4.0
     # Local maxima this close to the best are refined and started from: plateaus lie deeper, from
     # which no gradient leads away.
     max_local_maximum_deficit: float = 12.0
@@ -386,7 +385,7 @@ def _solve_along_grid_lines(
     n_per_line: int,
     decrement_tol: float,
     rough_below: float = np.inf,
-) -> tuple[Matrix, Matrix, BoolVector]:
+) -> tuple[Matrix, Matrix, BoolMatrix]:
     """Objective (n_subjects, n_psi) and weights (n_subjects, n_psi, n_weights) of all subjects.
 
     psi (n_psi, n_shape) lie in lines of n_per_line neighbours each; `decrement_tol`: of squared

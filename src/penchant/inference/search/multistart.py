@@ -17,7 +17,7 @@ from itertools import product
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolMatrix, BoolVector, IntMatrix, IntVector, Matrix, Vector
 from penchant.inference.profile import _inner_problem_kernels as compiled
 from penchant.inference.profile.inner_problems import InnerSolutions, LinearConstraint
 from penchant.inference.profile.profile_likelihood import FINITE_VALUES, VALUES, ProfileProblems
@@ -245,7 +245,7 @@ def newton_from(
     profiles: ProfileProblems,
     psi: Vector,
     max_steps: int = 40,
-    fixed: BoolVector | None = None,
+    fixed: BoolMatrix | None = None,
     constraint: LinearConstraint | None = None,
 ) -> Optima:
     """Maximize one profile from psi: see `newton_batch`."""
@@ -458,12 +458,12 @@ class _StartingCells:
     """
 
     subjects: IntVector
-    cells: IntVector
+    cells: IntMatrix
     u: Matrix
     reach: Matrix
-    waiting: BoolVector
+    waiting: BoolMatrix
     optima: Matrix
-    certain: BoolVector
+    certain: BoolMatrix
     steps: Vector
 
     @classmethod

@@ -15,11 +15,11 @@ At a decision `magnitude_0` and `magnitude_1` are seen; `outcome` is learnt afte
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
 from penchant.models.parameters import Parameter, Shape
 from penchant.models.recursion import ValueModel, rates
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class AversiveLearning(ValueModel):
     {'inverse_temperature': 0.3, 'learning_rate': 0.3, 'gamma': 1.7}
     """
 
-    in_brief: ClassVar[str] = "punishments whose sizes are shown"
-    smooth: ClassVar[bool] = False  # probabilities are cut off at 0 and 1
+    in_brief = "punishments whose sizes are shown"
+    smooth = False  # probabilities are cut off at 0 and 1
 
-    n_options: int = field(default=2, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("magnitude_0", "magnitude_1"), init=False, repr=False)
-    after: tuple[str, ...] = field(default=("outcome",), init=False, repr=False)
+    n_options = 2
+    before = ("magnitude_0", "magnitude_1")
+    after = ("outcome",)
 
     # a grid as fine as that of a rate alone: along gamma run ridges that are narrow in the rate
     parameters = (
@@ -57,7 +57,7 @@ class AversiveLearning(ValueModel):
         return {"first": 0.5}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Minus the punishment that is expected of each option; 0 where no size was shown."""
         away = s.first - 0.5
         for i in range(2):
@@ -67,7 +67,7 @@ class AversiveLearning(ValueModel):
             x[i, 0] = -cut * (size if size == size else 0.0)
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Delta rule towards what was punished, after a choice."""
         if e.choice >= 0:
             s.first += psi.learning_rate * (e.outcome - s.first)

@@ -22,9 +22,9 @@ after it. Option 0 is to stop, option 1 to pump.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import exp, log
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike
 from penchant._typing import Matrix, Vector
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 from penchant.models.transforms import Transform
 
 TARGET, MEAN = "target", "mean and variance"
@@ -59,26 +60,24 @@ class Balloons(Recursion):
     ('risk_taking*inverse_temperature', 'inverse_temperature', 'burst_belief', 'updating')
     """
 
-    in_brief: ClassVar[str] = "balloons that may burst"
+    in_brief = "balloons that may burst"
 
     rule: Literal["target", "mean and variance"] = "target"
 
-    n_options: int = field(default=2, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("balloon", "pump"), init=False, repr=False)
-    after: tuple[str, ...] = field(default=("burst",), init=False, repr=False)
+    n_options = 2
+    before = ("balloon", "pump")
+    after = ("burst",)
 
-    optional: ClassVar[tuple[str, ...]] = ("choice", "burst")
+    optional = ("choice", "burst")
 
     @property
     def weights(self) -> tuple[str, ...]:
-        """tau gamma and tau, or tau and tau rho."""
         if self.rule == TARGET:
             return ("risk_taking*inverse_temperature", "inverse_temperature")
         return ("inverse_temperature", "risk_preference*inverse_temperature")
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, gamma or rho, phi, eta, lambda."""
         temperature = Parameter.weight("inverse_temperature", positive=True)
         n = 17 if self.rule == TARGET else 13
         burst = Shape("burst_belief", 1e-3, 0.95, scale="log", n_grid=n)
@@ -108,11 +107,9 @@ class Balloons(Recursion):
         )
 
     def settings(self) -> Mapping[str, int]:
-        """Whether players aim at a number of pumps."""
         return {"aims": int(self.rule == TARGET)}
 
     def bindings(self) -> Mapping[str, float]:
-        """No aversion to losses, where the model has none."""
         return {"loss_aversion": 0.0}
 
     def state(self) -> Mapping[str, ArrayLike]:
@@ -121,7 +118,7 @@ class Balloons(Recursion):
         return {"balloon": np.nan, **counts}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """What a pump is worth, by counts of earlier balloons; stopping has 0."""
         if e.balloon == e.balloon:
             n = s.earlier_pumps if e.balloon == s.balloon else s.pumps
@@ -138,7 +135,7 @@ class Balloons(Recursion):
                 x[1, 1] = b * (1.0 - b) * (1.0 + more) ** 2
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Count pumps and bursts."""
         if e.balloon != s.balloon:
             s.balloon = e.balloon

@@ -19,8 +19,7 @@ that is no decision of this model.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from penchant.errors import DataError
 from penchant.models.parameters import TEMPERATURE, Row, Shape
 from penchant.models.record import Record
 from penchant.models.recursion import Field, ValueModel
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -57,16 +57,16 @@ class Beads(ValueModel):
     {'temperature': 0.12, 'cost': 0.04}
     """
 
-    in_brief: ClassVar[str] = "to draw on or to name a jar"
-    smooth: ClassVar[bool] = False  # which value is the larger one changes with the cost
+    in_brief = "to draw on or to name a jar"
+    smooth = False  # which value is the larger one changes with the cost
 
     share: float = 0.85
     most: int = 20
     win: float = 1.0
     loss: float = 1.0
 
-    n_options: int = field(default=3, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("drawn", "firsts"), init=False, repr=False)
+    n_options = 3
+    before = ("drawn", "firsts")
 
     def __post_init__(self) -> None:
         check_whole_number(self.most, "most", 1)
@@ -89,12 +89,10 @@ class Beads(ValueModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau; c, from what makes draws pay to what makes them costly."""
         scale = self.win + self.loss
         return (TEMPERATURE, Shape("cost", -0.5 * scale, 0.5 * scale, n_grid=81))
 
     def codes(self) -> Mapping[str, int]:
-        """Beads so far, and those of the first colour: fewer than can be drawn."""
         return {"drawn": self.most, "firsts": self.most}
 
     def events(self, record: Record) -> Mapping[str, Field]:
@@ -119,7 +117,7 @@ class Beads(ValueModel):
         return {"chance": chance, "on": np.zeros(chance.shape), "best": np.zeros(chance.shape)}
 
     @staticmethod
-    def start(s: Any, psi: Any, c: Any) -> None:
+    def start(s: Fields, psi: Fields, c: Fields) -> None:
         """Backward induction, from all beads drawn to none."""
         for n in range(c.most, -1, -1):
             for b in range(n + 1):
@@ -134,7 +132,7 @@ class Beads(ValueModel):
                     s.best[n, b] = max(s.best[n, b], s.on[n, b])
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Values of drawing on and of naming either jar, at what was seen."""
         if e.drawn >= 0 and e.firsts >= 0:
             p = s.chance[e.drawn, e.firsts]

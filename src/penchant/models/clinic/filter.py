@@ -23,13 +23,14 @@ What is learnt after a decision is `input`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import exp, nan
-from typing import Any, ClassVar
+from typing import Any
 
 from penchant._typing import Matrix, Vector
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import ValueModel
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -55,18 +56,17 @@ class HGF(ValueModel):
     ('inverse_temperature', 'omega_2', 'omega_3')
     """
 
-    in_brief: ClassVar[str] = "hierarchical Gaussian filter"
+    in_brief = "hierarchical Gaussian filter"
 
     kappa: float | None = 1.0
     initial: tuple[float, float, float, float] = (0.0, 0.1, 1.0, 1.0)
 
-    n_options: int = field(default=2, init=False, repr=False)
-    after: tuple[str, ...] = field(default=("input",), init=False, repr=False)
-    outside: bool = field(default=True, init=False, repr=False)
+    n_options = 2
+    after = ("input",)
+    outside = True
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """1 / tau; omega2, omega3, and kappa if it is estimated."""
         n = 17 if self.kappa is not None else 13
         return (
             Parameter.weight("inverse_temperature", positive=True),
@@ -76,7 +76,6 @@ class HGF(ValueModel):
         )
 
     def bindings(self) -> Mapping[str, float]:
-        """kappa, where it is known."""
         return {} if self.kappa is None else {"kappa": self.kappa}
 
     def state(self) -> Mapping[str, float]:
@@ -84,17 +83,17 @@ class HGF(ValueModel):
         return dict(zip(("mu2", "s2", "mu3", "s3"), self.initial, strict=True), drift=0.0)
 
     @staticmethod
-    def start(s: Any, psi: Any, c: Any) -> None:
+    def start(s: Fields, psi: Fields, c: Fields) -> None:
         """Variance of the steps of the third level."""
         s.drift = exp(psi.omega_3)
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """The tendency before the input, for the response 1."""
         x[1, 0] = s.mu2
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Update both levels by the input, after a response."""
         if e.choice >= 0:
             p = 1.0 / (1.0 + exp(-s.mu2))

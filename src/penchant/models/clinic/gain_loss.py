@@ -15,14 +15,15 @@ difference. There is no lapse: what other fits take for lapses lowers the sensit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -53,18 +54,17 @@ class GainLoss(Recursion):
     {'gain_sensitivity': 4.0, 'loss_sensitivity': 1.9, 'gain_rate': 0.5, 'loss_rate': 0.3}
     """
 
-    in_brief: ClassVar[str] = "gains and losses learnt apart"
+    in_brief = "gains and losses learnt apart"
 
     n_options: int
     single_rate: bool = False
     decay: bool = False
     single_sensitivity: bool = False
 
-    after: tuple[str, ...] = field(default=("gain", "loss"), init=False, repr=False)
+    after = ("gain", "loss")
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """R and P, or one for both; the rates."""
         apart = ("gain_sensitivity", "loss_sensitivity")
         weights = ("sensitivity",) if self.single_sensitivity else apart
         names = ["learning_rate"] if self.single_rate else ["gain_rate", "loss_rate"]
@@ -90,14 +90,14 @@ class GainLoss(Recursion):
         return {"gain": np.zeros(self.n_options), "loss": np.zeros(self.n_options)}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Expected gains and losses, or their sum."""
         for i in range(c.n):
             x[i, 0] = s.gain[i]
             x[i, c.loss] += s.loss[i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Delta rule towards what was won and lost; what was not chosen decays towards 0."""
         for i in range(c.n):
             gain = abs(e.gain) if i == e.choice else 0.0

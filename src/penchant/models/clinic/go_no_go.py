@@ -24,8 +24,8 @@ what other fits take for lapses lowers the sensitivities here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from penchant.argument_checks import check_one_of, check_whole_number
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion, rates
+from penchant.models.scalars import Fields, Numbers
 
 ONE = ("sensitivity",)
 TWO = ("gain_sensitivity", "loss_sensitivity")
@@ -69,15 +70,15 @@ class GoNoGo(Recursion):
     {'sensitivity': 4.4, 'bias': 0.3, 'pavlovian': 0.6, 'learning_rate': 0.2}
     """
 
-    in_brief: ClassVar[str] = "Pavlovian go/no-go"
+    in_brief = "Pavlovian go/no-go"
 
     n_cues: int = 4
     bias: bool = True
     pavlovian: bool | Literal["by valence"] = True
     two_sensitivities: bool = False
 
-    n_options: int = field(default=2, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("cue",), init=False, repr=False)
+    n_options = 2
+    before = ("cue",)
 
     def __post_init__(self) -> None:
         check_whole_number(self.n_cues, "n_cues", 1)
@@ -92,7 +93,6 @@ class GoNoGo(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """rho; b; pi, as a weight in units of rho or as a shape parameter; e."""
         names = TWO if self.two_sensitivities else ONE
         found = [Parameter.weight(name, positive=True) for name in names]
         found += [Parameter.weight("bias")] if self.bias else []
@@ -112,7 +112,6 @@ class GoNoGo(Recursion):
         return self.two_sensitivities and self.pavlovian is True
 
     def codes(self) -> Mapping[str, int]:
-        """Cues."""
         return {"cue": self.n_cues}
 
     def state(self) -> Mapping[str, Matrix]:
@@ -120,34 +119,29 @@ class GoNoGo(Recursion):
         return {"q": np.zeros((self.n_cues, 2, 2)), "v": np.zeros((self.n_cues, 2))}
 
     def bindings(self) -> Mapping[str, float | str]:
-        """No Pavlovian weight, where it is a weight or left out."""
         return {"pavlovian": 0.0}
 
     def settings(self) -> Mapping[str, int]:
-        """Columns of losses, of the bias, of the cue's gains and losses; -1 for none."""
-        names = self.weights
-        bias = names.index("bias") if self.bias else -1
-        gain = loss = -1
-        if self.pavlovian and not self._searched:
-            loss = len(names) - 1
-            gain = loss - (self.pavlovian == "by valence")
-        return {"loss": int(self.two_sensitivities), "bias": bias, "v_gain": gain, "v_loss": loss}
+        """Column of losses."""
+        return {"loss": int(self.two_sensitivities)}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Values of both responses to the cue, that of the cue for go, and 1 for go."""
-        if c.bias >= 0:
-            x[1, c.bias] = 1.0
+        if c.at_bias >= 0:
+            x[1, c.at_bias] = 1.0
         if e.cue >= 0:
             for v in range(2):
                 x[0, v * c.loss] += s.q[e.cue, 0, v]
                 x[1, v * c.loss] += s.q[e.cue, 1, v] + psi.pavlovian * s.v[e.cue, v]
-            if c.v_loss >= 0:
-                x[1, c.v_gain] += s.v[e.cue, 0]
-                x[1, c.v_loss] += s.v[e.cue, 1]
+            if c.at_pavlovian >= 0:
+                x[1, c.at_pavlovian] += s.v[e.cue, 0] + s.v[e.cue, 1]
+            if c.at_pavlovian_gain >= 0:
+                x[1, c.at_pavlovian_gain] += s.v[e.cue, 0]
+                x[1, c.at_pavlovian_loss] += s.v[e.cue, 1]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Delta rule for the cue and for the response to it."""
         for v in range(2):
             r = max(e.reward, 0.0) if v == 0 else min(e.reward, 0.0)

@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -44,6 +44,7 @@ from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion, rates
+from penchant.models.scalars import Fields, Numbers
 from penchant.models.transforms import Transform
 
 LEAST_POWER, MOST_POWER = 0.05, 2.0
@@ -77,8 +78,7 @@ class ProspectDecks(Decks):
         return {"a": self.shape[0].name, "perseverance_decay": 0.0}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
-        """Traces of all decks."""
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         for i in range(c.n):
             for v in range(2):
                 x[i, v] = s.felt[i, v]
@@ -86,7 +86,7 @@ class ProspectDecks(Decks):
                     x[i, 2 + v] = s.habit[i, v]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Feel the outcome, by the rule of decay or the delta rule, and remember the choice."""
         r = e.reward / c.payscale
         log_size = log(abs(r)) if r != 0 else 0.0
@@ -146,7 +146,7 @@ class PVL(ProspectDecks):
     ('gain', 'loss', 'learning_rate', 'sensitivity')
     """
 
-    in_brief: ClassVar[str] = "Iowa gambling, prospect valence"
+    in_brief = "Iowa gambling, prospect valence"
 
     n_options: int = 4
     rule: Literal["decay", "delta"] = "delta"
@@ -154,7 +154,6 @@ class PVL(ProspectDecks):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """c, l, A, s."""
         name = "retention" if self.rule == "decay" else "learning_rate"
         low, high = (0.0, MOST_KEPT) if self.rule == "decay" else (MIN_RATE, 1.0)
         power = Shape("sensitivity", LEAST_POWER, MOST_POWER, n_grid=17)
@@ -186,7 +185,7 @@ class VPP(ProspectDecks):
     ['consistency', 'loss_aversion', 'win_perseverance', 'loss_perseverance']
     """
 
-    in_brief: ClassVar[str] = "Iowa gambling, value and perseverance"
+    in_brief = "Iowa gambling, value and perseverance"
 
     n_options: int = 4
     payscale: float = 100.0
@@ -244,7 +243,7 @@ class ORL(Decks):
     ('value', 'frequency', 'perseverance')
     """
 
-    in_brief: ClassVar[str] = "Iowa gambling, outcome representation"
+    in_brief = "Iowa gambling, outcome representation"
 
     n_options: int = 4
     payscale: float = 100.0
@@ -268,15 +267,14 @@ class ORL(Decks):
         return {name: np.zeros(self.n_options) for name in ("value", "often", "habit")}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
-        """Values, frequencies of wins, perseverance."""
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         for i in range(c.n):
             x[i, 0] = s.value[i]
             x[i, 1] = s.often[i]
             x[i, 2] = s.habit[i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Delta rules for the deck taken and, in frequency, for the others; perseverance decays."""
         r = e.reward / c.payscale
         own = psi.reward_rate if r >= 0 else psi.punishment_rate

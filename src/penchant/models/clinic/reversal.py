@@ -16,15 +16,16 @@ or, with log_odds, eta_1 - eta_2 = log(b / (1 - b)) / tau.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import log
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.models.parameters import TEMPERATURE, Shape
 from penchant.models.recursion import ValueModel, rates
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class EWA(ValueModel):
     {'temperature': 0.3, 'value_decay': 0.6, 'experience_decay': 0.6}
     """
 
-    in_brief: ClassVar[str] = "experience-weighted attraction"
+    in_brief = "experience-weighted attraction"
 
     n_options: int
 
@@ -60,13 +61,12 @@ class EWA(ValueModel):
         return {"value": np.zeros(self.n_options), "experience": np.zeros(self.n_options)}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
-        """Values of all options."""
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         for i in range(c.n):
             x[i, 0] = s.value[i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Average of decayed attraction and reward, weighted by experience."""
         n = s.experience[e.choice]
         more = psi.experience_decay * n + 1.0
@@ -100,11 +100,11 @@ class HiddenState(ValueModel):
     ('inverse_temperature', 'hazard', 'reliability')
     """
 
-    in_brief: ClassVar[str] = "belief in which option is good now"
+    in_brief = "belief in which option is good now"
 
     log_odds: bool = False
 
-    n_options: int = field(default=2, init=False, repr=False)
+    n_options = 2
 
     parameters = (
         TEMPERATURE,
@@ -117,8 +117,7 @@ class HiddenState(ValueModel):
         return {"belief": 0.5}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
-        """Belief in each option, or the log-odds of the first."""
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         if c.log_odds == 1:
             x[0, 0] = log(s.belief) - log(1.0 - s.belief)
         else:
@@ -126,7 +125,7 @@ class HiddenState(ValueModel):
             x[1, 0] = 1.0 - s.belief
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Bayes' rule, then the hazard of a reversal."""
         speaks_for_first = (e.reward > 0) == (e.choice == 0)
         hit = psi.reliability if speaks_for_first else 1.0 - psi.reliability

@@ -23,19 +23,21 @@ first-stage decision is 0. Nothing is learnt from a trial without a second choic
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.models.clinic.two_step import TwoStageModel
 from penchant.models.controls import control_names
 from penchant.models.parameters import Parameter, Row
-from penchant.models.recursion import Recursion, rates
+from penchant.models.recursion import rates
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
-class Successor(Recursion):
+class Successor(TwoStageModel):
     """Successor representation in the two-step task: psi = (a_M, a_R).
 
     Parameters
@@ -56,17 +58,12 @@ class Successor(Recursion):
     'converged'
     """
 
-    in_brief: ClassVar[str] = "two-step, where choices lead"
+    in_brief = "two-step, where choices lead"
 
     stickiness: bool = True
 
-    n_options: int = field(default=2, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("state",), init=False, repr=False)
-    optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
-
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """beta1, pi, beta2; a_M and a_R."""
         return (
             Parameter.weight("inverse_temperature", positive=True),
             *map(Parameter.weight, control_names(2, self.stickiness, False)),
@@ -74,35 +71,27 @@ class Successor(Recursion):
             *rates("successor_rate", "reward_rate"),
         )
 
-    def codes(self) -> Mapping[str, int]:
-        """The first stage, and two states of the second."""
-        return {"state": 3}
-
     def state(self) -> Mapping[str, Any]:
         """M (option, state, option), R; first choices, of this trial and the last one made."""
         known = {"leads": np.zeros((2, 2, 2)), "pays": np.zeros((2, 2))}
         return {**known, "first": -1.0, "last": -1.0}
 
-    def settings(self) -> Mapping[str, int]:
-        """Columns of the last choice, -1 for none, and of the second stage."""
-        return {"sticky": 1 if self.stickiness else -1, "second": len(self.weights) - 1}
-
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """What options lead to pays, and the last choice; what those of the second stage pay."""
         if e.state == 0:
             for i in range(2):
                 for j in range(2):
                     for k in range(2):
                         x[i, 0] += s.leads[i, j, k] * s.pays[j, k]
-            if s.last >= 0 and c.sticky >= 0:
-                x[int(s.last), c.sticky] = 1.0
+            if s.last >= 0 and c.at_stickiness >= 0:
+                x[int(s.last), c.at_stickiness] = 1.0
         elif e.state > 0:
             for i in range(2):
-                x[i, c.second] = s.pays[e.state - 1, i]
+                x[i, c.at_inverse_temperature_2] = s.pays[e.state - 1, i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Remember the first choice; at the second one learn where it led, and what that pays."""
         if e.state == 0:
             s.first = e.choice

@@ -21,9 +21,8 @@ their rates, where an error is 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import nan
-from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +31,7 @@ from penchant._typing import Vector
 from penchant.models.controls import control_names
 from penchant.models.parameters import TEMPERATURE, Parameter, Row
 from penchant.models.recursion import ValueModel, rates
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,12 @@ class PearceHall(ValueModel):
     ('inverse_temperature', 'learning_scale', 'associability_rate')
     """
 
-    in_brief: ClassVar[str] = "rate by surprise"
-    smooth: ClassVar[bool] = False  # the size of an error has a kink where it is 0
+    in_brief = "rate by surprise"
+    smooth = False  # the size of an error has a kink where it is 0
 
     n_options: int
 
-    outside: bool = field(default=True, init=False, repr=False)
+    outside = True
 
     parameters = (TEMPERATURE, *rates("learning_scale", "associability_rate"))
 
@@ -70,13 +70,12 @@ class PearceHall(ValueModel):
         return {"value": np.zeros(self.n_options), "associability": np.ones(self.n_options)}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
-        """Values of all options."""
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         for i in range(c.n):
             x[i, 0] = s.value[i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Learn in proportion to associability, which follows the size of errors."""
         error = e.reward - s.value[e.choice]
         a = s.associability[e.choice]
@@ -111,17 +110,16 @@ class ConfirmationBias(ValueModel):
     {'temperature': 0.2, 'confirmatory_rate': 0.3, 'disconfirmatory_rate': 0.2}
     """
 
-    in_brief: ClassVar[str] = "full feedback, two rates"
-    smooth: ClassVar[bool] = False  # where an error is 0, the other rate takes over
+    in_brief = "full feedback, two rates"
+    smooth = False  # where an error is 0, the other rate takes over
 
     stickiness: bool = False
 
-    n_options: int = field(default=2, init=False, repr=False)
-    after: tuple[str, ...] = field(default=("forgone",), init=False, repr=False)
+    n_options = 2
+    after = ("forgone",)
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, phi, a_c and a_d."""
         sticky = map(Parameter.weight, control_names(2, self.stickiness, False))
         return (TEMPERATURE, *sticky, *rates("confirmatory_rate", "disconfirmatory_rate"))
 
@@ -130,15 +128,14 @@ class ConfirmationBias(ValueModel):
         return {"value": np.zeros(2), "last": -1.0}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
-        """Values of both options, and 1 for the last choice."""
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         for i in range(2):
             x[i, 0] = s.value[i]
             if c.stickiness == 1 and s.last == i:
                 x[i, 1] = 1.0
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Delta rule for both options; what speaks for the choice has a rate of its own."""
         for i in range(2):
             error = (e.reward if i == e.choice else e.forgone) - s.value[i]

@@ -33,8 +33,8 @@ first-stage decision is 0. Nothing is learnt from a trial without a second choic
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -43,12 +43,25 @@ from penchant.argument_checks import check_number
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row
 from penchant.models.recursion import Recursion, rates
+from penchant.models.scalars import Fields, Numbers
 
 BASED, FREE, TRACED = "model_based", "model_free", "model_free_with_trace"
 
 
+class TwoStageModel(Recursion):
+    """Base of models of the two-step task: at a decision `state` is seen, 0 in the first stage."""
+
+    n_options = 2
+    before = ("state",)
+    optional = ("choice", "reward")
+
+    def codes(self) -> Mapping[str, int]:
+        """The first stage, and two states of the second."""
+        return {"state": 3}
+
+
 @dataclass(frozen=True)
-class TwoStep(Recursion):
+class TwoStep(TwoStageModel):
     """Model-based and model-free learning in the two-step task.
 
     Parameters
@@ -80,8 +93,8 @@ class TwoStep(Recursion):
     'converged'
     """
 
-    in_brief: ClassVar[str] = "model-based and model-free"
-    smooth: ClassVar[bool] = False  # where two values are equal, the other one becomes the larger
+    in_brief = "model-based and model-free"
+    smooth = False  # where two values are equal, the other one becomes the larger
 
     common: float = 0.7
     trace: Literal["before", "after"] = "before"
@@ -89,10 +102,6 @@ class TwoStep(Recursion):
     same_rates: bool = False
     same_temperatures: bool = False
     stickiness: bool = True
-
-    n_options: int = field(default=2, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("state",), init=False, repr=False)
-    optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
     def __post_init__(self) -> None:
         check_number(self.common, "common", fix="Give the probability of the usual transition.")
@@ -111,7 +120,6 @@ class TwoStep(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """beta1, w, lambda, pi, beta2 and the rates."""
         free = (FREE, TRACED) if self.trace_decay is None else (FREE,)
         both = (BASED, *free)
         found: list[Row] = [
@@ -132,13 +140,8 @@ class TwoStep(Recursion):
         return (*found, *rates(*stages))
 
     def bindings(self) -> Mapping[str, str]:
-        """One learning rate for both stages, where there is one."""
         both = ("learning_rate_1", "learning_rate_2") if self.same_rates else ()
         return dict.fromkeys(both, "learning_rate")
-
-    def codes(self) -> Mapping[str, int]:
-        """The first stage, and two states of the second."""
-        return {"state": 3}
 
     def state(self) -> Mapping[str, Any]:
         """Values, and first choices: of this trial, and the last one made; -1 for none.
@@ -149,23 +152,16 @@ class TwoStep(Recursion):
         return {**values, "first": -1.0, "last": -1.0}
 
     def settings(self) -> Mapping[str, float]:
-        """The model's numbers; where columns are, -1 for none; values of the first stage."""
-        names, decay = self.weights, self.trace_decay
-        sticky, second = (
-            names.index(name) if name in names else -1
-            for name in ("stickiness", "inverse_temperature_2")
-        )
+        decay = self.trace_decay
         return {
             "common": float(self.common),
             "after": int(self.trace == "after"),
             "decay": -1.0 if decay is None else float(decay),
-            "sticky": sticky,
-            "second": second,
             "n_values": 3 if decay is None else 2,
         }
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Model-based and model-free values and the last choice, or values of the second stage."""
         if e.state == 0:
             for i in range(2):
@@ -178,18 +174,18 @@ class TwoStep(Recursion):
                 else:
                     x[i, 1] = s.free[i]
                     x[i, 2] = traced
-            if s.last >= 0 and c.sticky >= 0:
-                x[int(s.last), c.sticky] = 1.0
+            if s.last >= 0 and c.at_stickiness >= 0:
+                x[int(s.last), c.at_stickiness] = 1.0
         elif e.state > 0:
             for i in range(2):
-                if c.second >= 0:
-                    x[i, c.second] = s.second[e.state - 1, i]
+                if c.at_inverse_temperature_2 >= 0:
+                    x[i, c.at_inverse_temperature_2] = s.second[e.state - 1, i]
                 else:
                     for a in range(c.n_values):
                         x[i, a] = s.second[e.state - 1, i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Remember the first choice; at the second one the values of both stages move."""
         if e.state == 0:
             s.first = e.choice
@@ -238,7 +234,7 @@ STAY = ("stay", "reward", "transition", "reward:transition")
 
 
 @dataclass(frozen=True)
-class StayRegression(Recursion):
+class StayRegression(TwoStageModel):
     """To stay with the last first-stage choice: stay ~ reward x transition, without learning.
 
     The weights are log-odds of repeating the last first-stage choice: at all, more after a reward
@@ -263,26 +259,18 @@ class StayRegression(Recursion):
     [1.5, 0.4, -0.2, 0.3]
     """
 
-    in_brief: ClassVar[str] = "two-step, stay ~ reward x transition"
+    in_brief = "two-step, stay ~ reward x transition"
 
     win_above: float = 0.0
 
-    n_options: int = field(default=2, init=False, repr=False)
-    before: tuple[str, ...] = field(default=("state",), init=False, repr=False)
-    optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
-
     parameters = tuple(map(Parameter.weight, STAY))
-
-    def codes(self) -> Mapping[str, int]:
-        """The first stage, and two states of the second."""
-        return {"state": 3}
 
     def state(self) -> Mapping[str, float]:
         """First choice of this trial and of the last whole one, -1 for none; what became of it."""
         return {"first": -1.0, "last": -1.0, "won": 0.0, "usual": 0.0}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """1, reward, transition and their product, for the last first-stage choice."""
         if e.state == 0 and s.last >= 0:
             x[int(s.last), 0] = 1.0
@@ -291,7 +279,7 @@ class StayRegression(Recursion):
             x[int(s.last), 3] = s.won * s.usual
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Remember the first choice, and at the second one the trial."""
         if e.state == 0:
             s.first = e.choice

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from penchant.argument_checks import check_number
 from penchant.models.doubts import doubts_of_start
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
 from penchant.models.recursion import N_RATE_GRID, Recursion, rates
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class VolatileKalman(Recursion):
     ('inverse_temperature', 'volatility_rate', 'initial_volatility', 'noise_variance')
     """
 
-    in_brief: ClassVar[str] = "rate by how fast rewards change"
+    in_brief = "rate by how fast rewards change"
 
     n_options: int
     initial_value: float = 0.0
@@ -72,7 +73,6 @@ class VolatileKalman(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, gamma; l, v0 and sigma^2."""
         return (
             TEMPERATURE,
             *((per_temperature("uncertainty_bonus"),) if self.bonus else ()),
@@ -88,14 +88,14 @@ class VolatileKalman(Recursion):
         return start | {name: np.zeros(n) for name in ("variance", "volatility")}
 
     @staticmethod
-    def start(s: Any, psi: Any, c: Any) -> None:
+    def start(s: Fields, psi: Fields, c: Fields) -> None:
         """Variance as that of the noise, volatility in units of it."""
         for i in range(c.n):
             s.variance[i] = psi.noise_variance
             s.volatility[i] = psi.initial_volatility * psi.noise_variance
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Means, and standard deviations of what options pay next."""
         for i in range(c.n):
             x[i, 0] = s.mean[i]
@@ -103,7 +103,7 @@ class VolatileKalman(Recursion):
                 x[i, 1] = sqrt(s.variance[i] + s.volatility[i])
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Kalman filter; the volatility follows how far the mean is thought to have moved."""
         old = s.variance[e.choice]
         volatility = s.volatility[e.choice]

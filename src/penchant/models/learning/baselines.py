@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from penchant.models.doubts import doubts_of_threshold, start_words
 from penchant.models.model import finite
 from penchant.models.parameters import Parameter, Row
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 
 # Shares of errors that agents are given for 0 and 2, whose log-odds are infinite: no agent of
 # a simulation is long-lived enough to tell.
@@ -62,17 +63,15 @@ class RandomChoice(Recursion):
     <Estimate converged: bias_0=0.69315, bias_1=-0.69315>
     """
 
-    in_brief: ClassVar[str] = "fixed preferences, no learning"
+    in_brief = "fixed preferences, no learning"
 
     n_options: int
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """Biases of all options but the last, in log-odds against it."""
         return tuple(map(Parameter.weight, bias_names(self.n_options)))
 
     def controls(self) -> tuple[str, ...]:
-        """The biases."""
         return self.weights
 
     def state(self) -> Mapping[str, Vector]:
@@ -80,11 +79,11 @@ class RandomChoice(Recursion):
         return {}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Controls alone."""
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Nothing is learnt."""
 
     def __str__(self) -> str:
@@ -116,7 +115,7 @@ class WinStayLoseShift(Recursion):
     <Estimate converged: epsilon=0.2005>
     """
 
-    in_brief: ClassVar[str] = "noisy win-stay-lose-shift"
+    in_brief = "noisy win-stay-lose-shift"
 
     n_options: int
     win_above: float = 0.0
@@ -128,14 +127,12 @@ class WinStayLoseShift(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """epsilon, or the weights in log-odds of the last choice against any other option."""
         if self.equal and self.n_options == 2:
             return (Parameter.share("epsilon", "win_stay_lose_shift", 2.0),)
         names = ("win_stay_lose_shift",) if self.equal else ("win_stay", "lose_shift")
         return tuple(map(Parameter.weight, names))
 
     def settings(self) -> Mapping[str, float]:
-        """Number of options, the threshold, and the column of losses."""
         losses = len(self.weights) - 1
         return {"n": self.n_options, "win_above": float(self.win_above), "losses": losses}
 
@@ -144,14 +141,14 @@ class WinStayLoseShift(Recursion):
         return {"won": np.zeros(self.n_options), "lost": np.zeros(self.n_options)}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """1 for the last choice if it won, -1 if it lost, in one column or two."""
         for i in range(c.n):
             x[i, 0] = s.won[i]
             x[i, c.losses] += s.lost[i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Remember the choice, and whether it won."""
         if e.is_choice == 1:
             for i in range(c.n):

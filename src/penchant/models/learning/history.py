@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from penchant.errors import DataError
 from penchant.models.controls import control_names
 from penchant.models.parameters import Parameter, Row
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class HistoryRegression(Recursion):
     <Estimate converged: reward_1=1.8227, reward_2=0.89222, choice_1=-0.40334>
     """
 
-    in_brief: ClassVar[str] = "regression on the past"
+    in_brief = "regression on the past"
 
     n_options: int
     reward_lags: int = 3
@@ -78,17 +78,14 @@ class HistoryRegression(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """a, k and b."""
         rewards = (f"reward_{j}" for j in range(1, self.reward_lags + 1))
         choices = (f"choice_{j}" for j in range(1, self.choice_lags + 1))
         return tuple(map(Parameter.weight, (*rewards, *choices, *self.controls())))
 
     def controls(self) -> tuple[str, ...]:
-        """Biases."""
         return control_names(self.n_options, False, self.bias)
 
     def settings(self) -> Mapping[str, int]:
-        """Number of options; lags of rewards, of choices, and the longest."""
         lags = self.reward_lags, self.choice_lags
         return {"n": self.n_options, "rewards": lags[0], "choices": lags[1], "longest": max(lags)}
 
@@ -98,8 +95,7 @@ class HistoryRegression(Recursion):
         return {"chosen": past, "received": past}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
-        """Rewards and indicators of the options chosen at every lag."""
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         for i in range(c.n):
             for j in range(c.rewards):
                 x[i, j] = s.received[j, i]
@@ -107,11 +103,11 @@ class HistoryRegression(Recursion):
                 x[i, c.rewards + j] = s.chosen[j, i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Remember a choice before those that were made already."""
         if e.is_choice == 1:
             for i in range(c.n):
-                for j in range(c.longest - 1, 0, -1):
+                for j in range(int(c.longest) - 1, 0, -1):
                     s.chosen[j, i] = s.chosen[j - 1, i]
                     s.received[j, i] = s.received[j - 1, i]
                 s.chosen[0, i] = 1.0 if i == e.choice else 0.0

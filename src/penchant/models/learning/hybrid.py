@@ -18,9 +18,9 @@ A decision without a choice changes nothing; options shown are learnt from.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from penchant.models.learning.kalman import (
 )
 from penchant.models.parameters import Limit, Parameter, Row, Shape
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 from penchant.models.transforms import Transform
 
 
@@ -75,7 +76,7 @@ class GershmanHybrid(Recursion):
     [0.2, 0.4, 0.9]
     """
 
-    in_brief: ClassVar[str] = "directed and random exploration"
+    in_brief = "directed and random exploration"
 
     noise_variance: float | Sequence[float] = 10.0
     prior_variance: float | Sequence[float] | None = 100.0
@@ -83,7 +84,7 @@ class GershmanHybrid(Recursion):
     stickiness: bool = False
     bias: bool = False
 
-    n_options: int = field(default=2, init=False, repr=False)
+    n_options = 2
 
     def __post_init__(self) -> None:
         for name in ("noise_variance", "prior_variance"):
@@ -104,11 +105,6 @@ class GershmanHybrid(Recursion):
         """The unit of variances: that of the noise, or of the noisier option."""
         return max(_pair(self.noise_variance))
 
-    @property
-    def noise_words(self) -> str:
-        """The noise in words."""
-        return _variance_words(self.noise_variance)
-
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Mean and standard deviation of every option's reward, as the player believes them."""
         x = self.explanatory(episode, *psi)
@@ -121,12 +117,11 @@ class GershmanHybrid(Recursion):
         said += "noise_variance=(16, 0)."
         return (
             *doubts_of_start("initial_mean", self.initial_mean, episodes, estimable=False),
-            *doubts_of_noise(noise, self.noise_words, said, episodes),
+            *doubts_of_noise(noise, _variance_words(self.noise_variance), said, episodes),
         )
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """w1 per unit of reward, w2 per unit of its standard deviation, w3 without one; s_0."""
         names = ("value", "relative_uncertainty", "value/total_uncertainty", *self.controls())
         variance = Parameter(
             "prior_variance",
@@ -137,16 +132,13 @@ class GershmanHybrid(Recursion):
         return (*map(Parameter.weight, names), *free)
 
     def controls(self) -> tuple[str, ...]:
-        """Stickiness and bias."""
         return control_names(2, self.stickiness, self.bias)
 
     def bindings(self) -> Mapping[str, float]:
-        """The larger of the prior variances, in units of the noise, where they are known."""
         known = self.prior_variance
         return {} if known is None else {"relative_prior_variance": max(_pair(known)) / self._unit}
 
     def settings(self) -> Mapping[str, float]:
-        """The unit of standard deviations."""
         return {"sd": float(np.sqrt(self._unit))}
 
     def state(self) -> Mapping[str, Vector]:
@@ -157,14 +149,13 @@ class GershmanHybrid(Recursion):
         return {"mean": np.full(2, float(self.initial_mean)), "variance": priors, "noise": noises}
 
     @staticmethod
-    def start(s: Any, psi: Any, c: Any) -> None:
+    def start(s: Fields, psi: Fields, c: Fields) -> None:
         """Prior variances in units of the noise."""
         for i in range(2):
             s.variance[i] *= psi.relative_prior_variance
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
-        """(m, sqrt(s), m / TU) of both options."""
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         total = c.sd * sqrt(s.variance[0] + s.variance[1])
         for i in range(2):
             x[i, 0] = s.mean[i]
@@ -173,7 +164,7 @@ class GershmanHybrid(Recursion):
             x[i, 2] = s.mean[i] / total
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Kalman filter; who is sure of an option learns nothing of it."""
         variance = s.variance[e.choice]
         if variance > 0:
@@ -184,7 +175,9 @@ class GershmanHybrid(Recursion):
     def __str__(self) -> str:
         known = self.prior_variance
         prior = "estimated" if known is None else _variance_words(known)
-        words = [f"Gershman's hybrid, logistic, noise variance {self.noise_words}"]
+        words = [
+            f"Gershman's hybrid, logistic, noise variance {_variance_words(self.noise_variance)}"
+        ]
         words.append(f"prior variance {prior}")
         words.append(f"initial mean {start_words(self.initial_mean)}")
         return ", ".join([*words, *control_words(self.stickiness, self.bias)])

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from penchant.models.doubts import doubts_of_noise, doubts_of_start, start_words
 from penchant.models.model import positive
 from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 from penchant.models.transforms import Transform
 
 N_GRID = {1: 33, 2: 17, 3: 11}
@@ -97,7 +98,7 @@ class KalmanFilter(Recursion):
     ['relative_prior_variance', 'decay', 'relative_drift_variance']
     """
 
-    in_brief: ClassVar[str] = "Bayesian mean tracker and a bonus"
+    in_brief = "Bayesian mean tracker and a bonus"
 
     n_options: int
     noise_variance: float = 1.0
@@ -110,7 +111,7 @@ class KalmanFilter(Recursion):
     stickiness: bool = False
     bias: bool = False
 
-    optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
+    optional = ("choice", "reward")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -159,7 +160,6 @@ class KalmanFilter(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, m0, c in units of rewards, gamma, the filter's numbers, then phi and b."""
         names = ["initial_mean"] if self.initial_mean is None else []
         names += ["centre"] if self.centre is None else []
         names += ["uncertainty_bonus"] if self.bonus else []
@@ -229,11 +229,9 @@ class KalmanFilter(Recursion):
         )
 
     def controls(self) -> tuple[str, ...]:
-        """Stickiness and bias."""
         return control_names(self.n_options, self.stickiness, self.bias)
 
     def bindings(self) -> Mapping[str, float]:
-        """The filter's numbers that are known."""
         return {name: known for name, known in self._filter.items() if known is not None}
 
     def state(self) -> Mapping[str, Vector]:
@@ -247,7 +245,7 @@ class KalmanFilter(Recursion):
         }
 
     def settings(self) -> Mapping[str, float]:
-        """Where means decay to; whether the world is restless; columns, -1 for none."""
+        """Where means decay to; whether the world is restless."""
         at_start = self.centre == "initial_mean"
         known, free = self._parts(self.initial_mean if at_start else self.centre)
         return {
@@ -257,59 +255,48 @@ class KalmanFilter(Recursion):
             "to_centre": 0.0 if at_start else free,
             "sd": float(np.sqrt(self.noise_variance)),
             "restless": int(self.decay != 1.0 or self.drift_variance != 0.0),
-            "initial_column": self._column("initial_mean"),
-            "centre_column": self._column("centre"),
-            "bonus_column": self._bonus,
         }
 
     @staticmethod
-    def start(s: Any, psi: Any, c: Any) -> None:
+    def start(s: Fields, psi: Fields, c: Fields) -> None:
         """The prior variance, in units of the noise."""
         for i in range(c.n):
             s.variance[i] = psi.relative_prior_variance
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Means, their parts, and standard deviations in units of rewards."""
         for i in range(c.n):
             x[i, 0] = s.mean[i]
-            if c.initial_column >= 0:
-                x[i, c.initial_column] = s.of_initial[i]
-            if c.centre_column >= 0:
-                x[i, c.centre_column] = s.of_centre[i]
-            if c.bonus_column >= 0:
+            if c.at_initial_mean >= 0:
+                x[i, c.at_initial_mean] = s.of_initial[i]
+            if c.at_centre >= 0:
+                x[i, c.at_centre] = s.of_centre[i]
+            if c.at_uncertainty_bonus >= 0:
                 # variances that decay to 0 have no root with a derivative
-                x[i, c.bonus_column] = c.sd * sqrt(s.variance[i]) if s.variance[i] > 0 else 0.0
+                sd = sqrt(s.variance[i]) if s.variance[i] > 0 else 0.0
+                x[i, c.at_uncertainty_bonus] = c.sd * sd
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Bayes' rule for the option that was seen; then the world moves, whatever was seen."""
         if e.choice >= 0 and e.reward == e.reward:
             gain = s.variance[e.choice] / (1.0 + s.variance[e.choice])
             kept = 1.0 / (1.0 + s.variance[e.choice])
             s.mean[e.choice] += gain * (e.reward - s.mean[e.choice])
-            if c.initial_column >= 0:
+            if c.at_initial_mean >= 0:
                 s.of_initial[e.choice] *= kept
-            if c.centre_column >= 0:
+            if c.at_centre >= 0:
                 s.of_centre[e.choice] *= kept
             s.variance[e.choice] = gain
         if c.restless == 1:
             for i in range(c.n):
                 s.mean[i] = psi.decay * s.mean[i] + (1.0 - psi.decay) * c.centre
-                if c.initial_column >= 0:
+                if c.at_initial_mean >= 0:
                     s.of_initial[i] = psi.decay * s.of_initial[i] + (1.0 - psi.decay) * c.to_initial
-                if c.centre_column >= 0:
+                if c.at_centre >= 0:
                     s.of_centre[i] = psi.decay * s.of_centre[i] + (1.0 - psi.decay) * c.to_centre
                 s.variance[i] = psi.decay * psi.decay * s.variance[i] + psi.relative_drift_variance
-
-    def _column(self, name: str) -> int:
-        """Where a weight in units of the temperature stands, or -1."""
-        full = f"{name}/temperature"
-        return self.weights.index(full) if full in self.weights else -1
-
-    @property
-    def _bonus(self) -> int:
-        return self._column("uncertainty_bonus")
 
     @staticmethod
     def _parts(mean: Any) -> tuple[float, float]:
@@ -325,13 +312,13 @@ class KalmanFilter(Recursion):
     def __str__(self) -> str:
         words = [f"Kalman filter, {self.n_options} options"]
         words.append(f"noise variance {self.noise_variance:g}")
-        words.append(f"prior variance {_said(self.prior_variance)}")
+        words.append(f"prior variance {start_words(self.prior_variance)}")
         words.append(f"initial mean {start_words(self.initial_mean)}")
         if self.decay != 1 or self.drift_variance != 0:
-            words.append(f"decay {_said(self.decay)}")
-            words.append(f"drift variance {_said(self.drift_variance)}")
+            words.append(f"decay {start_words(self.decay)}")
+            words.append(f"drift variance {start_words(self.drift_variance)}")
         if self.centre != "initial_mean":
-            words.append(f"centre {_said(self.centre)}")
+            words.append(f"centre {start_words(self.centre)}")
         words += [] if self.bonus else ["no uncertainty bonus"]
         return ", ".join([*words, *control_words(self.stickiness, self.bias)])
 
@@ -374,7 +361,3 @@ def prior_variances(n_grid: int, *, static: bool, bonus: tuple[str, int] | None)
 def check_variance(value: object, name: str) -> None:
     """Refuse what is no variance."""
     check_number(value, name, above=0, fix="Give a variance, in squared units of rewards.")
-
-
-def _said(value: float | str | None) -> str:
-    return "estimated" if value is None else f"{value:g}"

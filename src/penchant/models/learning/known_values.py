@@ -22,6 +22,7 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 from penchant.tables.numbers import exact_floats
 
 NOISE_NAMES = {
@@ -54,7 +55,7 @@ class KnownValues(Recursion):
     <Estimate converged: decision_noise=3.8321>
     """
 
-    in_brief: ClassVar[str] = "known values, cooling or not"
+    in_brief = "known values, cooling or not"
     example: ClassVar[Mapping[str, Any]] = {"values": (0, 1)}
 
     values: Sequence[float]
@@ -77,17 +78,14 @@ class KnownValues(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, nu or tau_1, in units of values; kappa, with power cooling."""
         noise = NOISE_NAMES[self.cooling]
         power = (Shape("cooling_exponent", -1.0, 2.0),) if self.cooling == "power" else ()
         return (Parameter.reciprocal(noise, f"1/{noise}"), *power)
 
     def bindings(self) -> Mapping[str, float]:
-        """kappa = 0 at constant temperature."""
         return {"cooling_exponent": 0.0}
 
     def settings(self) -> Mapping[str, int]:
-        """Number of options, and whether cooling is logarithmic."""
         return {"n": self.n_options, "logarithmic": int(self.cooling == "logarithmic")}
 
     def state(self) -> Mapping[str, Any]:
@@ -95,7 +93,7 @@ class KnownValues(Recursion):
         return {"value": np.array(self.values), "time": 0.0}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Values times what the cooling makes of time."""
         # an option shown before the first decision is at the time 1, too
         log_t = log(max(s.time + e.is_choice, 1.0))
@@ -104,7 +102,7 @@ class KnownValues(Recursion):
             x[i, 0] = factor * s.value[i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Time passes with every decision, not with options shown."""
         s.time += e.is_choice
 

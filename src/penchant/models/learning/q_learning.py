@@ -26,9 +26,8 @@ values as chosen ones do, but are no choices: stickiness and the choice kernel p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -39,6 +38,7 @@ from penchant.models.controls import control_names, control_words, with_starts
 from penchant.models.doubts import doubts_of_start, start_words
 from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 
 Rate = float | None
 Tied = Literal["learning_rate"]
@@ -53,194 +53,38 @@ LEAST = 1e-8
 MOST_BESIDE_STICKINESS = 0.999
 
 
-@dataclass(frozen=True)
-class LearningRates:
-    """A number for each rate that is known, a name for each that is estimated.
-
-    Attributes
-    ----------
-    gains, losses
-        Of the option taken, where its reward is above its value, and below.
-    others
-        Of options not taken.
-    trace
-        Of the trace of choices.
-    """
-
-    gains: str | float
-    losses: str | float
-    others: str | float
-    trace: str | float
-
-    @classmethod
-    def of(cls, model: Any) -> LearningRates:
-        """The rates of a `QLearning`, if they go together."""
-        _check_numbers(model)
-        gains, losses = _own(model.learning_rate, model.dual_rates)
-        others = _rate(model.forgetting, "forgetting", gains)
-        if model.fictitious != 0.0:
-            others = _rate(model.fictitious, "fictitious_rate", gains)
-        trace = _rate(model.choice_rate, "choice_rate", gains) if model.choice_kernel else 0.0
-        rates = cls(gains, losses, others, trace)
-        if len(rates.estimated) > MAX_ESTIMATED_RATES:
-            raise DataError(
-                "rates to be estimated",
-                f"must be at most {MAX_ESTIMATED_RATES}",
-                got=", ".join(rates.estimated),
-                fix=(
-                    "Give one a known value: learning_rate, forgetting, fictitious or choice_rate."
-                ),
-            )
-        return rates
-
-    @property
-    def all_four(self) -> tuple[str | float, ...]:
-        """In order."""
-        return self.gains, self.losses, self.others, self.trace
-
-    @cached_property
-    def estimated(self) -> tuple[str, ...]:
-        """Names of the rates that are estimated, each once."""
-        return tuple(dict.fromkeys(rate for rate in self.all_four if isinstance(rate, str)))
-
-    def shape(self, stickiness: bool, trace_weight: int) -> tuple[Shape, ...]:
-        """Their ranges, and what they are at the ends.
-
-        Parameters
-        ----------
-        stickiness
-            Whether the last choice has a weight of its own: a trace at rate 1 would be the same.
-        trace_weight
-            Which weight that of the trace is.
-        """
-        names = self.estimated
-        sticky = {"choice_rate": MOST_BESIDE_STICKINESS} if stickiness else {}
-        ends = _limits(trace_weight, stickiness, self._scale_with_the_rate)
-        return tuple(
-            Shape(
-                name,
-                0.0 if name in FROM_ZERO else LEAST,
-                sticky.get(name, 1.0),
-                n_grid=N_GRID[len(names)],
-                at_low=ends[name][0],
-                at_high=ends[name][1],
-            )
-            for name in names
-        )
-
-    @property
-    def _scale_with_the_rate(self) -> bool:
-        """Whether all values move in proportion to a single rate, if it is small."""
-        own = {self.gains, self.losses}
-        return own == {"learning_rate"} and self.others in ("learning_rate", "forgetting", 0.0)
-
-
-def _limits(
-    trace_weight: int, stickiness: bool, in_proportion: bool
-) -> dict[str, tuple[Limit | None, Limit | None]]:
-    """What rates are at both ends of their ranges."""
-    together = ("learning_rate", "temperature")
-    slowly = "values move in proportion to learning_rate, which temperature makes up for"
-    product = ("learning_rate/temperature", 0, 1.0)
-    slow = Limit(0.0, slowly, together, product) if in_proportion else None
-    habits = Limit(
-        0.0,
+# What a rate of 0 and a rate of 1 mean.
+ENDS = {
+    "learning_rate": (
+        "rewards of options taken teach nothing",
+        "the last reward of an option is all that counts",
+    ),
+    DUAL[0]: ("rewards above the value teach nothing", "rewards above the value become the value"),
+    DUAL[1]: ("rewards below the value teach nothing", "rewards below the value become the value"),
+    "forgetting": (
+        "options not taken keep their values",
+        "options not taken are forgotten at once",
+    ),
+    "fictitious_rate": (
+        "options not taken keep their values",
+        "options not taken are worth the opposite of the last reward",
+    ),
+    "choice_rate": (
         "the trace counts all choices alike, in proportion to choice_rate",
-        ("choice_rate", "choice_kernel"),
-        ("choice_rate * choice_kernel", trace_weight, 1.0),
-    )
-    last = Limit(1.0, "the last reward of an option is all that counts")
-    beside = "the trace tells of the last choice and the one before, as stickiness does of the last"
-    return {
-        "learning_rate": (slow or Limit(0.0, "rewards of options taken teach nothing"), last),
-        DUAL[0]: (
-            Limit(0.0, "rewards above the value teach nothing"),
-            Limit(1.0, "rewards above the value become the value"),
-        ),
-        DUAL[1]: (
-            Limit(0.0, "rewards below the value teach nothing"),
-            Limit(1.0, "rewards below the value become the value"),
-        ),
-        "forgetting": (
-            Limit(0.0, "options not taken keep their values"),
-            Limit(1.0, "options not taken are forgotten at once"),
-        ),
-        "fictitious_rate": (
-            Limit(0.0, "options not taken keep their values"),
-            Limit(1.0, "options not taken are worth the opposite of the last reward"),
-        ),
-        "choice_rate": (
-            habits,
-            Limit(1.0, beside, ("choice_rate", "choice_kernel", "stickiness"))
-            if stickiness
-            else Limit(1.0, "the trace is the last choice"),
-        ),
-    }
-
-
-def _own(known: Any, dual: bool) -> tuple[str | float, str | float]:
-    """Rates of the option taken."""
-    if dual:
-        return DUAL if known is None else (float(known[0]), float(known[1]))
-    rate = "learning_rate" if known is None else float(known)
-    return rate, rate
-
-
-def _rate(rate: Any, name: str, same: str | float) -> str | float:
-    if rate is None:
-        return name
-    return same if rate == "learning_rate" else float(rate)
-
-
-def _check_numbers(model: Any) -> None:
-    """Every rate is a number from 0 to 1, to be estimated, or that of learning."""
-    for name, rate in _given(model):
-        tied = rate == "learning_rate" and name in ("forgetting", "fictitious")
-        if not tied and rate is not None:
-            check_number(rate, name, least=0, most=1, fix="Give None to estimate it.")
-        if tied and model.dual_rates and name == "forgetting":
-            raise DataError(
-                name,
-                "must not be 'learning_rate' with dual_rates",
-                got="it",
-                fix="Give a number, or None to estimate it.",
-            )
-    pair = model.learning_rate
-    if model.dual_rates and pair is not None and not _is_pair(pair):
-        raise DataError(
-            "learning_rate",
-            "must be two numbers in 0..1 with dual_rates",
-            got=repr(pair),
-            fix="Give those for rewards above and below the value, or None.",
-        )
-    if model.forgetting != 0.0 and model.fictitious != 0.0:
-        raise DataError(
-            "forgetting and fictitious",
-            "must not both be given: each says what becomes of options not taken",
-            got=f"{model.forgetting!r} and {model.fictitious!r}",
-            fix="Choose one.",
-        )
-    if model.choice_rate is not None and not model.choice_kernel:
-        raise DataError(
-            "choice_rate", "must come with choice_kernel=True", got=model.choice_rate, fix="Add it."
-        )
-
-
-def _given(model: Any) -> Iterator[tuple[str, Any]]:
-    if not model.dual_rates:
-        yield "learning_rate", model.learning_rate
-    yield "forgetting", model.forgetting
-    yield "fictitious", model.fictitious
-    yield "choice_rate", model.choice_rate
-
-
-def _is_share(value: Any) -> bool:
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    return bool(number and 0 <= value <= 1)
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, tuple | list) and len(value) == 2 and all(map(_is_share, value))
+        "the trace is the last choice",
+    ),
+}
+IN_PROPORTION = Limit(
+    0.0,
+    "values move in proportion to learning_rate, which temperature makes up for",
+    ("learning_rate", "temperature"),
+    ("learning_rate/temperature", 0, 1.0),
+)
+BESIDE_STICKINESS = Limit(
+    1.0,
+    "the trace tells of the last choice and the one before, as stickiness does of the last",
+    ("choice_rate", "choice_kernel", "stickiness"),
+)
 
 
 @dataclass(frozen=True)
@@ -290,7 +134,7 @@ class QLearning(Recursion):
     [('temperature', 0.2), ('learning_rate_positive', 0.5)]
     """
 
-    in_brief: ClassVar[str] = "Rescorla-Wagner, composable"
+    in_brief = "Rescorla-Wagner, composable"
 
     n_options: int
     initial_value: float | None = 0.0
@@ -320,37 +164,105 @@ class QLearning(Recursion):
         check_one_of(self.dual_rates, "dual_rates", (True, False, "outcome"))
         if isinstance(self.learning_rate, list):
             object.__setattr__(self, "learning_rate", tuple(self.learning_rate))
-        _ = self._rates  # says what is wrong with them
+        self._check_rates()
+
+    def _check_rates(self) -> None:
+        """Every rate is a number from 0 to 1, to be estimated, or that of learning."""
+        for name in ("learning_rate", "forgetting", "fictitious", "choice_rate"):
+            rate = getattr(self, name)
+            tied = rate == "learning_rate" and name in ("forgetting", "fictitious")
+            paired = name == "learning_rate" and self.dual_rates
+            if not (tied or paired or rate is None):
+                check_number(rate, name, least=0, most=1, fix="Give None to estimate it.")
+            if tied and self.dual_rates and name == "forgetting":
+                raise DataError(
+                    name,
+                    "must not be 'learning_rate' with dual_rates",
+                    got="it",
+                    fix="Give a number, or None to estimate it.",
+                )
+        pair = self.learning_rate
+        if self.dual_rates and pair is not None and not _is_pair(pair):
+            raise DataError(
+                "learning_rate",
+                "must be two numbers in 0..1 with dual_rates",
+                got=repr(pair),
+                fix="Give those for rewards above and below the value, or None.",
+            )
+        if self.forgetting != 0.0 and self.fictitious != 0.0:
+            raise DataError(
+                "forgetting and fictitious",
+                "must not both be given: each says what becomes of options not taken",
+                got=f"{self.forgetting!r} and {self.fictitious!r}",
+                fix="Choose one.",
+            )
+        if self.choice_rate is not None and not self.choice_kernel:
+            raise DataError(
+                "choice_rate",
+                "must come with choice_kernel=True",
+                got=self.choice_rate,
+                fix="Add it.",
+            )
+        if len(self._estimated_rates) > MAX_ESTIMATED_RATES:
+            raise DataError(
+                "rates to be estimated",
+                f"must be at most {MAX_ESTIMATED_RATES}",
+                got=", ".join(self._estimated_rates),
+                fix="Give one a known value: learning_rate, forgetting, fictitious or choice_rate.",
+            )
 
     @property
     def _by_error(self) -> bool:
         """Whether the sign of the error picks one of two rates."""
         return self.dual_rates is True
 
-    @cached_property
-    def _rates(self) -> LearningRates:
-        return LearningRates.of(self)
+    @property
+    def _estimated_rates(self) -> tuple[str, ...]:
+        rates = self.bindings().values()
+        return tuple(dict.fromkeys(rate for rate in rates if isinstance(rate, str)))
+
+    def _rate_shapes(self, trace_weight: int) -> Iterator[Shape]:
+        """Ranges of the rates that are estimated; `trace_weight` is the place of the trace's."""
+        names, others = self._estimated_rates, self.bindings()["others"]
+        for name in names:
+            low, high = (Limit(end, says) for end, says in zip((0.0, 1.0), ENDS[name], strict=True))
+            most = 1.0
+            if name == "learning_rate" and others in ("learning_rate", "forgetting", 0.0):
+                low = IN_PROPORTION
+            if name == "choice_rate":
+                product = "choice_rate * choice_kernel", trace_weight, 1.0
+                low = replace(low, lost=("choice_rate", "choice_kernel"), told=product)
+                if self.stickiness:  # a trace at rate 1 would be the same
+                    high, most = BESIDE_STICKINESS, MOST_BESIDE_STICKINESS
+            least = 0.0 if name in FROM_ZERO else LEAST
+            grid = N_GRID[len(names)]
+            yield Shape(name, least, most, n_grid=grid, at_low=low, at_high=high)
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, Q0, the rates, then kappa, phi and b as they are."""
         start = (per_temperature("initial_value"),) if self.initial_value is None else ()
         trace = (Parameter.weight("choice_kernel"),) if self.choice_kernel else ()
-        rates = self._rates.shape(self.stickiness, 1 + len(start) if trace else -1)
+        rates = self._rate_shapes(1 + len(start) if trace else -1)
         return (TEMPERATURE, *start, *rates, *trace, *map(Parameter.weight, self.controls()))
 
     @property
     def smooth(self) -> bool:
         """Not with dual rates: where a reward equals the value, the other rate takes over."""
-        return not (self._by_error and self._rates.estimated)
+        return not (self._by_error and self._estimated_rates)
 
     def controls(self) -> tuple[str, ...]:
-        """Stickiness and bias."""
         return control_names(self.n_options, self.stickiness, self.bias)
 
-    def bindings(self) -> Mapping[str, float | str]:
-        """The rate of everything that is learnt: a number, or the name of a shape parameter."""
-        return asdict(self._rates)
+    def bindings(self) -> Mapping[str, str | float]:
+        """Every rate of `update`: a number, or the name of the shape parameter that it is."""
+        known: Any = self.learning_rate
+        names = DUAL if self.dual_rates else ("learning_rate", "learning_rate")
+        gains, losses = names if known is None else known if self.dual_rates else (known, known)
+        others = _rate(self.forgetting, "forgetting", gains)
+        if self.fictitious != 0.0:
+            others = _rate(self.fictitious, "fictitious_rate", gains)
+        trace = _rate(self.choice_rate, "choice_rate", gains) if self.choice_kernel else 0.0
+        return {"gains": gains, "losses": losses, "others": others, "trace": trace}
 
     def state(self) -> Mapping[str, Vector]:
         """Values, what an initial value to be estimated adds to them, and the trace of choices."""
@@ -359,7 +271,7 @@ class QLearning(Recursion):
         return {"value": values, "of_initial": np.ones(n), "trace": np.zeros(n)}
 
     def settings(self) -> Mapping[str, float]:
-        """Which rules hold; the initial value; columns, -1 for none."""
+        """Which rules hold; the initial value."""
         return {
             "n": self.n_options,
             "initial": float(self.initial_value or 0.0),
@@ -368,27 +280,25 @@ class QLearning(Recursion):
             "fictitious": int(self.fictitious != 0.0),
             # options not taken move at that of two rates which the option taken has
             "tied": int(bool(self.dual_rates) and self.fictitious == "learning_rate"),
-            "initial_column": self._column("initial_value/temperature"),
-            "trace_column": self._column("choice_kernel"),
         }
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Values of all options, their part in the initial value, and traces of choices."""
         for i in range(c.n):
             x[i, 0] = s.value[i]
-            if c.initial_column >= 0:
-                x[i, c.initial_column] = s.of_initial[i]
-            if c.trace_column >= 0:
-                x[i, c.trace_column] = s.trace[i]
+            if c.at_initial_value >= 0:
+                x[i, c.at_initial_value] = s.of_initial[i]
+            if c.at_choice_kernel >= 0:
+                x[i, c.at_choice_kernel] = s.trace[i]
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Delta rule for the option taken; forgetting or fictitious learning for the others."""
         is_gain = e.reward > 0 if c.by_outcome == 1 else e.reward >= s.value[e.choice]
         rate = psi.gains if is_gain else psi.losses
         s.value[e.choice] += rate * (e.reward - s.value[e.choice])
-        if c.initial_column >= 0:
+        if c.at_initial_value >= 0:
             s.of_initial[e.choice] += rate * (0.0 - s.of_initial[e.choice])
         if c.forgets == 1 or c.fictitious == 1:
             slower = rate if c.tied == 1 else psi.others
@@ -396,22 +306,18 @@ class QLearning(Recursion):
                 if i != e.choice:
                     away = c.initial if c.forgets == 1 else -e.reward
                     s.value[i] += slower * (away - s.value[i])
-                    if c.initial_column >= 0:
+                    if c.at_initial_value >= 0:
                         s.of_initial[i] += slower * (c.forgets - s.of_initial[i])
-        if c.trace_column >= 0 and e.is_choice == 1:
+        if c.at_choice_kernel >= 0 and e.is_choice == 1:
             for i in range(c.n):
                 s.trace[i] += psi.trace * ((1.0 if i == e.choice else 0.0) - s.trace[i])
-
-    def _column(self, weight: str) -> int:
-        """Where the variable of a weight stands, or -1."""
-        return self.weights.index(weight) if weight in self.weights else -1
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Values before each event, and the trace of choices if there is one."""
         x = self.explanatory(episode, *psi)
         found = {"value": with_starts(self.weights, x, theta, "initial_value")}
         if self.choice_kernel:
-            found["choice_trace"] = x[:, :, self._column("choice_kernel")]
+            found["choice_trace"] = x[:, :, self.weights.index("choice_kernel")]
         return found
 
     def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
@@ -434,6 +340,17 @@ class QLearning(Recursion):
         if self.choice_kernel:
             words.append(f"choice kernel {_said(self.choice_rate)}")
         return ", ".join([*words, *control_words(self.stickiness, self.bias)])
+
+
+def _rate(rate: str | float | None, name: str, same: str | float) -> str | float:
+    if rate is None:
+        return name
+    return same if rate == "learning_rate" else rate
+
+
+def _is_pair(value: Any) -> bool:
+    is_two = isinstance(value, tuple) and len(value) == 2
+    return is_two and all(isinstance(v, int | float | np.number) and 0 <= v <= 1 for v in value)
 
 
 def _said(rate: Any) -> str:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from penchant.models.controls import control_names, control_words, with_starts
 from penchant.models.doubts import doubts_of_start, start_words
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, per_temperature
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class UCB1(Recursion):
     <Estimate converged: temperature=0.19071, exploration=0.58495>
     """
 
-    in_brief: ClassVar[str] = "mean rewards and a bonus by counts"
+    in_brief = "mean rewards and a bonus by counts"
 
     n_options: int
     initial_value: float | None = 0.0
@@ -73,13 +74,11 @@ class UCB1(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, v0 and gamma in units of rewards; phi and b in log-odds."""
         start = (per_temperature("initial_value"),) if self.initial_value is None else ()
         bonus = per_temperature("exploration")
         return (TEMPERATURE, *start, bonus, *map(Parameter.weight, self.controls()))
 
     def controls(self) -> tuple[str, ...]:
-        """Stickiness and biases."""
         return control_names(self.n_options, self.stickiness, self.bias)
 
     def state(self) -> Mapping[str, Any]:
@@ -87,22 +86,19 @@ class UCB1(Recursion):
         return {"count": np.zeros(self.n_options), "total": np.zeros(self.n_options), "time": 1.0}
 
     def settings(self) -> Mapping[str, float]:
-        """Number of options; v0; columns of options never observed, or -1, and of the bonus."""
-        unseen = 1 if self.initial_value is None else -1
-        known = {"n": self.n_options, "initial": float(self.initial_value or 0.0)}
-        return {**known, "unseen": unseen, "bonus": 2 if unseen == 1 else 1}
+        return {"n": self.n_options, "initial": float(self.initial_value or 0.0)}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         """Mean reward, indicator of options never observed if v0 is estimated, and bonus."""
         for i in range(c.n):
             x[i, 0] = s.total[i] / s.count[i] if s.count[i] > 0 else c.initial
-            if s.count[i] == 0 and c.unseen >= 0:
-                x[i, c.unseen] = 1.0
-            x[i, c.bonus] = sqrt(log(s.time) / max(s.count[i], 1.0))
+            if s.count[i] == 0 and c.at_initial_value >= 0:
+                x[i, c.at_initial_value] = 1.0
+            x[i, c.at_exploration] = sqrt(log(s.time) / max(s.count[i], 1.0))
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Count the reward."""
         s.count[e.choice] += 1.0
         s.total[e.choice] += e.reward

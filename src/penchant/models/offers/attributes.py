@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
+from penchant.choices.offers import Offers
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import Described, natural_parameters, weights_and_shape
-from penchant.models.offers.offers import Offers
 from penchant.models.offers.program import OfferDeclarations, offer_program
 from penchant.models.parameters import Parameter, Row
 from penchant.models.record import CompiledModel, Record
+from penchant.models.scalars import Fields, Numbers
 
 
 class OfferModel(CompiledModel):
@@ -41,7 +42,11 @@ class OfferModel(CompiledModel):
     """
 
     attributes: ClassVar[tuple[str, ...]]
-    features: ClassVar[Callable[..., None]]
+
+    @staticmethod
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
+        """Fill the attributes of one option."""
+        raise NotImplementedError
 
     def fields(self, offers: Described) -> Described:
         """What `features` reads of all options as o, whatever psi is: (n, n_options) each.

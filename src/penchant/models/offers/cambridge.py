@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.offers.attributes import OfferModel
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, Shape, per_temperature
+from penchant.models.scalars import Fields, Numbers
 
 HUNDRED = 100.0
 
@@ -61,7 +62,7 @@ class CambridgeGamble(OfferModel):
     {'probability_distortion': 1.4, 'colour_bias': 0.5}
     """
 
-    in_brief: ClassVar[str] = "stakes that are shown in turn; colours"
+    in_brief = "stakes that are shown in turn; colours"
 
     part: Literal["stakes", "colours"] = "stakes"
 
@@ -73,7 +74,6 @@ class CambridgeGamble(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, beta and rho; or alpha and c, of which the log-odds of the first colour tell."""
         if self.part == "stakes":
             impatience = per_temperature("impatience", "impatience_weight")
             left = Shape("loss_sensitivity", 1e-3, 1e3, scale="log", n_grid=45)
@@ -95,19 +95,18 @@ class CambridgeGamble(OfferModel):
                 fix="Give shares of boxes.",
             )
         if self.part == "colours":
-            return {"probability": p, "first": np.arange(p.shape[1]) == np.zeros((len(p), 1))}
+            first = np.arange(p.shape[1]) == np.zeros((len(p), 1))
+            return {"probability": p, "first": first.astype(np.float64)}
         points, stake = offers["points"] / HUNDRED, offers["stake"]
         won = p * np.log(1.0 + points * (1.0 + stake))
         lost = points * (1.0 - stake)
         return {"probability": p, "delay": offers["delay"], "won": won, "lost": lost}
 
     def settings(self) -> Mapping[str, int]:
-        """Whether stakes are chosen."""
         return {"stakes": int(self.part == "stakes")}
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """Expected utility and minus the delay; or log p, and 1 for the first colour."""
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         if c.stakes == 1:
             x[0] = o.won + (1.0 - o.probability) * log(1.0 + psi.loss_sensitivity * o.lost)
             x[1] = -o.delay

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from penchant.models.offers.attributes import OfferModel
 from penchant.models.offers.discounting import N_RATES, RATES, discount_rate
 from penchant.models.offers.gambles import CURVATURE
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
+from penchant.models.scalars import Fields, Numbers
 
 ODDS = (1e-4, 1e4)
 
@@ -52,7 +53,7 @@ class ProbabilityDiscounting(OfferModel):
     [9.0, 5.0]
     """
 
-    in_brief: ClassVar[str] = "A / (1 + h odds against)"
+    in_brief = "A / (1 + h odds against)"
 
     delays: bool = False
     odds: tuple[float, float] = ODDS
@@ -60,19 +61,17 @@ class ProbabilityDiscounting(OfferModel):
 
     @property
     def attributes(self) -> tuple[str, ...]:  # type: ignore[override]  # by delays
-        """Amount and probability, and the delay."""
+        """What must be known of every option."""
         return ("amount", "probability", "delay") if self.delays else ("amount", "probability")
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, k with delays, and h."""
         delayed = (discount_rate(self.rates, 45),) if self.delays else ()
         n_grid = 31 if self.delays else N_RATES
         return (TEMPERATURE, *delayed, Shape("odds_rate", *self.odds, scale="log", n_grid=n_grid))
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """A p / (p + h (1 - p)), which is A / (1 + h odds), over 1 + k D."""
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         value = o.amount * o.probability / (o.probability + psi.odds_rate * (1.0 - o.probability))
         if c.delays == 1:
             value /= 1.0 + psi.discount_rate * o.delay
@@ -104,7 +103,7 @@ class Ambiguity(OfferModel):
     [2.0, -1.0]
     """
 
-    in_brief: ClassVar[str] = "hidden chances (Levy)"
+    in_brief = "hidden chances (Levy)"
 
     kind: Literal["linear", "exponential"] = "linear"
 
@@ -112,14 +111,12 @@ class Ambiguity(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, beta and alpha; or tau, alpha, and beta where it is in an exponent."""
         if self.kind == "linear":
             aversion = per_temperature("ambiguity_aversion", "ambiguity_weight")
             return (TEMPERATURE, aversion, CURVATURE)
         return (TEMPERATURE, CURVATURE, Shape("ambiguity_aversion", -0.95, 6.0, n_grid=21))
 
     def fields(self, offers: Described) -> Described:
-        """The attributes, if amounts are gains."""
         if (offers["amount"] < 0).any():
             raise DataError(
                 "offers['amount']",
@@ -130,12 +127,10 @@ class Ambiguity(OfferModel):
         return super().fields(offers)
 
     def settings(self) -> Mapping[str, int]:
-        """Whether ambiguity aversion is a weight."""
         return {"is_linear": int(self.kind == "linear")}
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """p v^alpha and -(a / 2) v^alpha; or p^(1 + beta a) v^alpha."""
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         utility = o.amount**psi.curvature
         if c.is_linear == 1:
             x[0] = o.probability * utility
@@ -165,13 +160,12 @@ class PeerInfluence(OfferModel):
     [[4.5, 0.0], [4.0, 1.0]]
     """
 
-    in_brief: ClassVar[str] = "gambles, and what others took"
+    in_brief = "gambles, and what others took"
 
     attributes = ("high", "low", "probability", "condition")
     parameters = (TEMPERATURE, per_temperature("peer_influence", "influence_weight"), CURVATURE)
 
     def fields(self, offers: Described) -> Described:
-        """The attributes, and 1 for what peers took."""
         condition = offers["condition"]
         taken = np.zeros(condition.shape)
         taken[:, 0] = condition[:, 0] == 1
@@ -179,8 +173,7 @@ class PeerInfluence(OfferModel):
         return {**super().fields(offers), "taken": taken}
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """Expected utility, of losses not known, and what peers took."""
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         p = o.probability
         x[0] = p * o.high**psi.curvature + (1.0 - p) * o.low**psi.curvature
         x[1] = o.taken

@@ -16,68 +16,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 
 from penchant._typing import BoolVector, Vector
 from penchant.models.offers.attributes import OfferModel, check_attributes
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, Shape
+from penchant.models.scalars import Fields, Numbers
 
 Option = tuple[Vector, Vector]  # amount and delay
-
-
-class Discounting(Protocol):
-    """A model with one rate k, in which two options change places at most once."""
-
-    def indifferent_at(self, one: Option, other: Option) -> Vector:
-        """Rate at which two options are worth the same."""
-
-
-def consistent_range(model: Discounting, decisions: Any) -> tuple[float, float] | None:
-    """The rates under which every choice is the better option, or None."""
-    points, until = crossings(model, decisions)
-    if np.isnan(points).any():
-        return None
-    low = float(points[~until].max(initial=0.0))
-    high = float(points[until].min(initial=np.inf))
-    return (low, high) if low < high else None
-
-
-def crossings(model: Discounting, decisions: Any) -> tuple[Vector, BoolVector]:
-    """Where each option taken changes places with each of the others.
-
-    Returns
-    -------
-    Points of indifference, one per option not taken: infinity where the option taken is better at
-    every rate, NaN where it is at none; and whether it is better up to the point, or from there.
-    """
-    several = decisions if isinstance(decisions, Sequence) else [decisions]
-    found = [_crossings(model, one) for one in several]
-    return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
-
-
-def _crossings(model: Discounting, decisions: Any) -> tuple[Vector, BoolVector]:
-    check_attributes(decisions, ("amount", "delay"), type(model).__name__)
-    taken = np.repeat(decisions.scored_options, decisions.n_options - 1)
-    others = [[i for i in range(decisions.n_options) if i != c] for c in decisions.scored_options]
-    other = np.array(others, dtype=np.int64).reshape(-1)
-    row = np.repeat(np.flatnonzero(decisions.scored), decisions.n_options - 1)
-    amount, delay = decisions.offers["amount"], decisions.offers["delay"]
-    return _points(
-        model, (amount[row, taken], delay[row, taken]), (amount[row, other], delay[row, other])
-    )
-
-
-def _points(model: Discounting, taken: Option, other: Option) -> tuple[Vector, BoolVector]:
-    """The same for options taken and as many others."""
-    points = model.indifferent_at(taken, other)
-    crosses = (points > 0) & np.isfinite(points)
-    (a, d), (b, e) = taken, other
-    # without discounting the larger amount is better; of equal ones, that which loses less first
-    never = (a < b) | ((a == b) & (a * d > b * e))
-    apart = np.where(never, np.nan, np.inf)
-    return np.where(crosses, points, apart), np.where(crosses, a > b, True)
 
 
 # From an impatience of years to one of seconds, whatever the unit of delay.
@@ -98,7 +46,6 @@ class _OneRate(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau and k."""
         return (TEMPERATURE, discount_rate(self.rates))
 
     def indifferent_at(self, one: Option, other: Option) -> Vector:
@@ -117,7 +64,37 @@ class _OneRate(OfferModel):
         decisions
             `Offers`, or several of the same person.
         """
-        return consistent_range(self, decisions)
+        several = decisions if isinstance(decisions, Sequence) else [decisions]
+        each = zip(*map(self._crossings, several), strict=True)
+        points, until = (np.concatenate(parts) for parts in each)
+        if np.isnan(points).any():
+            return None
+        low = float(points[~until].max(initial=0.0))
+        high = float(points[until].min(initial=np.inf))
+        return (low, high) if low < high else None
+
+    def _crossings(self, decisions: Any) -> tuple[Vector, BoolVector]:
+        """Where each option taken changes places with each of the others.
+
+        Returns
+        -------
+        Points of indifference, one per option not taken: infinity where the option taken is better
+        at every rate, NaN where it is at none; and whether it is better up to the point, or from
+        there.
+        """
+        check_attributes(decisions, self.attributes, type(self).__name__)
+        m, chosen = decisions.n_options, decisions.scored_options
+        row, taken = np.repeat(np.flatnonzero(decisions.scored), m - 1), np.repeat(chosen, m - 1)
+        others = [[i for i in range(m) if i != c] for c in chosen]
+        other = np.array(others, dtype=np.int64).reshape(-1)
+        amount, delay = decisions.offers["amount"], decisions.offers["delay"]
+        a, d, b, e = amount[row, taken], delay[row, taken], amount[row, other], delay[row, other]
+        points = self.indifferent_at((a, d), (b, e))
+        crosses = (points > 0) & np.isfinite(points)
+        # without discounting the larger is better; of equal amounts, that which loses less first
+        never = (a < b) | ((a == b) & (a * d > b * e))
+        apart = np.where(never, np.nan, np.inf)
+        return np.where(crosses, points, apart), np.where(crosses, a > b, True)
 
 
 @dataclass(frozen=True)
@@ -146,7 +123,7 @@ class HyperbolicDiscounting(_OneRate):
     [[50.0], [12.9]]
     """
 
-    in_brief: ClassVar[str] = "A / (1 + k D)"
+    in_brief = "A / (1 + k D)"
 
     rates: tuple[float, float] = RATES
 
@@ -157,8 +134,7 @@ class HyperbolicDiscounting(_OneRate):
             return np.asarray((b - a) / (a * e - b * d))
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """A / (1 + k D)."""
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         x[0] = o.amount / (1.0 + psi.discount_rate * o.delay)
 
     def __str__(self) -> str:
@@ -177,7 +153,7 @@ class ExponentialDiscounting(_OneRate):
         Range of k in which to search, per unit of delay.
     """
 
-    in_brief: ClassVar[str] = "A exp(-k D)"
+    in_brief = "A exp(-k D)"
 
     rates: tuple[float, float] = RATES
 
@@ -188,8 +164,7 @@ class ExponentialDiscounting(_OneRate):
             return np.asarray(np.log(a / b) / (d - e))
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """A exp(-k D); nothing where that is less than the rounding error of A."""
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         z = psi.discount_rate * o.delay
         value = o.amount * exp(-z)
         x[0] = value if z <= 37.0 else 0.0
@@ -211,7 +186,7 @@ class QuasiHyperbolicDiscounting(OfferModel):
         Range of k in which to search, per unit of delay; delta = exp(-k).
     """
 
-    in_brief: ClassVar[str] = "present bias"
+    in_brief = "present bias"
 
     rates: tuple[float, float] = RATES
 
@@ -219,7 +194,6 @@ class QuasiHyperbolicDiscounting(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, b and k."""
         later = ("inverse_temperature_later", "inverse_temperature")
         return (
             TEMPERATURE,
@@ -228,8 +202,7 @@ class QuasiHyperbolicDiscounting(OfferModel):
         )
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """A where D = 0, and A exp(-k D) where D > 0."""
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         z = psi.discount_rate * o.delay
         value = o.amount * exp(-z)
         x[0] = 0.0 if o.delay > 0 else value
@@ -254,7 +227,7 @@ class ConstantSensitivityDiscounting(OfferModel):
         Range of s.
     """
 
-    in_brief: ClassVar[str] = "A exp(-(k D)^s)"
+    in_brief = "A exp(-(k D)^s)"
 
     rates: tuple[float, float] = RATES
     sensitivities: tuple[float, float] = (0.05, 5.0)
@@ -263,13 +236,11 @@ class ConstantSensitivityDiscounting(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, a and s."""
         sensitivity = Shape("time_sensitivity", *self.sensitivities, scale="log", n_grid=11)
         return (TEMPERATURE, discount_rate(self.rates, 45), sensitivity)
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """A exp(-(a D)^s); nothing where that is less than the rounding error of A."""
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         power = psi.time_sensitivity * (log(psi.discount_rate) + log(o.delay))
         z = exp(min(power, 700.0)) if o.delay > 0 else 0.0  # exp(710) is infinite
         value = o.amount * exp(-z)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit
@@ -18,6 +18,7 @@ from scipy.special import expit
 from penchant._typing import Vector
 from penchant.models.offers.attributes import OfferModel
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
+from penchant.models.scalars import Fields, Numbers
 
 KINDS = ("linear", "quadratic", "power", "hyperbolic", "exponential", "sigmoid")
 POWER = Shape("effort_power", 0.1, 10.0, scale="log", n_grid=25)
@@ -51,7 +52,7 @@ class Effort(OfferModel):
     [[2.0], [2.5]]
     """
 
-    in_brief: ClassVar[str] = "rewards for effort"
+    in_brief = "rewards for effort"
 
     kind: Literal["linear", "quadratic", "power", "hyperbolic", "exponential", "sigmoid"] = "linear"
     rates: tuple[float, float] = (1e-4, 1e3)
@@ -61,7 +62,6 @@ class Effort(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau; the cost of effort and its power, or how fast effort discounts, and where."""
         cost = per_temperature("effort_cost", "effort_weight")
         if self.kind in ("linear", "quadratic"):
             return (TEMPERATURE, cost)
@@ -79,12 +79,10 @@ class Effort(OfferModel):
         return {"effort_turn": np.unique(decisions.offers["effort"])}
 
     def settings(self) -> Mapping[str, int]:
-        """Place of the kind among all kinds."""
         return {"kind": KINDS.index(self.kind)}
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """What a reward is worth; and minus what the effort costs where it is subtracted."""
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         if c.kind <= 2:
             x[0] = o.reward
         if c.kind == 0:

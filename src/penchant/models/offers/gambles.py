@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from penchant.errors import DataError, mark_argument
 from penchant.models.model import Described
 from penchant.models.offers.attributes import LinearModel, OfferModel
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
+from penchant.models.scalars import Fields, Numbers
 
 WEIGHTINGS = ("none", "prelec", "tversky-kahneman")
 
@@ -38,17 +39,14 @@ class GambleModel(OfferModel):
     weighting: str
 
     def fields(self, offers: Described) -> Described:
-        """Outcomes and probabilities, with an axis for the outcomes of an option."""
         outcome, p = _both(offers)
         return {"outcome": outcome, "probability": p}
 
     def settings(self) -> Mapping[str, int]:
-        """Place of the weighting among all, and number of columns."""
         return {"weighting": WEIGHTINGS.index(self.weighting), "columns": len(self.weights)}
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """Weighted utility of the gains, and minus that of the losses; or both in one."""
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         gain = 0.0
         loss = 0.0
         for j in range(len(o.outcome)):
@@ -88,7 +86,7 @@ class ExpectedUtility(GambleModel):
     [3.0, 2.5]
     """
 
-    in_brief: ClassVar[str] = "gambles by expected utility"
+    in_brief = "gambles by expected utility"
 
     weighting = "none"
     parameters = (TEMPERATURE, CURVATURE)
@@ -123,7 +121,7 @@ class ProspectValue(GambleModel):
     [[2.0, -1.5], [0.0, 0.0]]
     """
 
-    in_brief: ClassVar[str] = "gambles by prospect value"
+    in_brief = "gambles by prospect value"
 
     weighting: Literal["none", "prelec", "tversky-kahneman"] = "none"
     losses: bool = True
@@ -154,7 +152,6 @@ class ProspectValue(GambleModel):
         return (TEMPERATURE, *aversion, *curved, *weighted)
 
     def fields(self, offers: Described) -> Described:
-        """Outcomes and probabilities, if losses are expected where there are some."""
         outcome = offers["outcome"]
         if not self.losses and (outcome < 0).any():
             raise DataError(
@@ -166,7 +163,6 @@ class ProspectValue(GambleModel):
         return super().fields(offers)
 
     def bindings(self) -> Mapping[str, float]:
-        """Curvature, where it is known."""
         return {} if self.curvature is None else {"curvature": self.curvature}
 
     def __str__(self) -> str:
@@ -190,7 +186,7 @@ class MeanVariance(LinearModel):
     [[9.0, 0.0], [12.5, 156.25]]
     """
 
-    in_brief: ClassVar[str] = "gambles by mean and variance"
+    in_brief = "gambles by mean and variance"
 
     attributes = ("outcome", "probability")
     parameters = (TEMPERATURE, per_temperature("risk_attitude", "variance_weight"))

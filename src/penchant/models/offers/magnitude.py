@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from penchant.models.model import Described
 from penchant.models.offers.attributes import LinearModel, OfferModel
 from penchant.models.offers.discounting import RATES, discount_rate
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, Shape
+from penchant.models.scalars import Fields, Numbers
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class MagnitudeDiscounting(OfferModel):
     [4.0, 50.0]
     """
 
-    in_brief: ClassVar[str] = "A / (1 + k A^-m D)"
+    in_brief = "A / (1 + k A^-m D)"
 
     kind: Literal["rate", "utility"] = "rate"
     rates: tuple[float, float] = RATES
@@ -53,7 +54,6 @@ class MagnitudeDiscounting(OfferModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, the rate, and the exponent of the amount."""
         # Every fourth point of a grid, both ends among them, is looked at first.
         if self.kind == "rate":
             effect = Shape("magnitude_effect", -1.0, 2.0, n_grid=17)
@@ -62,7 +62,6 @@ class MagnitudeDiscounting(OfferModel):
         return (TEMPERATURE, discount_rate(self.rates, 45), curvature)
 
     def fields(self, offers: Described) -> Described:
-        """The attributes, if amounts are positive."""
         if (offers["amount"] <= 0).any():
             raise DataError(
                 "offers['amount']",
@@ -73,12 +72,10 @@ class MagnitudeDiscounting(OfferModel):
         return super().fields(offers)
 
     def settings(self) -> Mapping[str, int]:
-        """Whether the amount has a curved utility."""
         return {"is_utility": int(self.kind == "utility")}
 
     @staticmethod
-    def features(o: Any, psi: Any, c: Any, x: Any) -> None:
-        """A / (1 + k0 A^-m D), or A^s / (1 + k D)."""
+    def features(o: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         if c.is_utility == 1:
             x[0] = o.amount**psi.curvature / (1.0 + psi.discount_rate * o.delay)
         else:
@@ -107,7 +104,7 @@ class ITCH(LinearModel):
     [1.0, 20.0, 0.5, 20.0, 2.0]
     """
 
-    in_brief: ClassVar[str] = "amounts and delays, absolute and relative"
+    in_brief = "amounts and delays, absolute and relative"
 
     attributes = ("amount", "delay")
     parameters = tuple(

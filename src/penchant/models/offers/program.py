@@ -203,7 +203,7 @@ def _loops(
     """Source of the loops over options, without and with tangents."""
     width = declared.n_weights
     parameters = [f"p_{one}" for one in declared.shape]
-    tangents = Tangents(parameters, ())
+    tangents = Tangents(parameters)
     tangents.find_active([body])
     slopes = [tangent_name("x", m) for m in range(len(parameters))]
     places = dict.fromkeys(["x", *slopes], width)

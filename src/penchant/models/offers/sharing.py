@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from penchant.models.offers.attributes import LinearModel, check_attributes
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
 from penchant.models.record import Record
 from penchant.models.recursion import Recursion
+from penchant.models.scalars import Fields, Numbers
 
 ENVY, GUILT, EQUALITY = (
     per_temperature(name, f"{name}_weight") for name in ("envy", "guilt", "equality")
@@ -52,7 +53,7 @@ class Inequity(LinearModel):
     [[8.0, 0.0, -6.0], [5.0, -4.0, 0.0]]
     """
 
-    in_brief: ClassVar[str] = "envy and guilt (Fehr-Schmidt, ERC)"
+    in_brief = "envy and guilt (Fehr-Schmidt, ERC)"
 
     kind: Literal["fehr-schmidt", "erc"] = "fehr-schmidt"
 
@@ -60,7 +61,6 @@ class Inequity(LinearModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, envy and guilt; or tau and equality."""
         return (TEMPERATURE, EQUALITY) if self.kind == "erc" else (TEMPERATURE, ENVY, GUILT)
 
     def columns(self, offers: Described) -> Matrix:
@@ -106,14 +106,14 @@ class Ultimatum(Recursion):
     [[5.0, -4.0, 0.0], [16.0, 0.0, -5.833]]
     """
 
-    in_brief: ClassVar[str] = "accept or reject, norms learnt"
+    in_brief = "accept or reject, norms learnt"
 
     norm: Literal["bayes", "delta"] = "bayes"
     first: float = 10.0
     count: float = 4.0
 
     attributes = ("offer",)
-    optional: ClassVar[tuple[str, ...]] = ("offer",)
+    optional = ("offer",)
     agents = None  # type: ignore[assignment]  # offers are put before people: nobody plays
 
     def __post_init__(self) -> None:
@@ -128,7 +128,6 @@ class Ultimatum(Recursion):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, envy, and guilt or the rate of the norm."""
         return (TEMPERATURE, ENVY, GUILT if self.norm == "bayes" else NORM_RATE)
 
     @property
@@ -137,14 +136,12 @@ class Ultimatum(Recursion):
         return self.norm == "bayes"
 
     def options(self, record: Record) -> int:
-        """Rejecting, and offers to accept."""
         if "offer" not in record.offers:
             for decisions in record.episodes:
                 check_attributes(decisions, self.attributes, type(self).__name__)
         return int(record.offers["offer"].shape[1])
 
     def events(self, record: Record) -> Mapping[str, Any]:
-        """Offers, and what was chosen."""
         return {"offer": record.offers["offer"], "choice": record.chosen}
 
     def settings(self) -> Mapping[str, float]:
@@ -153,7 +150,6 @@ class Ultimatum(Recursion):
         return {"is_mean": int(is_mean), "count": self.count, "guilt": 2 if is_mean else -1}
 
     def bindings(self) -> Mapping[str, float]:
-        """No rate where the norm is the mean."""
         return {"norm_rate": 0.0}
 
     def state(self) -> Mapping[str, float]:
@@ -161,8 +157,7 @@ class Ultimatum(Recursion):
         return {"norm": float(self.first), "n": 0.0}
 
     @staticmethod
-    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
-        """Offers, how far they fall short of the norm, and how far they exceed it."""
+    def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
         m = len(e.offer)
         n = c.count + s.n
         norm = (n * s.norm + e.offer[m - 1]) / (n + 1.0) if c.is_mean == 1 else s.norm
@@ -174,7 +169,7 @@ class Ultimatum(Recursion):
                 x[i, c.guilt] = -max(e.offer[i] - norm, 0.0)
 
     @staticmethod
-    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+    def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
         """Count an offer that was answered, or move the norm towards it."""
         if e.choice >= 0:
             o = e.offer[len(e.offer) - 1]

@@ -1,9 +1,8 @@
-"""Compiled variables of stochastic UCL. Bare arrays, no policy.
-
-Compiled loops of models on places: beliefs of a Gaussian process, and where play has been.
+"""Compiled loops of models on places: beliefs of a Gaussian process, and where play has been.
 
 Bare arrays, no policy. Every loop runs over pairs k of an episode, which[k], and a psi; its events
-are those from starts[e] to starts[e + 1], and row after row is filled.
+are those from starts[e] to starts[e + 1], and row after row is filled. What depends on the episode
+and the length scale alone is kept from a pair to the next.
 """
 
 import numpy as np
@@ -16,54 +15,78 @@ TERMS = ("distance", "log_distance", "same", "visited")
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def process(
-    chosen, rewards, starts, which, locations, kernel, scales, ratios, prior, derived, x, dx
+def credible_limits(
+    chosen,
+    rewards,
+    starts,
+    which,
+    locations,
+    kernel,
+    scales,
+    ratios,
+    z,
+    cooled,
+    form,
+    derived,
+    x,
+    dx,
 ):
-    """Mean and standard deviation of every option before every event, and their derivatives.
+    """Mean and bonus of every option before every event, and their derivatives.
 
     kernel : index in KERNELS; scales, ratios : length scale and noise ratio of every pair
-    prior : mean (NaN: to be estimated) and standard deviation of the agent's prior
+    z, cooled : of every event the quantile of the limit, and the inverse temperature
+    form : prior mean, if known; unit of the bonus; whether it is that of a new reward, noise
+        included; columns of the share of an unknown prior mean and of the bonus, -1 for none: a
+        bonus without a column is added to the mean
     derived : for each derivative wanted, 1 in the noise ratio or 2 in the length scale
-    x : (rows, n_options, 2 or more), filled: mean, sd, and with an unknown prior mean its share
-    dx : (n_derivatives, *x.shape), filled
+    x : (rows, n_options, n_weights), filled; dx : (n_derivatives, *x.shape), filled
     """
+    prior, unit, is_predictive, prior_at, bonus_at = form
     n_options = len(locations)
-    is_known = prior[0] == prior[0]
-    base = prior[0] if is_known else 0.0
-    n_derivatives = 0
+    kinds = 1
     for q in derived:
-        n_derivatives = max(n_derivatives, q)
+        kinds = max(kinds, 1 + q)
     place = np.empty(n_options, dtype=np.int64)
     row = 0
     for k in range(len(which)):
         begin, end = starts[which[k]], starts[which[k] + 1]
-        options, events, active, paid = arranged(chosen[begin:end], rewards[begin:end], place)
+        if k == 0 or which[k] != which[k - 1] or scales[k] != scales[k - 1]:
+            options, events, active, paid = arranged(chosen[begin:end], rewards[begin:end], place)
+            columns, slopes = correlations(locations, options, kernel, scales[k])
+            path = np.empty((len(active), kinds, len(options)))
+            news = np.empty((len(active), kinds, 2))
+            visits = _visits(events, len(active))
+            square, d_square = _rows(columns, options), _rows(slopes, options)
+            out = np.empty((3, kinds, end - begin, n_options))
         ratio = ratios[k]
-        columns, d_columns = correlations(locations, options, kernel, scales[k])
-        path = np.empty((len(active), 1 + n_derivatives, len(options)))
-        news = np.empty((len(active), 1 + n_derivatives, 2))
-        visits = _visits(events, len(active))
-        square, d_square = _rows(columns, options), _rows(d_columns, options)
         fill_observed_posteriors(square, d_square, ratio, visits, active, paid, path, news)
-        out = np.empty((3, 1 + n_derivatives, end - begin, n_options))
         fill_option_posteriors(
-            columns, d_columns, ratio, place, events, active, path, news, 0, n_options, out
+            columns, slopes, ratio, place, events, active, path, news, 0, n_options, out
         )
         b, f, s = out[0], out[1], out[2]
         for t in range(end - begin):
+            cold, limit = cooled[begin + t], z[begin + t]
             for i in range(n_options):
-                sd = prior[1] * np.sqrt(ratio * (1.0 + s[0, t, i]))
-                x[row, i, 0] = b[0, t, i] + base * f[0, t, i]
-                x[row, i, 1] = sd
-                if not is_known:
-                    x[row, i, 2] = f[0, t, i]
+                root = np.sqrt(ratio * (1.0 + s[0, t, i]) if is_predictive else s[0, t, i])
+                bonus = unit * (root * limit)
+                mean = b[0, t, i] + prior * f[0, t, i]
+                x[row, i, 0] = (mean if bonus_at >= 0 else mean + bonus) * cold
+                if prior_at >= 0:
+                    x[row, i, prior_at] = f[0, t, i] * cold
+                if bonus_at >= 0:
+                    x[row, i, bonus_at] = bonus * cold
                 for a in range(len(derived)):
                     q = derived[a]
-                    change = ratio * s[q, t, i] + (1.0 + s[0, t, i] if q == 1 else 0.0)
-                    dx[a, row, i, 0] = b[q, t, i] + base * f[q, t, i]
-                    dx[a, row, i, 1] = prior[1] ** 2 * change / (2.0 * sd)
-                    if not is_known:
-                        dx[a, row, i, 2] = f[q, t, i]
+                    change = s[q, t, i]
+                    if is_predictive:
+                        change = ratio * change + (1.0 + s[0, t, i] if q == 1 else 0.0)
+                    bonus = unit * (change / (2.0 * root) * limit)
+                    mean = b[q, t, i] + prior * f[q, t, i]
+                    dx[a, row, i, 0] = (mean if bonus_at >= 0 else mean + bonus) * cold
+                    if prior_at >= 0:
+                        dx[a, row, i, prior_at] = f[q, t, i] * cold
+                    if bonus_at >= 0:
+                        dx[a, row, i, bonus_at] = bonus * cold
             row += 1
 
 
@@ -177,21 +200,6 @@ def nearness(chosen, starts, which, locations, spacing, terms, x):
                         apart[i] += abs(locations[i, a] - locations[last, a])
 
 
-@njit(cache=True, nogil=True)
-def spread_over(columns, offsets, lengths, position, x):
-    """Copy the columns of episode position[k] to the rows of pair k.
-
-    columns : (events, n_options, n_terms) of the episodes used, from offsets[e] on
-    """
-    row = 0
-    for e in position:
-        for t in range(offsets[e], offsets[e] + lengths[e]):
-            for i in range(columns.shape[1]):
-                for c in range(columns.shape[2]):
-                    x[row, i, c] = columns[t, i, c]
-            row += 1
-
-
 # Loops, as arrays of places and of truths take longer to compile than all around them.
 
 
@@ -218,82 +226,46 @@ def _rows(columns, options):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def upper_limits(
-    columns, slopes, options, track, deltas, z, cooled, unit, n_derivatives, first, x, dx
-):
-    """Variables of one episode at many delta, and their derivatives.
-
-    columns, slopes : (n_options, n_observed) correlations with the options observed, and their
-        derivative in the length scale; options : which those are
-    track : which of them each event observes, or -1; after each observation, how many are observed
-        again; the rewards
-    z, cooled : quantile of the credible limit and inverse temperature of every event
-    unit : of the bonus if it is part of the first variable; 0 if it is a variable of its own
-    x : (rows, n_options, 2 or more), filled: n_delta * n_events rows from the first on
-    dx : (n_derivatives, *x.shape), filled: in delta, in the length scale
-    """
-    events, active, rewards = track
-    n_options, size = columns.shape
-    n_events = len(events)
-    kinds = 1 + n_derivatives
-    place = np.empty(n_options, dtype=np.int64)
-    for i in range(n_options):
-        place[i] = -1
-    for c in range(size):
-        place[options[c]] = c
-    visits = _visits(events, len(active))
-    path, news = np.empty((len(active), kinds, size)), np.empty((len(active), kinds, 2))
-    out = np.empty((3, kinds, n_events, n_options))
-    square, d_square = _rows(columns, options), _rows(slopes, options)
-    row = first
-    for delta in deltas:
-        fill_observed_posteriors(square, d_square, delta, visits, active, rewards, path, news)
-        fill_option_posteriors(
-            columns, slopes, delta, place, events, active, path, news, 0, n_options, out
-        )
-        for t in range(n_events):
-            for i in range(n_options):
-                sd = np.sqrt(out[2, 0, t, i])
-                bonus = sd * z[t]
-                x[row, i, 0] = (out[0, 0, t, i] + unit * bonus) * cooled[t]
-                x[row, i, 1] = out[1, 0, t, i] * cooled[t]
-                if unit == 0.0:
-                    x[row, i, 2] = bonus * cooled[t]
-                for q in range(1, kinds):
-                    bonus = out[2, q, t, i] / (2.0 * sd) * z[t]
-                    dx[q - 1, row, i, 0] = (out[0, q, t, i] + unit * bonus) * cooled[t]
-                    dx[q - 1, row, i, 1] = out[1, q, t, i] * cooled[t]
-                    if unit == 0.0:
-                        dx[q - 1, row, i, 2] = bonus * cooled[t]
-            row += 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def map_shares(
-    columns, slopes, options, track, deltas, functions, cooled, n_derivatives, corner, x, dx
+    chosen,
+    rewards,
+    starts,
+    which,
+    locations,
+    kernel,
+    scales,
+    ratios,
+    functions,
+    cooled,
+    column,
+    x,
+    dx,
 ):
-    """What is left of functions of a prior map before every event, at many delta: F of Eq. (12).
+    """What is left of functions of a prior map before every event: F of Eq. (12).
 
     F = delta S Sigma^-1 Phi follows by recursion: an observation of option j changes it by
     -k F_j, with k = S e_j / (1 + S_jj). No inverse.
 
-    columns, slopes, options, track, cooled : as in `upper_limits`
-    functions : Phi, (n_options, n_functions)
-    corner : row of x from which on n_delta * n_events are filled, and its column for the first
-        function
+    First arguments and cooled : as in `credible_limits`
+    functions : Phi, (n_options, n_functions); column : of the first of them in x
     x : (rows, n_options, n_functions or more), filled
-    dx : (n_derivatives, *x.shape), filled: in delta, in the length scale
+    dx : (n_derivatives, *x.shape), filled: in the noise ratio delta, in the length scale
     """
-    events, active, _ = track
-    n_options, size = columns.shape
+    n_options = len(locations)
     n = functions.shape[1]
-    kinds = 1 + n_derivatives
-    s = np.empty((kinds, size, n_options))
+    kinds = 1 + len(dx)
+    place = np.empty(n_options, dtype=np.int64)
     f = np.empty((kinds, n_options, n))
     k, dk, own = np.empty(n_options), np.empty(n_options), np.empty((kinds, n))
-    row, column = corner
-    for delta in deltas:
-        for c in range(size):
+    row = 0
+    for pair in range(len(which)):
+        begin, end = starts[which[pair]], starts[which[pair] + 1]
+        if pair == 0 or which[pair] != which[pair - 1] or scales[pair] != scales[pair - 1]:
+            options, events, active, _ = arranged(chosen[begin:end], rewards[begin:end], place)
+            columns, slopes = correlations(locations, options, kernel, scales[pair])
+            s = np.empty((kinds, len(options), n_options))
+        delta = ratios[pair]
+        for c in range(len(options)):
             for i in range(n_options):
                 s[0, c, i] = columns[i, c] / delta
                 if kinds > 1:
@@ -306,9 +278,9 @@ def map_shares(
                     f[q, i, a] = functions[i, a] if q == 0 else 0.0
         n_seen = 0
         for t in range(len(events)):
-            _show(f[0], cooled[t], x[row], column)
+            _show(f[0], cooled[begin + t], x[row], column)
             for q in range(1, kinds):
-                _show(f[q], cooled[t], dx[q - 1, row], column)
+                _show(f[q], cooled[begin + t], dx[q - 1, row], column)
             row += 1
             j = events[t]
             if j < 0:

@@ -20,19 +20,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import check_number, check_one_of
+from penchant._typing import Matrix, Vector
+from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.models.controls import with_starts
+from penchant.models.doubts import start_words
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
-from penchant.models.record import Record
-from penchant.models.spatial._kernels import KERNELS, process
-from penchant.models.spatial.locality import fill_locality
 from penchant.models.spatial.spatial_model import GaussianAgents, SpatialModel, check_range
 
 ESTIMATED = "Give None to estimate it."
@@ -42,7 +40,6 @@ class GPUCBAgents(GaussianAgents):
     """Agents who choose by the bound, with the noise of a new reward in the bonus."""
 
     def prior(self) -> tuple[Vector, float, float]:
-        """Means and variance before play, and the variance of noise."""
         given = self.parameters
         for name, value in given.items():
             check_number(value, name)
@@ -53,10 +50,9 @@ class GPUCBAgents(GaussianAgents):
         return expected, variance, variance * given["noise_ratio"]
 
     def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
         variance = np.diagonal(self.covariance, axis1=1, axis2=2) + self.noise_variance
         heuristic = self.mean + self.parameters["bonus"] * np.sqrt(variance)
-        return softmax(heuristic / self.parameters["temperature"] + self.locality.objective())
+        return softmax(heuristic / self.parameters["temperature"] + self.locality())
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +98,8 @@ class GPUCB(SpatialModel):
            [ 1.37,  1.52]])
     """
 
-    in_brief: ClassVar[str] = "Gaussian-process UCB of a spatial bandit"
+    in_brief = "Gaussian-process UCB of a spatial bandit"
+    ratio = "noise_ratio"
 
     locations: Any
     locality: str | Sequence[str] = ()
@@ -116,7 +113,6 @@ class GPUCB(SpatialModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_one_of(self.kernel.name, "kernel", KERNELS)
         if self.prior_mean is not None:
             check_number(self.prior_mean, "prior_mean", fix=ESTIMATED)
         if self.noise_ratio is not None:
@@ -126,7 +122,6 @@ class GPUCB(SpatialModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """tau, beta, mu0, the weights of locality, lambda, delta."""
         unit = "1/temperature"
         found: list[Row] = [
             Parameter.reciprocal("temperature", unit),
@@ -140,43 +135,13 @@ class GPUCB(SpatialModel):
             found.append(Shape("noise_ratio", *self.noise_ratio_range, scale="log", n_grid=17))
         return tuple(found)
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Mean, standard deviation and locality before every event, and their derivatives."""
-        record.check_options(self.n_options)
-        names = [s.name for s in self.shape]
-        x = np.empty((int(record.lengths(which).sum()), self.n_options, len(self.weights)))
-        dx = np.zeros((len(names) if with_slopes else 0, *x.shape))
-        derived = [1 if name == "noise_ratio" else 2 for name in names] if with_slopes else []
-        process(
-            record.chosen,
-            record.rewards,
-            record.starts,
-            which,
-            np.array(self.locations),  # unlocked: loops are compiled for one kind of array
-            KERNELS.index(self.kernel.name),
-            self._each(psi, names, "length_scale"),
-            self._each(psi, names, "noise_ratio"),
-            (np.nan if self.prior_mean is None else float(self.prior_mean), float(self.prior_sd)),
-            np.array(derived, dtype=np.int64),
-            x,
-            dx,
-        )
-        if self.locality:
-            near = x[:, :, len(self.weights) - len(self.locality) :]
-            fill_locality(self.locations, tuple(self.locality), record, which, near)
-        return x, dx if with_slopes else None
-
-    def _each(self, psi: Matrix, names: list[str], name: str) -> Vector:
-        """A shape parameter of every pair, estimated or fixed."""
-        if name in names:
-            return np.ascontiguousarray(psi[:, names.index(name)])
-        return np.full(len(psi), float(self.fixed[name] or 0.0))
+    @property
+    def form(self) -> tuple[float, float, bool, int, int]:
+        prior_at = -1 if self.prior_mean is not None else 2
+        return float(self.prior_mean or 0.0), float(self.prior_sd), True, prior_at, 1
 
     @property
     def fixed(self) -> dict[str, float | None]:
-        """Parameters that may be fixed, None where they are not."""
         return {
             **super().fixed,
             "noise_ratio": self.noise_ratio,
@@ -196,13 +161,10 @@ class GPUCB(SpatialModel):
         return GPUCBAgents(self, parameters, n_agents)
 
     def __str__(self) -> str:
-        def told(name: str) -> str:
-            value = self.fixed[name]
-            return "estimated" if value is None else f"{value:g}"
-
         return (
             f"Gaussian-process UCB, {self.n_options} options, {self.kernel.name} kernel, "
-            f"length scale {told('length_scale')}, noise ratio {told('noise_ratio')}, "
-            f"prior mean {told('prior_mean')}, prior sd {self.prior_sd:g}"
+            f"length scale {start_words(self.length_scale)}, "
+            f"noise ratio {start_words(self.noise_ratio)}, "
+            f"prior mean {start_words(self.prior_mean)}, prior sd {self.prior_sd:g}"
             + (f", locality: {', '.join(self.locality)}" if self.locality else "")
         )

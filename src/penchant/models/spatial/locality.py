@@ -16,70 +16,18 @@ short way of the hand.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
 
-from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import check_number
-from penchant.bandit.landscape import check_locations, distances
+from penchant._typing import IntVector, Matrix
+from penchant.bandit.landscape import check_locations
 from penchant.errors import DataError, closest_match_hint
-from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row
 from penchant.models.record import CompiledModel, Record
-from penchant.models.spatial._kernels import TERMS, nearness, spread_over
-
-
-@dataclass
-class LocalityAgents:
-    """Where agents have been, and how much they mind."""
-
-    locations: Matrix
-    weights: dict[str, float]
-    n_agents: int
-    past: list[IntVector] = field(default_factory=list)
-
-    @classmethod
-    def of(
-        cls, locations: Matrix, terms: tuple[str, ...], parameters: dict[str, float], n_agents: int
-    ) -> LocalityAgents:
-        """Agents before play, with a parameter for each term."""
-        for name in terms:
-            check_number(parameters[name], name)
-        return cls(locations, {name: float(parameters[name]) for name in terms}, n_agents)
-
-    def objective(self) -> Matrix:
-        """Weighted sum of the terms (n_agents, n_options); 0 before the first choice."""
-        total = np.zeros((self.n_agents, len(self.locations)))
-        if self.past:
-            for name, weight in self.weights.items():
-                total += weight * self._term(name)
-        return total
-
-    def _term(self, name: str) -> Matrix:
-        options, last = np.arange(len(self.locations)), self.past[-1]
-        if name == "visited":
-            been = [np.isin(options, mine) for mine in np.array(self.past).T]
-            return np.array(been, dtype=np.float64)
-        if name == "same":
-            return np.asarray(options == last[:, None], dtype=np.float64)
-        there = self.locations[last][:, None, :]
-        apart: Matrix = np.abs(self.locations[None, :, :] - there).sum(axis=2)
-        if name == "distance":
-            return apart
-        between = distances(self.locations)
-        return np.asarray(np.log(1.0 + apart / between[between > 0].min(initial=np.inf)))
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
-        return softmax(self.objective())
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Remember the option each agent chose; what it received does not matter."""
-        self.past.append(np.array(chosen))
-
+from penchant.models.spatial._kernels import TERMS, nearness
 
 LOCALITY = TERMS
 
@@ -108,7 +56,7 @@ class Locality(CompiledModel):
            [0., 1.]])
     """
 
-    in_brief: ClassVar[str] = "places only, no learning"
+    in_brief = "places only, no learning"
 
     locations: Any
     terms: str | Sequence[str] = LOCALITY
@@ -128,21 +76,15 @@ class Locality(CompiledModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """Log-odds per unit of distance, or of one option to another."""
         return tuple(map(Parameter.weight, self.terms))
 
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
-        """The columns before every event: (rows, n_options, n_terms); there is no psi."""
         record.check_options(self.n_options)
         x = np.empty((int(record.lengths(which).sum()), self.n_options, len(self.terms)))
         fill_locality(self.locations, tuple(self.terms), record, which, x)
         return x, np.empty((0, *x.shape)) if with_slopes else None
-
-    def agents(self, parameters: dict[str, float], n_agents: int) -> LocalityAgents:
-        """Agents that play by this model, before play; see `simulate`."""
-        return LocalityAgents.of(self.locations, tuple(self.terms), parameters, n_agents)
 
     def __str__(self) -> str:
         return f"locality ({', '.join(self.terms)}), {self.n_options} options"
@@ -186,4 +128,7 @@ def fill_locality(
     # unlocked: loops are compiled for one kind of array
     places = np.array(locations)
     nearness(record.chosen, record.starts, used, places, spacing(places), codes, columns)
-    spread_over(columns, offsets, lengths, position, x)
+    begin = np.repeat(offsets[position], lengths[position])
+    ends = np.cumsum(lengths[position])
+    within = np.arange(len(x)) - np.repeat(ends - lengths[position], lengths[position])
+    x[:] = columns[begin + within]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import Kernel
 from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError
+from penchant.models.model import RememberingAgents
 from penchant.models.parameters import Row, Shape
-from penchant.models.record import CompiledModel
-from penchant.models.spatial.locality import LocalityAgents, check_terms, spacing
+from penchant.models.record import CompiledModel, Record
+from penchant.models.spatial._kernels import KERNELS, credible_limits
+from penchant.models.spatial.locality import Locality, check_terms, fill_locality, spacing
 
 
 class SpatialModel(CompiledModel):
@@ -23,6 +25,8 @@ class SpatialModel(CompiledModel):
 
     Models are dataclasses with the fields below, and check others themselves.
     """
+
+    ratio: ClassVar[str]  # name of the noise variance over that of the prior
 
     locations: Any
     locality: Any
@@ -58,6 +62,53 @@ class SpatialModel(CompiledModel):
         return len(self.locations)
 
     @property
+    def form(self) -> tuple[float, float, bool, int, int]:
+        """How mean and bonus are columns: see `credible_limits`."""
+        raise NotImplementedError
+
+    def times_of(self, record: Record) -> tuple[Vector, Vector]:
+        """Quantile of the credible limit, and inverse temperature, of every event."""
+        ones = np.ones(len(record.chosen))
+        return ones, ones
+
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        record.check_options(self.n_options)
+        names = [s.name for s in self.shape]
+        x = np.empty((int(record.lengths(which).sum()), self.n_options, len(self.weights)))
+        dx = np.zeros((len(names) if with_slopes else 0, *x.shape))
+        derived = [2 if name == "length_scale" else 1 for name in names] if with_slopes else []
+        times = record.kept((self, "times"), lambda: self.times_of(record))
+        places = np.array(self.locations)  # unlocked: loops are compiled for one kind of array
+        pairs = record.chosen, record.rewards, record.starts, np.asarray(which), places
+        each = (self._each(psi, names, name) for name in ("length_scale", self.ratio))
+        given = (*pairs, KERNELS.index(self.kernel.name), *each)
+        credible_limits(*given, *times, self.form, np.array(derived, dtype=np.int64), x, dx)
+        self.fill_map(given, times[1], x, dx)
+        self.fill_locality(record, which, x)
+        return x, dx if with_slopes else None
+
+    def _each(self, psi: Matrix, names: list[str], name: str) -> Vector:
+        """A shape parameter of every pair, estimated or fixed."""
+        if name in names:
+            return np.ascontiguousarray(psi[:, names.index(name)], dtype=np.float64)
+        return np.full(len(psi), float(self.fixed[name] or 0.0))
+
+    def fill_map(self, given: Any, cooled: Vector, x: Matrix, dx: Matrix) -> None:
+        """Fill the columns of a map that the player has in mind; here there is none."""
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the terms of locality."""
+        return tuple(self.locality)
+
+    def fill_locality(self, record: Record, which: IntVector, x: Matrix) -> None:
+        """Fill the last columns with the terms of locality."""
+        if self.terms:
+            fill_locality(self.locations, self.terms, record, which, x[:, :, -len(self.terms) :])
+
+    @property
     def fixed(self) -> dict[str, float | None]:
         """Parameters that may be fixed, None where they are not."""
         return {"length_scale": self.length_scale}
@@ -73,7 +124,7 @@ class SpatialModel(CompiledModel):
 
 def check_kernel(kernel: Any) -> None:
     """Refuse what is no correlation over distance."""
-    if not isinstance(kernel, Kernel):
+    if not isinstance(kernel, Kernel) or kernel.name not in KERNELS:
         raise DataError(
             "kernel",
             "must be one of penchant.bandit.beliefs",
@@ -114,8 +165,11 @@ class GaussianAgents(ABC):
         correlation = model.kernel(distances(model.locations), scale)
         self.mean: Matrix = np.repeat(expected[None], n_agents, axis=0)
         self.covariance: Matrix = np.repeat(variance * correlation[None], n_agents, axis=0)
-        own = self.parameters
-        self.locality = LocalityAgents.of(model.locations, model.locality, own, n_agents)
+        self.places: RememberingAgents | None = None
+        if model.terms:
+            weights = [check_number(self.parameters[name], name) for name in model.terms]
+            near = Locality(model.locations, model.terms)
+            self.places = RememberingAgents(near, np.array(weights), np.empty(0), n_agents)
         self.time = 1
 
     @abstractmethod
@@ -129,5 +183,10 @@ class GaussianAgents(ABC):
         gain = column / (column[agents, chosen] + self.noise_variance)[:, None]
         self.mean += gain * (rewards - self.mean[agents, chosen])[:, None]
         self.covariance -= gain[:, :, None] * column[:, None, :]
-        self.locality.observe(chosen, rewards)
+        if self.places is not None:
+            self.places.observe(chosen, rewards)
         self.time += 1
+
+    def locality(self) -> Any:
+        """Weighted sum of the terms of locality, (n_agents, n_options); 0 without any."""
+        return 0.0 if self.places is None else self.places.objective()

@@ -21,14 +21,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import special
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import (
     EXPONENTIAL,
@@ -36,29 +35,19 @@ from penchant.bandit.beliefs import (
     Kernel,
     ObservedSequence,
     RewardPrior,
-    beliefs_from_correlations,
+    posterior_beliefs,
 )
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import distances_to_options
 from penchant.errors import DataError
+from penchant.models.doubts import start_words
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.record import Record
-from penchant.models.spatial._kernels import map_shares, upper_limits
-from penchant.models.spatial.locality import fill_locality
+from penchant.models.spatial._kernels import map_shares
 from penchant.models.spatial.map_basis import MapBasis
 from penchant.models.spatial.spatial_model import GaussianAgents, SpatialModel, check_range
 from penchant.models.transforms import Transform
-
-
-class _Prepared(NamedTuple):
-    """What is known of an episode whatever psi: correlations too, if the length scale is fixed."""
-
-    track: ObservedSequence
-    distance: Matrix
-    columns: Matrix | None
-    z: Vector
-    cooled: Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +85,8 @@ class UCL(SpatialModel):
         last choice whatever they believe.
     """
 
-    in_brief: ClassVar[str] = "stochastic UCL of a spatial bandit"
+    in_brief = "stochastic UCL of a spatial bandit"
+    ratio = "relative_precision"
     example: ClassVar[Mapping[str, Any]] = {"noise_variance": 1.0}
 
     locations: Any
@@ -112,9 +102,6 @@ class UCL(SpatialModel):
     length_scale_range: tuple[float, float] | None = None
     prior_map: MapBasis | None = None
     locality: bool | str | Sequence[str] = ()
-    _tracks: WeakKeyDictionary[Episode, _Prepared] = field(
-        default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -142,7 +129,6 @@ class UCL(SpatialModel):
 
     @property
     def parameters(self) -> tuple[Row, ...]:
-        """nu, mu0, sigma0^2, lambda; sigma_s, if the bonus is free; a map; locality."""
         unit = "1/decision_noise"
         variance = Transform("power", self.noise_variance, -1.0)
         delta = Shape("relative_precision", *self.precision_range, scale="log", n_grid=33)
@@ -156,11 +142,6 @@ class UCL(SpatialModel):
             found.append(Parameter.ratio("implied_noise_sd", "bonus/decision_noise", unit))
         found += [Parameter.ratio(n, f"{n}/decision_noise", unit) for n in self.map_names]
         return (*found, *map(Parameter.weight, self.terms))
-
-    @property
-    def terms(self) -> tuple[str, ...]:
-        """Names of the terms of locality."""
-        return () if isinstance(self.locality, bool) else tuple(self.locality)
 
     @property
     def map_names(self) -> tuple[str, ...]:
@@ -177,12 +158,6 @@ class UCL(SpatialModel):
         """Where the weights of the map stand."""
         first = 2 if self.bonus == "known" else 3
         return slice(first, first + self.n_functions)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tracks": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _tracks=WeakKeyDictionary())
 
     @property
     def usual_parameters(self) -> dict[str, float]:
@@ -206,130 +181,37 @@ class UCL(SpatialModel):
 
     def beliefs(self, episode: Episode, psi: Sequence[float], derivatives: int = 0) -> Beliefs:
         """The agent's beliefs before each event, for delta (and lambda where it is not fixed)."""
+        episode.check_options(self.n_options)
         delta, scale = psi if self.length_scale is None else (psi[0], self.length_scale)
-        known = self._prepared(episode)
-        columns = self.kernel(known.distance, scale) if known.columns is None else known.columns
-        slopes = self.kernel.derivative(known.distance, scale) if derivatives == 2 else columns
-        return beliefs_from_correlations(known.track, columns, slopes, delta, derivatives)
+        apart = distances_to_options(self.locations, ObservedSequence.of(episode).options)
+        return posterior_beliefs(episode, apart, delta, scale, self.kernel, derivatives)
 
-    def _prepared(self, episode: Episode) -> _Prepared:
-        if episode not in self._tracks:
-            episode.check_options(self.n_options)
-            track, t = ObservedSequence.of(episode), self.times(episode)
-            distance = distances_to_options(self.locations, track.options)
-            columns = None
-            if self.length_scale is not None:
-                columns = np.ascontiguousarray(self.kernel(distance, self.length_scale))
-            self._tracks[episode] = _Prepared(
-                track, distance, columns, self.credible_z(t), self.inverse_temperature(t)
-            )
-        return self._tracks[episode]
+    @property
+    def form(self) -> tuple[float, float, bool, int, int]:
+        if self.bonus == "free":
+            return 0.0, 1.0, False, 1, 2
+        return 0.0, float(np.sqrt(self.noise_variance)), False, 1, -1
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Variables of every event (rows, n_options, n_weights); derivatives in delta, lambda."""
-        lengths = record.lengths(which)
-        n_shape = 1 if self.length_scale is not None else 2
-        x = np.empty((int(lengths.sum()), self.n_options, len(self.weights)))
-        dx = np.empty((n_shape if with_slopes else 0, *x.shape))
-        scales = psi[:, 1] if n_shape == 2 else np.full(len(psi), self.length_scale)
-        ends = np.cumsum(lengths)
-        for first, last in _runs(which, scales):
-            self._fill(
-                record.episodes[which[first]],
-                np.ascontiguousarray(psi[first : last + 1, 0]),
-                float(scales[first]),
-                int(ends[first] - lengths[first]),
-                x,
-                dx,
-            )
-        if self.terms:
-            n = len(self.terms)
-            fill_locality(self.locations, self.terms, record, which, x[:, :, -n:])
-            dx[:, :, :, -n:] = 0.0
-        return x, dx if with_slopes else None
+    def times_of(self, record: Record) -> tuple[Vector, Vector]:
+        t = np.concatenate([self.times(episode) for episode in record.episodes])
+        return self.credible_z(t), self.inverse_temperature(t)
 
-    def _fill(
-        self, episode: Episode, deltas: Vector, scale: float, first: int, x: Matrix, dx: Matrix
-    ) -> None:
-        """Variables of one episode at many delta: the heuristic of Eq. (15), cooled.
-
-        They stand in the rows from the first on. The loops get whole arrays: parts of them are of
-        two kinds, and each would be compiled.
-        """
-        known = self._prepared(episode)
-        track, columns = known.track, known.columns
-        if columns is None:
-            columns = np.ascontiguousarray(self.kernel(known.distance, scale))
-        slopes = columns
-        if len(dx) == 2:
-            slopes = np.ascontiguousarray(self.kernel.derivative(known.distance, scale))
-        upper_limits(
-            columns,
-            slopes,
-            track.options,
-            (track.observed_index_by_event, track.n_observed_again, track.rewards),
-            deltas,
-            known.z,
-            known.cooled,
-            float(np.sqrt(self.noise_variance)) if self.bonus == "known" else 0.0,
-            len(dx),
-            first,
-            x,
-            dx,
-        )
+    def fill_map(self, given: Any, cooled: Vector, x: Matrix, dx: Matrix) -> None:
         if self.prior_map is not None and self.n_functions:
-            map_shares(
-                columns,
-                slopes,
-                track.options,
-                (track.observed_index_by_event, track.n_observed_again, track.rewards),
-                deltas,
-                np.array(self.prior_map.functions),  # unlocked: compiled for one kind of array
-                known.cooled,
-                len(dx),
-                (first, self.map_weights.start),
-                x,
-                dx,
-            )
-
-    def map_left(self, episode: Episode, psi: Sequence[float]) -> Matrix:
-        """What is left of every function of the map before each event: (n_events, N, n)."""
-        delta, scale = psi if self.length_scale is None else (psi[0], self.length_scale)
-        known = self._prepared(episode)
-        columns = np.ascontiguousarray(self.kernel(known.distance, scale))
-        x = np.empty((episode.n_events, self.n_options, self.n_functions))
-        if self.prior_map is not None:
-            map_shares(
-                columns,
-                columns,
-                known.track.options,
-                (
-                    known.track.observed_index_by_event,
-                    known.track.n_observed_again,
-                    known.track.rewards,
-                ),
-                np.array([float(delta)]),
-                np.array(self.prior_map.functions),
-                np.ones(episode.n_events),
-                0,
-                (0, 0),
-                x,
-                np.empty((0, *x.shape)),
-            )
-        return x
+            functions = np.array(self.prior_map.functions)  # unlocked, as other arrays are
+            map_shares(*given, functions, cooled, self.map_weights.start, x, dx)
 
     def latent(self, episode: Episode, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Mean and standard deviation of every option's reward, as the agent believes them."""
         known = self.beliefs(episode, tuple(psi))
         mean = known.mean(theta[1] / theta[0])
         if self.n_functions:
-            mean = mean + self.map_left(episode, tuple(psi)) @ (theta[self.map_weights] / theta[0])
+            left = replace(self, cooling="constant").explanatory(episode, *psi)
+            mean += left[:, :, self.map_weights] @ (theta[self.map_weights] / theta[0])
         return {"value": mean, "uncertainty": known.standard_deviation(self.noise_variance)}
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> UCLAgents:
-        """Agents who play so."""
+        """Agents that play by this model, before play; see `simulate`."""
         return UCLAgents(self, parameters, n_agents)
 
     def nominal_point(self, prior: RewardPrior) -> tuple[Vector, Vector]:
@@ -354,39 +236,23 @@ class UCL(SpatialModel):
         variance, slope = known.variance[0], known.variance[1]
         return float((2.0 * variance / -slope).min(initial=np.inf))
 
-    def notes_on(self, episodes: Sequence[Episode]) -> tuple[str, ...]:
-        """That nothing is learnt of a choice without a temperature."""
-        first = any((self.times(e)[e.scored] == 1).any() for e in episodes)
-        if self.cooling != "logarithmic" or not first:
-            return ()
-        return ("with logarithmic cooling a choice at t = 1 is random: it tells nothing.",)
-
     def __str__(self) -> str:
         cooled = "nu / log t" if self.cooling == "logarithmic" else "nu constant"
         first = "the first choice is t = 1" if self.clock == "choices" else "every event counts"
-        scale = "estimated" if self.length_scale is None else f"{self.length_scale:g}"
         return (
             f"stochastic UCL, {self.n_options} options, noise variance {self.noise_variance:g}, "
-            f"length scale {scale} ({self.kernel.name}), temperature {cooled}, clock: {first}"
+            f"length scale {start_words(self.length_scale)} ({self.kernel.name}), "
+            f"temperature {cooled}, clock: {first}"
             + (", bonus free" if self.bonus == "free" else "")
             + (f", prior map of {self.n_functions} functions" if self.n_functions else "")
             + (f", locality: {', '.join(self.terms)}" if self.terms else "")
         )
 
 
-def _runs(which: IntVector, scales: Vector) -> list[tuple[int, int]]:
-    """First and last of the pairs that follow each other with one episode and length scale."""
-    new = (np.diff(which) != 0) | (np.diff(scales) != 0)
-    starts = np.concatenate([[0], np.flatnonzero(new) + 1]) if len(which) else np.empty(0, int)
-    ends = np.append(starts[1:], len(which)) - 1
-    return list(zip(starts.tolist(), ends.tolist(), strict=True))
-
-
 class UCLAgents(GaussianAgents):
     """Agents who choose by the cooled heuristic; with decision_noise 0 always the largest."""
 
     def prior(self) -> tuple[Vector, float, float]:
-        """Means and variance before play, and the variance of noise."""
         given, model = self.parameters, self.model
         check_number(
             given["decision_noise"], "decision_noise", least=0, fix="0: deterministic UCL."
@@ -414,4 +280,4 @@ class UCLAgents(GaussianAgents):
             best = heuristic >= heuristic.max(axis=1, keepdims=True)
             return np.asarray(best / best.sum(axis=1, keepdims=True))
         q = heuristic * self.model.inverse_temperature(t) / nu
-        return softmax(q + self.locality.objective())
+        return softmax(q + self.locality())

@@ -236,6 +236,7 @@ class Contrast(Result):
         The same, adjusted by Holm's method over all parameters of the contrast.
     """
 
+    json_names = ("factor", ("contrast", "words"))
     factor: str
     words: str
     names: tuple[str, ...]
@@ -268,7 +269,7 @@ class Contrast(Result):
 
     def document(self) -> dict[str, Any]:
         """Contrast as a dictionary for JSON."""
-        return {"factor": self.factor, "contrast": self.words, **to_json(self.frame_columns())}
+        return {**super().document(), **to_json(self.frame_columns())}
 
     def table(self) -> Table:
         """Table for reading."""

@@ -375,7 +375,7 @@ def _integration_error(problem: SearchProblem, optimum: SearchResult) -> _Integr
         total < FIT.max_integration_error * hundreds
         and common < FIT.max_integration_error * np.sqrt(hundreds)
     )
-    return _IntegrationError(total, differences, converged)
+    return _IntegrationError(total, differences, bool(converged))
 
 
 def _integration_error_of_draws(problem: SearchProblem, optimum: SearchResult) -> _IntegrationError:

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntMatrix, IntVector, Matrix, Vector
 from penchant.population.hierarchy._quadrature_kernels import evidence_and_node_moments
 
 
@@ -275,7 +275,7 @@ class MarginalLikelihood:
     structure: RandomEffectsStructure
 
     @cached_property
-    def _covarying_coordinate_pairs(self) -> IntVector:
+    def _covarying_coordinate_pairs(self) -> IntMatrix:
         """Pairs of coordinates whose products e_a e_b enter the derivatives: (m, 2)."""
         r = len(self.structure.random_coordinates)
         if not self.structure.spread.correlated:
@@ -356,7 +356,7 @@ class MarginalLikelihood:
     def _node_moments(
         self,
         x: Vector,
-        density: tuple[Matrix, Vector] | None = None,
+        density: tuple[Matrix, Matrix] | None = None,
         *,
         with_moments: bool = True,
     ) -> tuple[Vector, Matrix, Matrix, Matrix]:
@@ -464,7 +464,7 @@ class MarginalLikelihood:
         return np.asarray(np.einsum("iax,iab,iby->xy", design, expected, design))
 
 
-def _precisions_and_constants(matrices: Matrix) -> tuple[Matrix, Vector]:
+def _precisions_and_constants(matrices: Matrix) -> tuple[Matrix, Matrix]:
     """Inverses of covariances (..., r, r), and logarithms of the normal densities' constants."""
     r = matrices.shape[-1]
     # Inverted as correlations: sds that differ by orders of magnitude would cost digits.

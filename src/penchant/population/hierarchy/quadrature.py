@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.predict import (
     PROPOSAL_DF,
     log_student_t_density,
@@ -87,7 +87,7 @@ class QuadratureRule:
     shape_log_weights: Vector
     weight_log_weights: Vector
     uses_draws: bool
-    is_population_draw: Vector
+    is_population_draw: BoolVector
 
     @property
     def n_nodes(self) -> int:

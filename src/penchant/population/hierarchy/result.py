@@ -7,16 +7,16 @@ computed; one that was read from JSON has stored numbers only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.errors import DataError, MarkedText
-from penchant.json_records import attributes_json, from_json, to_json
+from penchant.json_records import attributes_json, record_document, record_from_document
 from penchant.models.coordinates import Coordinates
 from penchant.models.priors import PopulationPrior, with_ratios
 from penchant.population.hierarchy import uncertainty
@@ -44,7 +44,6 @@ from penchant.result_tables import (
 from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.tail_probabilities import t_isf
 
-FORMAT = "penchant-population"
 CorrelationRow: TypeAlias = tuple[str, str, float, float, float]  # two names, r, low, high
 ByLevel: TypeAlias = Matrix | Mapping[Any, Matrix]  # by level of a factor, where groups have own
 
@@ -67,26 +66,12 @@ class SpreadEstimate(NamedTuple):
     high: float
 
 
-class GroupRow(NamedTuple):
-    """A parameter of the average person of a level of a factor, as it is written."""
+class GroupParameters(NamedTuple):
+    """The average person of a level of a factor."""
 
     factor: str
-    level: Any
-    name: str
-    estimate: float
-    standard_error: float
-    low: float
-    high: float
-
-
-class ParameterRow(NamedTuple):
-    """A parameter of the typical person, as it is written."""
-
-    name: str
-    estimate: float
-    standard_error: float
-    low: float
-    high: float
+    level: Label
+    parameters: tuple[ParameterEstimate, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +91,8 @@ class PopulationDocument:
     correlations: ByLevel
     correlated: tuple[CorrelationRow, ...] = ()
     spreads: tuple[SpreadEstimate, ...]
-    parameters: tuple[ParameterRow, ...]
-    groups: tuple[GroupRow, ...] = ()
+    parameters: tuple[ParameterEstimate, ...]
+    groups: tuple[GroupParameters, ...] = ()
     reliability: Mapping[str, float]
     estimator: str
     log_likelihood: float
@@ -241,9 +226,7 @@ class PopulationFit(IntervalTableExport):
         """
         check_level(level)
         if self.source is None:
-            if covariates or level != 0.95:
-                raise self._missing_data_error("parameters_at")
-            return tuple(ParameterEstimate(*row) for row in self._saved_document.parameters)
+            return self._saved_document("parameters_at", level, covariates).parameters
         found = []
         half = t_isf((1 - level) / 2, self.degrees_of_freedom.min())
         for label, base, rows in self._design_rows(covariates):
@@ -268,14 +251,8 @@ class PopulationFit(IntervalTableExport):
         """
         check_level(level)
         if self.source is None:
-            if level != 0.95:
-                raise self._missing_data_error("group_parameters")
-            found: dict[tuple[str, Any], tuple[ParameterEstimate, ...]] = {}
-            for row in self._saved_document.groups:
-                numbers = row.estimate, row.standard_error, row.low, row.high
-                own = found.get((row.factor, row.level), ())
-                found[row.factor, row.level] = (*own, ParameterEstimate(row.name, *numbers))
-            return found
+            saved = self._saved_document("group_parameters", level)
+            return {(one.factor, one.level): one.parameters for one in saved.groups}
         return {
             (variable.name, label): self.parameters_at(level, **{variable.name: label})
             for variable in self.source.design.variables.values()
@@ -319,9 +296,7 @@ class PopulationFit(IntervalTableExport):
         """
         check_level(level)
         if self.source is None:
-            if level != 0.95:
-                raise self._missing_data_error("spreads")
-            return self._saved_document.spreads
+            return self._saved_document("spreads", level).spreads
         if level == 0.95:
             return self._spreads_with_limits(self.sd_limits)
         own = self.source.problem, self.source.optimum, self._spread_errors
@@ -416,7 +391,7 @@ class PopulationFit(IntervalTableExport):
     def maximum_log_likelihood(self) -> float:
         """Log-likelihood at its own maximum, where REML was asked for."""
         if self.source is None:
-            return self._saved_document.maximum_log_likelihood
+            return self._saved_document("maximum_log_likelihood").maximum_log_likelihood
         if self.estimator == "ml":
             return self.log_likelihood
         return uncertainty.maximum_log_likelihood(self.source.optimum)
@@ -429,11 +404,10 @@ class PopulationFit(IntervalTableExport):
     def prior_for(self, **covariates: Any) -> PopulationPrior:
         """Prior of a new person with these covariates."""
         if self.source is None:
-            if covariates:
+            prior = self._saved_document("prior_for", covariates=covariates).prior
+            if prior is None:
                 raise self._missing_data_error("prior_for")
-            if self._saved_document.prior is None:
-                raise self._missing_data_error("prior_for")
-            return self._saved_document.prior
+            return prior
         rows = self._design_rows(covariates)
         if len(rows) > 1:
             assert self.source.conditions is not None
@@ -588,7 +562,7 @@ class PopulationFit(IntervalTableExport):
     def _correlation_rows(self, level: float) -> list[CorrelationRow]:
         """Pairs of parameters with their correlation between people and its interval."""
         if self.source is None:
-            return list(self._saved_document.correlated) if level == 0.95 else []
+            return list(self.document.correlated) if self.document and level == 0.95 else []
         structure = self.source.optimum.marginal.structure
         if not structure.spread.correlated or structure.spread.n_groups > 1:
             return []
@@ -640,56 +614,37 @@ class PopulationFit(IntervalTableExport):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; `from_dict` reads them back."""
-        return {
-            "format": FORMAT,
-            "version": 1,
-            **attributes_json(
-                self,
-                *("status", "message", ("model", "model_words"), "names", "coefficients"),
-                *("covariance", "degrees_of_freedom", "parameter_names", "links", "spread"),
-                "correlations",
-            ),
-            "correlated": to_json(self._correlation_rows(0.95)),
-            "spreads": to_json(self.spreads()),
-            "parameters": to_json([astuple(p) for p in self.parameters]),
-            "groups": to_json(
-                [(*key, *astuple(p)) for key, own in self.group_parameters().items() for p in own]
-            ),
-            **attributes_json(
-                self,
-                *("reliability", "estimator", "log_likelihood", "maximum_log_likelihood"),
-                *("n_parameters", "aic", "bic", "loo", "integration_error", "n_subjects"),
-                *("n_decisions", "evidence", "loo_each"),
-            ),
-            "subjects": self.subjects.document(),
-            "prior": None if self._is_within_subjects() else self.prior.to_dict(),
-            "notes": list(self.notes),
+        given: dict[str, Any] = {
+            "model": self.model_words,
+            "correlated": tuple(self._correlation_rows(0.95)),
+            "spreads": self.spreads(),
+            "groups": tuple(GroupParameters(*k, own) for k, own in self.group_parameters().items()),
+            "prior": None if self._is_within_subjects() else self.prior,
         }
+        names = [one.name for one in fields(PopulationDocument)]
+        own = {name: getattr(self, name) for name in names if name not in given}
+        document = record_document(PopulationFit, PopulationDocument(**given, **own))
+        return document | attributes_json(self, "aic", "bic", "loo")
 
     def _is_within_subjects(self) -> bool:
         """Whether there are conditions within subjects, so that no single prior is the fit's."""
         if self.source is None:
-            return self._saved_document.prior is None
+            return self._saved_document("prior").prior is None
         return self.source.conditions is not None
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> PopulationFit:
         """Read what `to_dict` wrote: all numbers; without the decisions."""
-        if not isinstance(document, Mapping) or document.get("format") != FORMAT:
-            raise DataError(
-                "document",
-                "must be one that PopulationFit.to_dict wrote",
-                got="another",
-                fix="Give that.",
-            )
-        read = from_json(PopulationDocument, document)
+        read = record_from_document(cls, document, PopulationDocument)
         own = {f.name: getattr(read, f.name) for f in fields(cls) if hasattr(read, f.name)}
         return cls(**own, model_words=read.model, document=read)
 
-    @property
-    def _saved_document(self) -> PopulationDocument:
-        """Stored document of a fit that was read without its data."""
-        assert self.document is not None
+    def _saved_document(
+        self, what: str, level: float = 0.95, covariates: Mapping[str, Any] | None = None
+    ) -> PopulationDocument:
+        """Stored document of a fit that was read without its data: at 95 %, of the average."""
+        if self.document is None or level != 0.95 or covariates:
+            raise self._missing_data_error(what)
         return self.document
 
 

@@ -54,7 +54,8 @@ class SpreadPrior(NamedTuple):
         """Evaluate at log-Cholesky parameters (..., n_per_group), Jacobian included."""
         r = len(self.scales)
         levels, below = blocks[..., :r], blocks[..., r:]
-        value, first = np.zeros(blocks.shape[:-1]), 0
+        value: Vector = np.zeros(blocks.shape[:-1])
+        first = 0
         for a in range(r):
             log_n = np.zeros(blocks.shape[:-1])
             if self.correlated and a:

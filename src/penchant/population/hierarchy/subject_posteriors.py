@@ -21,7 +21,7 @@ from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
 from penchant.inference.fit_each import fit_each
 from penchant.inference.predict import PROPOSAL_DF, probabilities
-from penchant.json_records import NOT_WRITTEN, attributes_json, to_json
+from penchant.json_records import NOT_WRITTEN
 from penchant.models.arguments import as_episodes, data_of
 from penchant.models.model import Model
 from penchant.models.transforms import Transform
@@ -302,18 +302,6 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         return np.array(
             [[one.get(v.name, np.nan) for v in self.natural_parameter_rows] for one in own]
         )
-
-    def document(self) -> dict[str, Any]:
-        """Result as a dictionary for JSON."""
-        return {
-            **attributes_json(
-                self,
-                *("labels", "names", "mean", "covariance", "influence", "evidence", "n_decisions"),
-            ),
-            "views": [
-                [v.name, v.link.to_dict(), to_json(v.row)] for v in self.natural_parameter_rows
-            ],
-        }
 
     def __repr__(self) -> str:
         return f"<PopulationSubjects: {len(self)} subjects, {', '.join(self.natural_names)}>"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_level, check_rng, check_whole_number
-from penchant.json_records import attributes_json
 from penchant.models.spatial.ucl import UCL
 from penchant.result_tables import Columns, Result
 from penchant.tail_probabilities import normal_isf
@@ -19,7 +18,8 @@ NEAR_ZERO = 0.1  # share of a weight below which a normal distribution of it is 
 WIDER = 2.0  # times the prior's variance of a map, beyond which choices leave nobody
 
 
-class MapFit(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class MapFit:
     """What one width of the prior makes of the data: level and coefficients, nearly normal.
 
     Attributes
@@ -36,6 +36,7 @@ class MapFit(NamedTuple):
         Of the level with the logarithm of the relative precision, which sets the bonus.
     """
 
+    json_names = ("sd", "n", "log_evidence")
     sd: float
     n: int
     log_evidence: float
@@ -157,6 +158,10 @@ class BeliefMap(Result):
         Where the options lie.
     """
 
+    json_names = (
+        *("status", "n_decisions", "level", "level_sd", "removed", "bonus_correlation"),
+        *("mean", "sd", ("evidence", "fits")),
+    )
     mean: Vector
     sd: Vector
     level: float
@@ -270,17 +275,6 @@ class BeliefMap(Result):
                 columns[name] = axis.tolist()
         columns |= {"mean": self.mean.tolist(), "sd": self.sd.tolist()}
         return columns
-
-    def document(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
-        return {
-            **attributes_json(
-                self,
-                *("status", "n_decisions", "level", "level_sd", "removed", "bonus_correlation"),
-                *("mean", "sd"),
-            ),
-            "evidence": [attributes_json(fit, "sd", "n", "log_evidence") for fit in self.fits],
-        }
 
     def __repr__(self) -> str:
         return f"<BeliefMap of {len(self.mean)} options: {self.status}>"

@@ -40,6 +40,7 @@ from penchant.tables.lexicon import says_nothing
 from penchant.tables.numbers import Place, exact_floats
 from penchant.tables.offer_columns import (
     OfferColumns,
+    lost_column,
     numbered_columns,
     offer_columns,
     taken_by_word,
@@ -530,18 +531,17 @@ def _offers(table: Table, columns: OfferColumns) -> dict[str, Matrix]:
     for name, cells in columns.offers.items():
         parts = [[_numbers(table, part, name) for part in _outcomes(cell)] for cell in cells]
         array = np.moveaxis(np.array(parts), 2, 0)
-        if name in columns.losses:
-            for option, outcome in columns.losses[name]:
-                array[:, option, outcome] = -np.abs(array[:, option, outcome])
         several = any(not isinstance(cell, (str, int, float)) for cell in cells)
         found[name] = array if several else array[:, :, 0]
     return found
 
 
 def _numbers(table: Table, cell: Any, name: str) -> Vector:
-    if isinstance(cell, str):
-        return column_floats(table, cell, f"offers[{name!r}]")
-    return np.full(len(table), float(cell))
+    if not isinstance(cell, str):
+        return np.full(len(table), float(cell))
+    lost = None if cell in table.columns else lost_column(cell)
+    values = column_floats(table, lost or cell, f"offers[{name!r}]")
+    return -np.abs(values) if lost else values
 
 
 def _taken(

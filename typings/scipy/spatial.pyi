@@ -1,0 +1,6 @@
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+class cKDTree:
+    def __init__(self, data: ArrayLike) -> None: ...
+    def query(self, x: ArrayLike, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
