@@ -154,7 +154,7 @@ def _source(document: EstimateDocument) -> EstimateSource:
         scale=document.scale,
         constraints=document.constraints,
         quadratic=document.quadratic,
-        map=None if own else source,
+        natural_parameter_map=None if own else source,
         model_words=document.model,
     )
 
