@@ -199,5 +199,5 @@ def test_no_estimate_lies_below_the_grid_it_was_looked_for_on():
         task = pn.Task(world, 120)
         people.append(pn.simulate(task, model, truth, rng=rng, subject=subject))
     for estimate in pn.fit_each(people, model, threads=1):
-        highest = estimate.source.searched.values.max()
+        highest = estimate.source.search_grid.values.max()
         assert estimate.log_likelihood >= highest - 1e-6, estimate.subject

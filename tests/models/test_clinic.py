@@ -488,7 +488,7 @@ def test_at_the_edge_of_the_domain_nothing_is_found_that_the_grid_was_above(seed
     task = pn.Task(pn.models.InputWorld(1000), 200)
     play = pn.simulate(task, pn.models.HGF(), truth, rng=rng)
     estimate = pn.fit(play, pn.models.HGF())
-    assert estimate.log_likelihood >= estimate.source.searched.values.max() - 1e-9
+    assert estimate.log_likelihood >= estimate.source.search_grid.values.max() - 1e-9
 
 
 @pytest.mark.parametrize("seed", [194, 279])

@@ -4,7 +4,7 @@
 rests on is computed elsewhere: whether a maximum of the weights exists (`existence_of_maximum`),
 whether the likelihood rises for ever towards an end of psi (`separation_with_shape_parameters`),
 which parameters the choices leave open (`identifiability`), and which ends of ranges were reached
-(`search.optima`).
+(`search.local_maxima`).
 """
 
 from __future__ import annotations
