@@ -316,6 +316,27 @@ def test_results_come_back_from_json(results):
         assert repr(first) == repr(second), name
 
 
+def test_records_that_results_give_come_back_from_json(results):
+    one, population = results["Estimate"], results["PopulationFit"]
+    records = [
+        one.parameters[0],
+        one.wald_test("temperature"),
+        pn.results.profile_curve(one, "temperature", n_points=3),
+        results["GrowthOrder"].curves[0],
+        results["GroupComparison"].differences[0]
+        if results["GroupComparison"].differences
+        else None,
+        results["Recovery"].parameters[0],
+        population.compare(population),
+        population.subjects[population.subjects.labels[0]],
+    ]
+    for record in filter(None, records):
+        written = json.loads(json.dumps(record.to_dict()))
+        again = type(record).from_dict(written)
+        assert repr(again) == repr(record)
+        assert json.loads(json.dumps(again.to_dict())) == written
+
+
 def test_an_estimate_read_back_is_written_as_it_was():
     episode = pn.Episode([0, 2, 1, 0, 0, 2], [3.0, 1.0, 2.5, 4.0, 2.0, 0.5])
     model = pn.UCL(locations=pn.grid(3, 1), noise_variance=2.0, length_scale=1.0)

@@ -36,8 +36,8 @@ SAID = {
     "a column": (lambda: mark_quoted_argument("is_choice"), "`is_choice`", "--is-choice"),
     "a number": (
         lambda: text_advice("1,5"),
-        "pass decimal=',' when reading the table.",
-        "pass --decimal ,.",
+        "pass decimal=',' when reading.",
+        "pass --decimal , when reading.",
     ),
     "a prior": (
         _separated,

@@ -1,7 +1,7 @@
 """Names for the arrays and labels that pass between the layers."""
 
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, Protocol, TypeAlias, overload
 
 import numpy as np
@@ -16,6 +16,7 @@ BoolMatrix: TypeAlias = NDArray[np.bool_]
 Labels: TypeAlias = NDArray[Any]
 Label: TypeAlias = Hashable  # of a subject, group or condition, as the user's table has it
 FilePath: TypeAlias = str | os.PathLike[str]
+Names: TypeAlias = str | Sequence[str]  # one name, or several
 
 
 class Elementwise(Protocol):

@@ -45,14 +45,10 @@ class PythonExpression(str):
 def mark_argument(name: str, value: Any = None) -> str:
     """Mark an argument inside a text, with a value if given, for the front end to word.
 
-    The name may also be a phrase, with {} for the value, for which a front end has one of its own.
-
     >>> format_for_python(f"Pass {mark_argument('level', 0.95)}.")
     'Pass level=0.95.'
     >>> format_for_python(mark_argument("subject"))
     'subject'
-    >>> format_for_python(mark_argument("let {} interact with the options", PythonExpression("price")))
-    'let price interact with the options'
     """
     return f"{_OPEN}{name}{'' if value is None else _VALUE + repr(value)}{_CLOSE}"
 
@@ -78,9 +74,7 @@ def format_for_python(text: str) -> str:
 
 
 def _python_wording(name: str, value: str | None) -> str:
-    if value is None:
-        return name
-    return name.replace("{}", value) if "{}" in name else f"{name}={value}"
+    return name if value is None else f"{name}={value}"
 
 
 class MarkedText(str):
@@ -116,7 +110,7 @@ class DataError(ValueError):
 
     Parameters
     ----------
-    argument
+    mark_argument
         What is wrong: the name of an argument, or what else was given.
     rule
         What it must be, as the rest of a sentence: "must lie between 0 and 1".
@@ -310,8 +304,8 @@ def mark_drop_set_argument() -> str:
 
 
 def advise_prior() -> str:
-    """Mark the advice to use a prior."""
-    return mark_argument("give a parameter_prior")
+    """Mark the advice to use the weak prior."""
+    return f"use {mark_weak_prior_argument()}"
 
 
 def profile_interval_advice(verb: str = "Read") -> str:
@@ -322,8 +316,3 @@ def profile_interval_advice(verb: str = "Read") -> str:
 def interval_kind_argument(kind: str) -> str:
     """Mark the argument for a kind of intervals."""
     return mark_argument("kind", kind)
-
-
-def linearisation_advice() -> str:
-    """Mark the advice where a linearised fit is not valid."""
-    return mark_argument("re-linearise or use the exact fit")

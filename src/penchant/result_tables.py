@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.argument_checks import check_one_of
-from penchant.errors import DataError, MarkedText, mark_argument
+from penchant.errors import DataError, MarkedText
 from penchant.json_records import JsonDocument
 
 Backend = Literal["pandas", "polars", "pyarrow"]
@@ -71,7 +71,7 @@ class Table:
         object.__setattr__(self, "notes", tuple(map(MarkedText, self.notes)))
 
     def text(self, max_width: int | None = None) -> str:
-        """Text for the terminal, with captions and notes no wider than `max_width`."""
+        """MarkedText for the terminal, with captions and notes no wider than `max_width`."""
         columns = zip(
             self.header, *(row for row in self.rows if not _is_group_title(row)), strict=True
         )
@@ -256,7 +256,7 @@ class TableExport(FrameExport):
         return frame_table(repr(self).strip("<>"), self.frame_columns())
 
     def summary(self) -> str:
-        """Text with what a reader wants to know first."""
+        """MarkedText with what a reader wants to know first."""
         return self.table().text()
 
     def __str__(self) -> str:
@@ -286,7 +286,7 @@ class IntervalTableExport(TableExport):
         return frame_table(repr(self).strip("<>"), self.frame_columns(level))
 
     def summary(self, level: float = 0.95) -> str:
-        """Text with what a reader wants to know first."""
+        """MarkedText with what a reader wants to know first."""
         return self.table(level).text()
 
     def to_latex(self, level: float = 0.95) -> str:
@@ -337,6 +337,19 @@ def attribute_columns(records: Iterable[Any], *names: str) -> dict[str, list[Any
     return {name: [getattr(row, name) for row in rows] for name in names}
 
 
+def stack_columns(parts: Iterable[Columns]) -> dict[str, list[Any]]:
+    """Columns of data frames one below the other.
+
+    >>> stack_columns([{"a": [1, 2]}, {"a": [3]}])
+    {'a': [1, 2, 3]}
+    """
+    columns: dict[str, list[Any]] = {}
+    for part in parts:
+        for name, cells in part.items():
+            columns.setdefault(name, []).extend(cells)
+    return columns
+
+
 def format_columns(
     columns: Columns, shown: Sequence[Column], level: float = 0.95
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
@@ -365,24 +378,16 @@ def format_count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
-def pooled_notes(n_subjects: int, linearized: bool = False) -> tuple[str, ...]:
+def pooled_notes(n_subjects: int) -> tuple[str, ...]:
     """Note that one estimate is made of several subjects, whose parameters may differ.
 
-    >>> from penchant.errors import format_for_python
-    >>> [format_for_python(note) for note in pooled_notes(16)]
-    ['16 subjects pooled as one, with the same parameters; fit_each fits each.']
-    >>> pooled_notes(1)
-    ()
+    >>> pooled_notes(16), pooled_notes(1)
+    (('16 subjects pooled as one, with the same parameters; each can be fitted alone.',), ())
     """
     if n_subjects < 2:
         return ()
-    if linearized:
-        advice = mark_argument("fit_linearized_each fits each")
-    else:
-        advice = mark_argument("fit_each fits each")
-    return (
-        f"{format_count(n_subjects, 'subject')} pooled as one, with the same parameters; {advice}.",
-    )
+    who = format_count(n_subjects, "subject")
+    return (f"{who} pooled as one, with the same parameters; each can be fitted alone.",)
 
 
 def single_option_notes(sizes: IntVector) -> tuple[str, ...]:

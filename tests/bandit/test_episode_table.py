@@ -13,7 +13,7 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episodes_from_frame
 from penchant.bandit.landscape import grid
 from penchant.errors import DataError, PenchantWarning
-from penchant.tables.play_columns import play_columns
+from penchant.tables.play_columns import columns_in_words, play_columns
 
 COLUMNS = {"chosen": "square", "reward": "points", "subject": "who", "block": "game"}
 TIMED = COLUMNS | {"decision": "turn"}
@@ -472,12 +472,12 @@ def test_the_grid_of_forty_people_is_read_by_number_and_by_place_alike(evidence)
         pytest.skip(f"{path} is not there")
     rows = pyarrow.csv.read_csv(path)
     columns = play_columns(rows.column_names)
-    assert columns.words() == (
+    assert columns_in_words(columns) == (
         "chosen = choice; reward = reward; subject = subject; block = round; decision = trial; "
         "is_choice = is_choice"
     )
-    by_number = episodes_from_frame(rows, **columns.arguments())
-    places = columns.arguments() | {"chosen": ("x", "y")}
+    by_number = episodes_from_frame(rows, **columns)
+    places = columns | {"chosen": ("x", "y")}
     by_place = episodes_from_frame(rows, **places, locations=grid(11, 11))
     assert parts(by_number) == parts(by_place)
 
@@ -497,7 +497,7 @@ def test_a_column_that_tells_repeated_numbers_apart_is_named():
     assert_refused(
         table(),
         "2 again at row 4 (subject 9).\nColumn game tells them apart: add block='game' if each of "
-        "its labels is a play of its own, subject=('who', 'game') of `read` if the same label of "
+        "its labels is a play of its own, subject=('who', 'game') if the same label of "
         "who is several people, or drop repeated rows.",
         block=None,
     )

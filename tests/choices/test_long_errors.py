@@ -185,7 +185,7 @@ def test_available_must_be_true_or_false():
 @pytest.mark.parametrize(
     ("cell", "advice"),
     [
-        ("1,5", "It looks like decimal comma; pass decimal=',' when reading the table."),
+        ("1,5", "It looks like decimal comma; pass decimal=',' when reading."),
         ("1 000", "It looks like a thousands separator; remove it."),
         ("3%", "It looks like a percentage; remove the sign and divide by 100."),
         ("12.5", "It looks like a number stored as text; convert the column to float."),
@@ -238,7 +238,7 @@ def test_missing_ids_are_refused(role):
     name = {"decision": "trip", "option": "mode", "subject": "who"}[role]
     frame = table(who=["a", "a", "b", "b", "b", "b"])
     frame[name] = frame[name].where(frame.index != 3)
-    remedy = ', such as by keep="trip >= 4" of `read`' if role == "decision" else ""
+    remedy = ', such as by keep="trip >= 4" when reading' if role == "decision" else ""
     assert_refused(
         frame,
         f"{role} must not be missing; got an empty cell in {role} {name!r} at row 3.\nFill or drop "

@@ -64,9 +64,7 @@ def test_gambles_without_losses_are_told_another_model(penchant, folder):
     ended = penchant("check", "gambles.csv", "--model", "prospect")
     assert ended.code == 1
     words = " ".join(ended.out.split())
-    assert (
-        "use --model expected-utility, or --settings losses=false. Else use --prior weak" in words
-    )
+    assert "use expected utility, or losses=False. Else use --prior weak" in words
     assert "--interact" not in words
     given = ["--model", "prospect", "--settings", "losses=false"]
     assert penchant("check", "gambles.csv", *given).code == 0

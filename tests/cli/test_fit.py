@@ -260,7 +260,7 @@ def test_d13_too_few_decisions_are_counted(penchant, folder):
 
 UNIDENTIFIED = {
     "D20 constant": (lambda row: 4.5, "extra does not vary inside any choice set"),
-    "D21 of the person": (lambda row: row[0] % 7, "use --interact extra"),
+    "D21 of the person": (lambda row: row[0] % 7, "interact extra with the options"),
     "D22 collinear": (lambda row: 2 * row[3], "is the same for all options"),
     "D26 zero": (lambda row: 0, "extra does not vary"),
 }
@@ -280,7 +280,7 @@ def test_a_column_that_is_the_same_for_all_options_is_left_out_and_named(penchan
     ended = penchant("fit", "x.csv")
     assert ended.code == 0 and ended.out == penchant("fit", "trips.csv").out
     assert "Note: income: the same for all options of a decision, and not used." in ended.err
-    assert "use --interact income." in ended.err
+    assert "interact income with the options." in ended.err
 
 
 def test_d25_an_option_that_all_choose_is_said_to_be_one(penchant, folder, rows):

@@ -283,7 +283,7 @@ def test_d57_a_far_nominal_point_is_warned_of(penchant, play, pool):
     ended = penchant("fit", play(), *UCL, *pool, "--linearized", "10,50")
     assert ended.code == 0
     assert "Warning: " in ended.err and "bounds -1 and 2" in ended.err
-    assert "Linearise about another prior, or leave --linearized out" in ended.err
+    assert "Linearise about another prior, or use the exact fit" in ended.err
     assert "relinearize" not in ended.out + ended.err
 
 

@@ -30,7 +30,7 @@ def menu(subject="subject"):
 def test_choices_of_several_people_fitted_as_one_say_so():
     estimate = pn.fit(menu())
     assert estimate.n_subjects == 20
-    said = "20 subjects pooled as one, with the same parameters; fit_each fits each."
+    said = "20 subjects pooled as one, with the same parameters; each can be fitted alone."
     assert said in estimate.summary()
     assert estimate.to_dict()["n_subjects"] == 20
     assert pn.Estimate.from_dict(estimate.to_dict()).n_subjects == 20
@@ -68,13 +68,13 @@ def test_the_papers_estimator_says_it_too():
     )
     assert found.n_subjects == 2
     assert "2 subjects pooled as one" in found.summary()
-    assert "fit_linearized_each fits each" in found.summary()
+    assert "each can be fitted alone" in found.summary()
 
 
 def test_the_command_line_says_who_is_pooled_in_its_own_words(penchant, folder, play):
     shown = penchant("fit", play, *Q, "--pool")
     words = " ".join(shown.out.split())
-    assert "2 subjects pooled as one, with the same parameters; leave out --pool" in words
+    assert "2 subjects pooled as one, with the same parameters; each can be fitted alone" in words
     assert "fit_each" not in words
     assert json.loads(penchant("fit", play, *Q, "--pool", "--json").out)["n_subjects"] == 2
     people = [[f"s{k}", *row] for k in range(3) for row in simulated(20, seed=k)]

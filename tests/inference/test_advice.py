@@ -18,8 +18,8 @@ def test_gambles_without_losses_say_which_model_has_no_loss_aversion():
     estimate = pn.fit(decisions, pn.models.ProspectValue())
     assert estimate.status == "not identified"
     assert (
-        "Where no gamble has a loss, use ExpectedUtility, or ProspectValue(losses=False). Else use "
-        "a parameter_prior, or collect at least 1 more decision."
+        "Where no gamble has a loss, use expected utility, or losses=False. Else use "
+        "parameter_prior=ScaledPrior(), or collect at least 1 more decision."
     ) in estimate.message
     for model in (pn.models.ExpectedUtility(), pn.models.ProspectValue(losses=False)):
         assert pn.fit(decisions, model).status != "not identified"
@@ -30,4 +30,4 @@ def test_no_model_is_told_to_drop_or_interact_variables(model):
     estimate = pn.fit(gambles([[[3, 0], [3, 3]]] * 4), model)
     assert estimate.status == "not identified"
     assert "variable" not in estimate.message and "interact" not in estimate.message
-    assert "use a parameter_prior, or collect" in estimate.message.lower()
+    assert "use parameter_prior=scaledprior(), or collect" in estimate.message.lower()

@@ -90,7 +90,7 @@ def test_a_nearly_consistent_person_has_a_weak_temperature():
     assert weak
     for fit in weak:
         assert fit.status == "weakly identified"
-        assert "Hold it fixed, give a parameter_prior" in fit.message
+        assert "Hold it fixed, use parameter_prior=ScaledPrior()" in fit.message
         assert np.isfinite([p.estimate for p in fit.parameters]).all()
 
 

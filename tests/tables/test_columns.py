@@ -5,7 +5,7 @@ import re
 import pytest
 
 from penchant.errors import DataError
-from penchant.tables.play_columns import is_play, play_columns
+from penchant.tables.play_columns import columns_in_words, columns_used, is_play, play_columns
 
 
 @pytest.mark.parametrize(
@@ -44,32 +44,30 @@ from penchant.tables.play_columns import is_play, play_columns
 )
 def test_usual_names_are_recognised(names, expected):
     found = play_columns(names)
-    assert {part: getattr(found, part) for part in expected} == expected
-    assert set(expected) <= set(found.found)
+    assert {part: found[part] for part in expected} == expected
 
 
 def test_a_name_that_is_meant_literally_goes_before_one_that_is_like_it():
-    assert play_columns(["Choice", "choice", "reward"]).chosen == "choice"
+    assert play_columns(["Choice", "choice", "reward"])["chosen"] == "choice"
 
 
 def test_what_is_given_is_not_found():
     found = play_columns(["choice", "arm", "reward"], {"chosen": "arm"})
-    assert found.chosen == "arm"
-    assert found.found == ("reward",)
+    assert found["chosen"] == "arm"
 
 
 def test_none_leaves_a_column_out():
     found = play_columns(["choice", "reward", "trial"], {"decision": "none"})
-    assert found.decision is None
+    assert found["decision"] is None
 
 
 def test_a_column_given_for_the_option_is_not_found_for_another_part():
-    assert play_columns(["t", "reward", "trial"], {"chosen": "t"}).decision == "trial"
+    assert play_columns(["t", "reward", "trial"], {"chosen": "t"})["decision"] == "trial"
 
 
 def test_coordinates_say_the_option_only_where_options_have_places():
     names = ["subject", "x", "y", "reward"]
-    assert play_columns(names, coordinates=2).chosen == ("x", "y")
+    assert play_columns(names, coordinates=2)["chosen"] == ("x", "y")
     message = "`chosen` must be given, as no column is called chosen or choice or option; got"
     with pytest.raises(DataError, match=re.escape(message)):
         play_columns(names)
@@ -83,8 +81,8 @@ def test_an_unknown_column_is_named_with_the_nearest():
 
 def test_words_say_every_part_once():
     found = play_columns(["x", "y", "gain", "loss", "t"], coordinates=2)
-    assert found.words() == "chosen = (x, y); reward = gain - |loss|; decision = t"
-    assert found.used() == {"x", "y", "gain", "loss", "t"}
+    assert columns_in_words(found) == "chosen = (x, y); reward = gain - |loss|; decision = t"
+    assert columns_used(found) == {"x", "y", "gain", "loss", "t"}
 
 
 @pytest.mark.parametrize(
@@ -120,27 +118,27 @@ def test_a_history_of_play_is_told_from_options_on_offer(names, play):
 )
 def test_names_of_laboratories_are_recognised(names, expected):
     found = play_columns(names, coordinates=2)
-    assert {part: getattr(found, part) for part in expected} == expected
+    assert {part: found[part] for part in expected} == expected
 
 
 def test_blocks_are_told_apart_by_session_and_number():
     names = ["subject", "session", "block", "choice", "reward"]
     found = play_columns(names)
-    assert found.block == ("session", "block")
-    assert found.words().endswith("subject = subject; block = (session, block)")
-    assert play_columns(["subject", "Session", "choice", "reward"]).block == "Session"
-    assert play_columns(names, {"block": "block"}).block == "block"
-    assert play_columns(names, {"block": "none"}).block is None
+    assert found["block"] == ("session", "block")
+    assert columns_in_words(found).endswith("subject = subject; block = (session, block)")
+    assert play_columns(["subject", "Session", "choice", "reward"])["block"] == "Session"
+    assert play_columns(names, {"block": "block"})["block"] == "block"
+    assert play_columns(names, {"block": "none"})["block"] is None
 
 
 def test_a_forced_choice_is_no_choice():
     names = ["subject", "game", "trial", "forced", "choice", "reward"]
     found = play_columns(names)
-    assert found.is_choice == "not forced"
-    assert found.words().endswith("is_choice = not forced")
-    assert found.used() == set(names)
-    assert play_columns([*names, "is_choice"]).is_choice == "is_choice"
-    assert play_columns(names, {"is_choice": "none"}).is_choice is None
-    assert play_columns(names, {"scored": "not trial"}).scored == "not trial"
+    assert found["is_choice"] == "not forced"
+    assert columns_in_words(found).endswith("is_choice = not forced")
+    assert columns_used(found) == set(names)
+    assert play_columns([*names, "is_choice"])["is_choice"] == "is_choice"
+    assert play_columns(names, {"is_choice": "none"})["is_choice"] is None
+    assert play_columns(names, {"scored": "not trial"})["scored"] == "not trial"
     with pytest.raises(DataError, match="`scored` must name a column; got 'not tril'"):
         play_columns(names, {"scored": "not tril"})

@@ -361,22 +361,11 @@ def test_a_column_of_one_label_in_all_files_is_no_person(tmp_path):
     assert pn.read(tmp_path).schema.columns.subject == "Sub"
 
 
-def test_one_row_per_option_needs_no_column_of_options():
+@pytest.mark.parametrize("cells", [[0, 1, 0], [False, True, False]])
+def test_sets_of_which_one_row_was_taken_need_no_column_of_options(cells):
     n = 30
-    table = pa.table(
-        {
-            "id": np.arange(n) // 15,
-            "obsnum": np.arange(n) // 3,
-            "choice": np.tile([0, 1, 0], n // 3),
-            "price": RNG.integers(1, 9, n),
-        }
-    )
-    schema = {"kind": "choices", "attributes": {"columns": ["price"]}}
-    draft = asked(table, schema | {"columns": {"chosen": "choice"}}).draft
-    assert pn.read(table, draft).n_decisions == n // 3
-    words = table.set_column(2, "choice", pa.array(["no", "yes", "no"] * (n // 3)))
-    said = {"chosen": "choice", "decision": "obsnum"}
-    assert pn.read(words, schema | {"columns": said}).n_decisions == n // 3
+    columns = {"choice": cells * (n // 3), "price": RNG.normal(size=n), "obsnum": np.arange(n) // 3}
+    assert pn.read(pa.table({"id": np.arange(n) // 15, **columns})).n_decisions == n // 3
 
 
 def test_a_zero_that_pays_nothing_is_first_advised_as_missed():
@@ -391,3 +380,133 @@ def test_words_that_stand_at_the_places_are_labels_without_a_question():
     shown = {"stim_left": left, "stim_right": np.where(left == "A", "B", "A")}
     table = play(choice=np.where(np.arange(36) % 2, "A", "B"), **shown)
     assert pn.read(table).n_options == 2
+
+
+def test_rewards_of_1_and_2_alone_are_questioned():
+    assert "columns.reward" in roles(asked(play(reward=[1, 2, 2] * 12)))
+
+
+def test_a_side_beside_a_column_of_the_option_is_questioned_and_answered():
+    side = np.where(np.arange(36) % 2, "left", "right")
+    table = play(choice=side, arm=np.where(np.arange(36) % 3, "A", "B"))
+    assert answers(table, "columns.choice") == ("arm", "choice")
+    draft = asked(table).draft.with_answers({"columns.choice": "arm"})
+    assert pn.read(table, draft).schema.choice.labels == ("A", "B")
+
+
+def test_numbers_that_may_be_sides_of_two_offers_are_asked_about():
+    n = 24
+    columns = {"ss_amount": RNG.integers(1, 9, n), "ll_amount": RNG.integers(9, 20, n)}
+    columns |= {"subject": np.arange(n) // 12, "choice": np.arange(n) % 2, "ll_delay": [3, 9] * 12}
+    assert pn.read(pa.table(columns)).kind == "offers"
+    right = {"ll_on_right": np.arange(n) % 3 // 2}
+    assert "choice.labels" in roles(asked(pa.table(columns | right)))
+    units = {"delay_unit": np.where(np.arange(n) % 3, "days", "weeks")}
+    assert "attributes" in roles(asked(pa.table(columns | units)))
+
+
+def test_words_that_accept_what_is_offered_make_the_kind_a_question():
+    words = np.where(np.arange(36) % 2, "accept", "reject")
+    table = play(choice=words, offer=RNG.integers(0, 9, 36))
+    assert "kind" in roles(asked(table))
+
+
+def test_rounds_of_one_row_each_number_trials():
+    table = play().rename_columns(["subject", "round", "choice", "reward"])
+    schema = pn.read(table).schema
+    assert (schema.columns.trial, schema.columns.block) == ("round", None)
+
+
+def test_trials_that_are_there_twice_ask_first_whose_they_are():
+    table = play().rename_columns(["someone", "trial", "choice", "reward"])
+    assert answers(table, "columns.subject")[0] == "someone"
+
+
+def numbered(**more):
+    """Two options that columns describe by number, and a choice of whole numbers."""
+    columns = {f"{x}_{k}": RNG.integers(1, 9, 36) for x in ("price", "time") for k in (1, 2)}
+    return pa.table({"id": np.arange(36) // 12, **columns} | more)
+
+
+def test_a_code_more_than_the_described_options_may_be_to_take_none():
+    table = numbered(choice=np.arange(36) % 3 + 1)
+    error = asked(table, kind="choices")
+    assert answers_of(error)["choice.opt_out"] == (3, "")
+    attributes = {"price": ["price_1", "price_2"]}
+    draft = error.draft.with_answers({"attributes": attributes, "choice.opt_out": 3})
+    assert pn.read(table, draft).data.names == ("price", "constant:3")
+
+
+def answers_of(error):
+    return {question.role: question.answers for question in error.questions}
+
+
+def test_flags_are_advised_in_the_order_of_the_options():
+    flags = {"av_2": [1, 0] * 18, "av_1": [1, 1, 0] * 12}
+    table = numbered(choice=np.where(np.arange(36) % 2, 1, 2), **flags)
+    said = {"kind": "choices", "attributes": {"price": ["price_1", "price_2"]}}
+    assert list(answers_of(asked(table, said))["available.flags"][0]) == ["av_1", "av_2"]
+
+
+def test_codes_of_two_offers_are_advised_in_groups():
+    gamble = {"gain": RNG.integers(1, 9, 24), "loss": RNG.integers(1, 9, 24)}
+    said = {"kind": "offers", "attributes": {"outcome": [[0, 0], ["gain", "-loss"]]}}
+    table = pa.table({"subject": np.arange(24) // 12, "response": np.arange(24) % 4 + 1, **gamble})
+    assert answers_of(asked(table, said))["choice.labels"][:2] == (
+        [[1, 2], [3, 4]],
+        [[3, 4], [1, 2]],
+    )
+    words = ["strongly_reject", "weakly_reject", "weakly_accept", "strongly_accept"] * 6
+    labels = pn.read(table.set_column(1, "response", pa.array(words)), said).schema.choice.labels
+    assert labels == (("strongly_reject", "weakly_reject"), ("strongly_accept", "weakly_accept"))
+
+
+def offers_called(name):
+    n = 24
+    columns = {"ss_amount": RNG.integers(1, 9, n), "ll_amount": RNG.integers(9, 20, n)}
+    return pa.table(
+        columns | {"ll_delay": [3, 9] * 12, "id": np.arange(n) // 12, name: [0, 1] * 12}
+    )
+
+
+@pytest.mark.parametrize("name", ["chose_ll", "choice", "LaterOptionChosen", "resp_final"])
+def test_numbers_of_a_neutral_name_or_the_second_offers_are_in_the_order_of_offers(name):
+    said = {"kind": "offers", "columns": {"choice": name}}
+    assert pn.read(offers_called(name), said).schema.choice.labels == (0, 1)
+
+
+@pytest.mark.parametrize("name", ["choice_impulsive", "chose_ss", "chose_optimal"])
+def test_numbers_of_a_column_that_is_called_otherwise_are_asked_about(name):
+    said = {"kind": "offers", "columns": {"choice": name}}
+    assert "choice.labels" in roles(asked(offers_called(name), said))
+
+
+@pytest.mark.parametrize("name", ["condition", "context", "stimulus"])
+def test_a_context_that_changes_from_trial_to_trial_may_name_blocks(name):
+    table = play(n_trials=24, **{name: np.tile([1, 2, 3, 2, 1, 3, 1, 2], 9)})
+    assert answers(table, "columns.block") == ([name], [])
+    columns = {"choice": "choice", "reward": "reward"}
+    assert pn.read(table, {"kind": "episodes", "columns": columns}).doubts
+
+
+def test_people_who_begin_anew_in_another_group_may_be_others():
+    table = play(n_people=6, group=np.repeat(["a", "b"], 36))
+    table = table.set_column(0, "subject", pa.array(np.tile(np.repeat([1, 2, 3], 12), 2)))
+    assert answers(table, "columns.subject") == (["subject", "group"], "subject")
+    assert len(pn.read(table, subject=["subject", "group"]).data) == 6
+
+
+def test_a_size_beside_an_outcome_is_questioned():
+    assert "columns.reward" in roles(asked(play(outcome=np.arange(36) % 2)))
+
+
+def test_a_label_that_never_has_a_reward_may_be_no_option():
+    words = np.array(["links", "rechts", "weiss nicht"])[np.arange(36) % 3]
+    reward = [None if word == "weiss nicht" else float(k % 4) for k, word in enumerate(words)]
+    assert answers(play(choice=words, reward=reward), "choice.missed")[0] == ["weiss nicht"]
+
+
+def test_rewards_in_words_are_refused_with_the_words():
+    words = np.where(np.arange(36) % 3, "correct", "incorrect")
+    with pytest.raises(pn.errors.DataError, match="got 'correct', 'incorrect'"):
+        pn.read(play(reward=words))

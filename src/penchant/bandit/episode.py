@@ -538,3 +538,6 @@ def largest_option_index(history: Any) -> int:
     """Highest index of an option that was chosen or executed; -1 without any."""
     taken = (history.chosen, getattr(history, "executed", history.chosen))
     return max(int(options.max(initial=NOTHING)) for options in taken)
+
+
+Episodes = Episode | Sequence[Episode]

@@ -394,9 +394,7 @@ def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, blo
         people = " or ".join(mark_argument("subject", str(column)) for column in columns)
         ways = f"{people} if it names people, or {blocks}"
         return f"Column {names} tells them apart: add {ways} if each of its labels is a play"
-    both = (
-        f"{mark_argument('subject', (str(subject), str(columns[0])))}{mark_argument(' of `read`')}"
-    )
+    both = mark_argument("subject", (str(subject), str(columns[0])))
     return (
         f"Column {names} tells them apart: add {blocks} if each of its labels is a play of its "
         f"own, {both} if the same label of {subject} is several people"
@@ -608,7 +606,7 @@ def decision_numbers(numbers: Vector, name: Any, owners: Owners) -> IntVector:
     wrong = np.flatnonzero(~whole)
     if wrong.size:
         place = _row_describer(owners)
-        cells = (_format_cell(numbers[row], place(row)) for row in wrong[:11])
+        cells = (_format_cell(numbers[row], place(row)) for row in wrong[:11].tolist())
         raise DataError(
             "decision",
             "must hold whole numbers",
@@ -627,7 +625,7 @@ def _unnumbered_rows_remedy(name: Any, numbers: Vector) -> str:
     if len(given) in (0, len(numbers)) or (given != np.floor(given)).any():
         return ""
     kept = where_said(f"{in_condition(name)} >= {given.min():g}")
-    return f", or pass {kept}{mark_argument(' to `read`')} if nobody decided in the other rows"
+    return f", or pass {kept} when reading if nobody decided in the other rows"
 
 
 def _float_column(table: Table, name: Any, role: str) -> Vector:

@@ -131,8 +131,7 @@ def decision_values(
     same = np.ones(len(values), dtype=bool)
     same[decision[rows[column[rows] != values[decision[rows]]]]] = False
     rule = "must be the same for all options of a decision"
-    advice = f"{mark_argument('Pass `values`, one per decision')}."
-    check_entries(same, "different values", name, rule, advice)
+    check_entries(same, "different values", name, rule, "Give it one value per decision.")
     return values
 
 

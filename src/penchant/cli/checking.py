@@ -43,6 +43,7 @@ from penchant.errors import DataError, format_list
 from penchant.files.output import json_text
 from penchant.inference.fit import fit
 from penchant.inference.fit_each import fit_each
+from penchant.json_records import attributes_json
 from penchant.models.catalogue import entry_of
 from penchant.models.doubts import doubts_of
 from penchant.models.model import Declared
@@ -61,7 +62,9 @@ def run_check_offers(
     model = model_named(agent, 0)
     estimates = fit_each(load_offers(file, data, history, agent.model), model)
     if json:
-        print(json_text([_document(estimate) for estimate in estimates]), end="")
+        names = ("subject", "status", "message", "n_decisions")
+        found = [attributes_json(one, *names) for one in results_in_options([*estimates])]
+        print(json_text(found), end="")
     else:
         print(wrapped(_offer_words(estimates)))
     return 0 if set(estimates.status) & set(VALID) else 1
@@ -77,15 +80,6 @@ def _offer_words(estimates: Estimates) -> str:
             message = f"For example {who[0].subject}: {in_options(who[0].message)}"
             lines.append(f"{status}: {format_list(str(one.subject) for one in who)}. {message}")
     return "\n".join(lines)
-
-
-def _document(estimate: Any) -> dict[str, Any]:
-    return {
-        "subject": estimate.subject,
-        "status": estimate.status,
-        "message": in_options(estimate.message),
-        "n_decisions": estimate.n_decisions,
-    }
 
 
 PLAY_ALONE = ("reward", "is_choice", "executed", "gaps", "shown", "missing_reward")

@@ -118,7 +118,7 @@ def check(
     file
         CSV or Parquet file, one row per option of each decision (else --wide), or one row per event
         of play, which is recognised by its columns, or per decision between offers, with --model;
-        - for stdin.
+        "-" reads stdin.
     json
         Print JSON instead of words.
     write
@@ -164,7 +164,7 @@ def compare(
     ----------
     file
         A table of task data, one row per trial with subject, choice and reward; or of offers; or a
-        choice experiment; - for stdin.
+        choice experiment; "-" reads stdin.
     decisions
         Also write the held-out log-likelihood of every decision: .csv, .parquet or .json.
     """
@@ -271,8 +271,8 @@ def fit(
     Parameters
     ----------
     file
-        CSV or Parquet file, one row per option of each decision (else --wide, or --model); - for
-        stdin. A folder or a 'pattern' of files is read chunk by chunk.
+        CSV or Parquet file, one row per option of each decision (else --wide, or --model); "-"
+        reads stdin. A folder or a 'pattern' of files is read chunk by chunk.
     """
     from penchant.cli.running import is_scanned
 
@@ -383,7 +383,7 @@ def population(
     Parameters
     ----------
     file
-        CSV or Parquet file as `fit` takes it, with subjects; - for stdin.
+        CSV or Parquet file as `fit` takes it, with subjects; "-" reads stdin.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
     from penchant.cli.people import run_population
@@ -401,14 +401,14 @@ def assist(
     asked: Assisted = Assisted(),
     written: WrittenTable = WrittenTable(),
 ) -> int:
-    """A machine that advises its operator: the advice that it would have given in recorded play.
+    """Compute the advice that a machine would have given its operator in recorded play.
 
     As nobody heard it, nothing follows for rewards. Exit code 0: done; 2: wrong usage or data.
 
     Parameters
     ----------
     file
-        CSV or Parquet file, one row per event; - for stdin.
+        CSV or Parquet file, one row per event; "-" reads stdin.
     """
     from penchant.cli.assisting import run_assist
 
@@ -431,7 +431,7 @@ def believe(
     Parameters
     ----------
     file
-        CSV or Parquet file, one row per trial with subject, choice and reward; - for stdin.
+        CSV or Parquet file, one row per trial with subject, choice and reward; "-" reads stdin.
     """
     from penchant.cli.predicting import run_believe
 
@@ -458,7 +458,7 @@ def predict(
     ----------
     file
         A table of task data, one row per trial with subject, choice and reward; or of offers; or a
-        choice experiment; - for stdin.
+        choice experiment; "-" reads stdin.
     """
     from penchant.cli.running import is_scanned
 
@@ -600,7 +600,7 @@ def study(
     file
         CSV, JSON or Parquet file, or a folder of these, one row per event: who, what was chosen,
         what it paid; or per decision between offers; or a choice experiment, without --model;
-        - for stdin; or a folder of penchant export, which says the rest.
+        "-" reads stdin; or a folder of penchant export, which says the rest.
     """
     from penchant.cli.studying import run_study_command
 

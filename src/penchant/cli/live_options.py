@@ -55,7 +55,7 @@ class Wanted:
     prior
         File of penchant population --save-prior: what is known of people before they answer.
     enough
-        Standard deviation at which to stop: of the logarithm of what is positive.
+        Standard deviation at which to stop; of a positive parameter, that of its logarithm.
     no_repeats
         Make no offer twice.
     """

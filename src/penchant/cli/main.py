@@ -512,9 +512,9 @@ def first_screen(app: Any, command: str) -> str:
     short = [(_names(one, False), _sentence(str(one.parameter.help))) for one in usual]
     lines += _listed("Usual options:", short)
     if "FILE" in usage:
-        lines += ["", "FILE is a table or a folder of tables; - reads stdin."]
+        lines += ["", 'FILE is a table or a folder of tables; "-" reads stdin.']
     about = "  ".join(f"{name}~({len(own)})" for name, own in _by_topic(given).items())
-    lines += ["", f"All {len(options)} options are told by topic, penchant {command} --help=TOPIC:"]
+    lines += ["", f"All {len(options)} options by topic, penchant {command} --help=TOPIC:"]
     wrapped = textwrap.wrap(
         about, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
     )

@@ -63,7 +63,7 @@ from penchant.scale.subject_estimates import row_groups
 from penchant.scale.subject_history_scan import HistoryScan
 from penchant.tables.columns import COORDINATES, NO_COLUMN
 from penchant.tables.frames import row_place
-from penchant.tables.play_columns import PlayColumns, play_columns
+from penchant.tables.play_columns import columns_in_words, play_columns
 from penchant.tables.reading import TITLES, Reading
 from penchant.workflow.latent_variables import BatchBeliefs, beliefs
 
@@ -132,22 +132,22 @@ def scanned_play(file: str, data: Data, history: History, ready: Any, agent: Age
     places = Declared(ready).locations
     names = list(stored_files(file)[0].schema().names)
     columns = _scanned_columns(names, data, history, places)
-    say(f"Columns: {columns.words()}")
+    say(f"Columns: {columns_in_words(columns)}")
     refuse(history, "with several files", names={"executed"})
-    own = columns.arguments().items()
+    own = columns.items()
     given: dict[str, Any] = {part: name or NO_COLUMN for part, name in own if part != "executed"}
     given |= {"base": history.base or None, "gaps": history.gaps, "shown": history.shown or None}
     given |= {"missing_reward": history.missing_reward}
-    given |= {"locations": None if isinstance(columns.chosen, str) else places}
+    given |= {"locations": None if isinstance(columns["chosen"], str) else places}
     found: HistoryScan = scan(file, kind="play", **given)
     say(repr(found))
-    found, n_options = _with_labels(found, columns.chosen, data, history, counts_options(agent))
+    found, n_options = _with_labels(found, columns["chosen"], data, history, counts_options(agent))
     return Scanned(found, _model(ready, n_options, agent, places, found, history.base))
 
 
 def _scanned_columns(
     names: Sequence[str], data: Data, history: History, places: Matrix | None
-) -> PlayColumns:
+) -> dict[str, Any]:
     """The column of every part of task data: as typed, or of a usual name."""
     if len(data.decision) > 1:
         raise DataError(
@@ -162,11 +162,11 @@ def _scanned_columns(
     typed["decision"] = next(iter(data.decision), None)
     sides = 0 if places is None else np.shape(places)[1]
     found = play_columns(names, typed, coordinates=sides or len(COORDINATES))
-    if places is None and not isinstance(found.chosen, str):
+    if places is None and not isinstance(found["chosen"], str):
         raise DataError(
             "chosen",
             "must be one column of numbers or labels with this model",
-            got=f"places, columns {' and '.join(found.chosen)}",
+            got=f"places, columns {' and '.join(found['chosen'])}",
             fix="Say where the options lie, such as --grid 10x10, or number the options in a "
             "column.",
         )

@@ -22,6 +22,7 @@ from penchant.figures.result_overview import draw_estimate, draw_estimates
 from penchant.figures.style import save
 from penchant.files.atomic import check_writable, locked
 from penchant.files.output import json_text, write_table, write_text
+from penchant.json_records import attributes_json
 from penchant.result_tables import MAX_TABLE_WIDTH, Table
 from penchant.softmax.data_behind_estimate import IntervalKind
 from penchant.softmax.estimate import Estimate
@@ -115,15 +116,8 @@ def checked_words(choices: Choices, estimates: Sequence[Estimate]) -> str:
 
 def checked_document(estimate: Estimate) -> dict[str, Any]:
     """What `check` found, for JSON."""
-    estimate = results_in_options(estimate)
-    return {
-        "subject": estimate.subject,
-        "status": estimate.status,
-        "message": estimate.message,
-        "n_decisions": estimate.n_decisions,
-        "diagnostics": estimate.to_dict()["diagnostics"],
-        "notes": list(estimate.notes),
-    }
+    names = ("subject", "status", "message", "n_decisions", "diagnostics", "notes")
+    return attributes_json(results_in_options(estimate), *names)
 
 
 def _about(estimate: Estimate) -> str:

@@ -1,8 +1,7 @@
 """Words of the command line for what the library says: options instead of arguments.
 
 Errors, warnings and sentences of results mark the arguments that they name, and this module says
-each as an option. Where an option is not called like its argument, or where nothing is passed but
-a function is called, `PHRASES` has the words.
+each as an option; `OPTIONS` has those that are not called like their argument.
 """
 
 from __future__ import annotations
@@ -16,52 +15,22 @@ from typing import Any
 
 from penchant.errors import DataError, MarkedText, word_marked_arguments
 
-# What Python calls by another name, by the words of Python; {} stands for a value.
-PHRASES: Mapping[str, str] = {
-    "a parameter_prior": "--prior weak",
+# Options that are not called like the argument of Python.
+OPTIONS: Mapping[str, str] = {
     "bound": "The bound of --constraint",
     "c": "--prior weak:C",
     "cluster": "--subject",
     "constraints": "--constraint",
     "covariance": "The variance of --prior normal:MEAN,SD",
     "data": "FILE",
-    "fit_each fits each": "leave out --pool, or --covariance clustered, to fit each",
-    "fit_linearized_each fits each": "leave out --pool to fit each",
-    "fit_population(..., covariates=)": "penchant population --covariates",
     "frame": "The table",
-    "give a parameter_prior": "use --prior weak",
-    "Give {}.": (
-        "Name the task of the table with --task; penchant models --task NAME says its columns."
-    ),
-    "interact {} with the options": "use --interact {}",
-    "Linearise about another prior, or use the exact fit": (
-        "Linearise about another prior, or leave --linearized out"
-    ),
     "keep": "--where",
     "name": "--example",
     "parameter_prior": "--prior",
-    "Pass `values`, one per decision": "Give it one value per decision",
-    "Pass one label per decision": "Name its column with --subject",
     "path": "FILE",
     "stdin": "stdin",
-    "re-linearise or use the exact fit": "linearise about another prior, or leave --linearized out",
-    "Re-linearise with relinearize, or use the exact fit": (
-        "Linearise about another prior, or leave --linearized out"
-    ),
     "reference": "--constants",
-    "robust()": "--covariance robust",
-    "the delimiter": "--delimiter",
     "the profile intervals": "--intervals profile",
-    "`to_frame()` has": "--output FILE.csv keeps",
-    "use ExpectedUtility, or ProspectValue(losses=False)": (
-        "use --model expected-utility, or --settings losses=false"
-    ),
-    "widen the range, or hold it fixed": "or hold it fixed (--settings)",
-    "widen the range, or hold it fixed{}": "or hold it fixed (--length-scale)",
-    "With a table, ": "",
-    " of `read`": "",
-    " to `read`": "",
-    " when reading the table": "",
 }
 # Arguments with a value that are typed in another way, by how Python writes both.
 TYPED: Mapping[str, str] = {
@@ -90,7 +59,7 @@ def option(name: str, value: str | None) -> str:
     """
     name = name.strip("`") if value is None and name[:1] == "`" and name.count("`") == 2 else name
     if value is None:
-        return PHRASES.get(name, _dashed(name))
+        return OPTIONS.get(name, _dashed(name))
     if f"{name}={value}" in TYPED:
         return TYPED[f"{name}={value}"]
     if name in SETTINGS:
@@ -100,14 +69,12 @@ def option(name: str, value: str | None) -> str:
     try:
         known = ast.literal_eval(value)
     except (ValueError, SyntaxError):
-        return PHRASES.get(name, _dashed(name)).replace("{}", in_options(value))
-    if "{}" in name:
-        return PHRASES.get(name, name).replace("{}", _typed(known))
+        return OPTIONS.get(name, _dashed(name))
     if name == "keep":
         return f"--where {quoted(known)}"
     words = _typed(known)
     between = "=" if words[:1] == "-" else " "  # or it would be taken for an option
-    return f"{PHRASES.get(name, _dashed(name))}{between}{shlex.quote(words)}"
+    return f"{OPTIONS.get(name, _dashed(name))}{between}{shlex.quote(words)}"
 
 
 def _dashed(name: str) -> str:

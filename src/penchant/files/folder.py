@@ -27,10 +27,6 @@ TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".feather", ".arrow", "
 FILE, FOLDER = "source file", "source folder"
 MIN_SHARED_COLUMNS = 0.5  # of all columns that two files must share to be of one kind
 _HEADER_ONLY_BYTES = 50_000  # bytes of a file that may have no row below its header
-UNNAMED = "column 1"  # a first column without a name, as R writes those of rows
-MIN_NUMBERED_COLUMNS = 10  # columns with one name that number decisions
-MAX_OTHER_COLUMNS = 3  # other columns of such a table
-_COUNTED = re.compile(r"(?P<stem>.*[^\W\d_])[ _.\-]?(?P<number>\d+)")
 _KEYWORD = re.compile(r"([A-Za-z][A-Za-z0-9]*)-([A-Za-z0-9.]+)")
 _ROWS = re.compile(r"\brow (\d+)(?: to (\d+))?\b")
 # Who is in a file by BIDS's and Psych-DS's names, in words.
@@ -116,7 +112,7 @@ def read_raw(
     path: Any,
     *,
     delimiter: str | None = None,
-    decimal: str | None = None,
+    decimal: str = ".",
     encoding: str = "utf-8",
     header: bool = True,
     wanted: Callable[[Sequence[str]], bool] | None = None,
@@ -162,12 +158,6 @@ def _read_files(
         files = [file for file in files if file not in empty]
     sources = [sheet_as_text(source(file)) for file in files]
     tables = [read_table(one, **read) for one in sources]
-    beside = _side_by_side(tables)
-    if beside is not None:
-        named = format_list(Path(one.name).name for one in sources)
-        note = f"{named} taken side by side: a row per subject, a column per decision"
-        place = ((sources[0], len(beside)),)
-        return replace(raw, table=beside, pieces=place, notes=(note,))
     kept = _of_one_kind(sources, tables, path, wanted)
     others = [one.name for k, one in enumerate(sources) if k not in kept]
     sources, tables = [sources[k] for k in kept], [tables[k] for k in kept]
@@ -256,42 +246,6 @@ def _describes(file: Path, tables: set[Path], described: bool) -> bool:
     if file.suffix.lower() != ".json" or not tables:
         return False
     return described or file.with_suffix("") in tables
-
-
-def _side_by_side(tables: Sequence[pa.Table]) -> pa.Table | None:
-    """One table of several that have a row per subject and a column per decision; None of others.
-
-    Such are matrices of choices, of wins and of losses. Columns that are not numbered on, such as
-    one of subjects, must be the same in all.
-    """
-    runs = [_numbered(table.column_names) for table in tables]
-    stems = [*{stem for stem, _ in filter(None, runs)}]
-    numbers = {own for own in runs if own is not None and own[1] == (runs[0] or own)[1]}
-    if len(tables) < 2 or None in runs or len(numbers) != len(tables) or len(stems) < len(tables):
-        return None
-    if len({len(table) for table in tables}) > 1:
-        return None
-    columns: dict[str, Any] = {}
-    for table in tables:
-        for name in table.column_names:
-            if not columns.setdefault(name, table[name]).equals(table[name]):
-                return None
-    return pa.table(columns)
-
-
-def _numbered(names: Sequence[str]) -> tuple[str, int] | None:
-    """The one name that many columns have, numbered on, and how many; None if others are many."""
-    matches = (_COUNTED.fullmatch(name) for name in names if name != UNNAMED)
-    found = [match for match in matches if match is not None]
-    stems = {match["stem"] for match in found if match["stem"]}
-    counts = sorted(int(match["number"]) for match in found)
-    if (
-        len(stems) != 1
-        or len(counts) < MIN_NUMBERED_COLUMNS
-        or len(names) - len(counts) > MAX_OTHER_COLUMNS
-    ):
-        return None
-    return (stems.pop(), len(counts)) if counts == list(range(1, len(counts) + 1)) else None
 
 
 def _of_one_kind(

@@ -318,7 +318,7 @@ def _place(first: int, last: int, n_cells: int) -> str:
 
 def _advice(header: Header, seen: Counter[str]) -> str:
     if len(header.names) == 1:
-        typed = mark_argument("the delimiter")
+        typed = mark_argument("delimiter")
         return f"Remove the lines above the one that names the columns, or pass {typed}."
     if seen["one more, empty"] == seen["records"]:
         return f"Every line ends in {header.delimiter!r} but the header: add one there."

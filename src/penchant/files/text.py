@@ -371,7 +371,7 @@ def _wrong_encoding(
 ) -> DataError:
     advice = (
         f"Pass the {mark_argument('encoding')} it was saved in, such as "
-        f"{mark_argument('encoding', 'cp1252')} or {mark_argument('{}', 'latin-1')}."
+        f"{mark_argument('encoding', 'cp1252')} or {mark_argument('encoding', 'latin-1')}."
     )
     got = error.object[error.start : error.start + 1].hex()
     return DataError(
@@ -387,7 +387,7 @@ def _nul(source: TextSource, encoding: str, block: bytes) -> DataError:
     utf_16 = around.count(b"\0") > len(around) // 3
     advice = (
         f"It looks like UTF-16: pass {mark_argument('encoding', 'utf-16-le')} or "
-        + f"{mark_argument('{}', 'utf-16-be')}."
+        + f"{mark_argument('encoding', 'utf-16-be')}."
         if utf_16
         else "Remove it, or write the file again: it may be damaged."
     )

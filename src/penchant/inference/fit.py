@@ -33,8 +33,8 @@ from penchant.models.arguments import (
     refuse_word,
 )
 from penchant.models.model import Model
-from penchant.models.priors import DensityPrior, PopulationPrior, Prior
-from penchant.models.spatial.map_basis import MapPrior
+from penchant.models.priors import DensityPrior, PopulationPrior
+from penchant.models.spatial.map_basis import FitPrior, MapPrior
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import FitOptions, fit_choices, raise_unless_usable
@@ -58,14 +58,14 @@ def fit(
     data: History | Sequence[History] | Choices | Reading | SubjectScan,
     model: Model,
     *,
-    parameter_prior: Prior | MapPrior | None = None,
+    parameter_prior: FitPrior | None = None,
     strict: bool = False,
 ) -> Estimate: ...
 def fit(
     data: Any,
     model: Model | None = None,
     *,
-    parameter_prior: Prior | MapPrior | None = None,
+    parameter_prior: FitPrior | None = None,
     method: Literal["ml", "firth"] = "ml",
     constraints: Constraints | None = None,
     covariance: Literal["model", "robust", "clustered"] = "model",
@@ -213,7 +213,7 @@ def _load_scan(data: SubjectScan, model: Model | None, engine: Any) -> Any:
     return data.load("one set of parameters of a model")
 
 
-def prior_for_choices(prior: Prior | MapPrior | None) -> ParameterPrior | None:
+def prior_for_choices(prior: FitPrior | None) -> ParameterPrior | None:
     """Prior of choices, which have no natural parameters."""
     # Choices have weights of variables only, on which a population's prior is a normal one.
     if isinstance(prior, PopulationPrior):
@@ -239,7 +239,7 @@ def fit_model(
     episodes: Sequence[History],
     model: Model,
     *,
-    parameter_prior: Prior | MapPrior | None = None,
+    parameter_prior: FitPrior | None = None,
     strict: bool = False,
     subject: Label = None,
 ) -> Estimate:
@@ -303,7 +303,7 @@ def scan_needs_model_error(kind: str) -> DataError:
     )
 
 
-def check_prior(model: Model, prior: Prior | MapPrior | None) -> None:
+def check_prior(model: Model, prior: FitPrior | None) -> None:
     """Raise an error unless a prior on natural parameters names those of the model."""
     if isinstance(prior, DensityPrior):
         prior.of_model(model)

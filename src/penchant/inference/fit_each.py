@@ -29,7 +29,7 @@ from penchant.inference.subject_estimates import estimate_without_data
 from penchant.models.arguments import as_described, as_episodes, data_of, needs_model, refuse_word
 from penchant.models.model import Declared, Model
 from penchant.models.priors import Prior
-from penchant.models.spatial.map_basis import MapPrior
+from penchant.models.spatial.map_basis import FitPrior, MapPrior
 from penchant.result_tables import progress
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.data_behind_estimate import IntervalKind
@@ -45,7 +45,7 @@ from penchant.tables.reading import Reading
 class ScanFitOptions(TypedDict, total=False):
     """Options of fits of the subjects of a scan."""
 
-    parameter_prior: Prior | MapPrior | None
+    parameter_prior: FitPrior | None
     method: Literal["ml", "firth"]
     constraints: Constraints | None
     max_steps: int | None
@@ -74,14 +74,14 @@ def fit_each(
     data: Sequence[History] | Choices | Reading,
     model: Model,
     *,
-    parameter_prior: Prior | MapPrior | None = None,
+    parameter_prior: FitPrior | None = None,
     threads: int | None = None,
 ) -> Estimates: ...
 def fit_each(
     data: Any,
     model: Model | None = None,
     *,
-    parameter_prior: Prior | MapPrior | None = None,
+    parameter_prior: FitPrior | None = None,
     method: Literal["ml", "firth"] = "ml",
     constraints: Constraints | None = None,
     covariance: Literal["model", "robust", "clustered"] = "model",
@@ -187,7 +187,7 @@ def fit_each_model(
     episodes: Sequence[Episode],
     model: Model,
     *,
-    parameter_prior: Prior | MapPrior | None = None,
+    parameter_prior: FitPrior | None = None,
     threads: int | None = None,
 ) -> Estimates:
     """Fit the episodes of every subject."""
@@ -264,7 +264,7 @@ class PortionFitter:
     """Fits of all subjects of a portion; picklable."""
 
     model: Model | None
-    parameter_prior: Prior | MapPrior | None
+    parameter_prior: FitPrior | None
     level: float = 0.95
     intervals: IntervalKind = "wald"
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -298,7 +298,7 @@ class PortionFitter:
 def build_portion_fitter(
     data: SubjectScan,
     model: Model | None,
-    parameter_prior: Prior | MapPrior | None,
+    parameter_prior: FitPrior | None,
     options: Mapping[str, Any],
     level: float = 0.95,
     intervals: IntervalKind = "wald",

@@ -391,7 +391,7 @@ def _advice_for_model(message: str, model: Model, checks: Diagnostics) -> str:
     use = "Else use" if own else "Use"
     return re.sub(
         rf"Drop a variable(, [^,]*)??, {re.escape(advise_prior())}",
-        f"{own}{use} {mark_argument('a parameter_prior')}",
+        f"{own}{use} {mark_weak_prior_argument()}",
         message,
     )
 

@@ -213,8 +213,8 @@ def weakly_identified(
     which = which[~too_few_decisions(profiles)[optima.points.subject[which]]]
     for natural in profiles.natural:
         if natural.is_ratio:
-            for k in which[_imprecise_ratios(natural, optima, covariances, which)]:
-                found[int(k)].append(f"{natural.name} (its standard error is beyond its unit)")
+            for k in which[_imprecise_ratios(natural, optima, covariances, which)].tolist():
+                found[k].append(f"{natural.name} (its standard error is beyond its unit)")
         elif natural.is_reciprocal or (natural.is_weight and natural.index in profiles.positive):
             mine = _OpenEndCheck(profiles, natural, grids, optima, covariances, which)
             for k, words in mine.open_interval_ends_in_words().items():

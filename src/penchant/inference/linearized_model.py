@@ -28,14 +28,12 @@ import numpy as np
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_number, check_one_of
 from penchant.bandit.beliefs import RewardPrior
-from penchant.bandit.episode import Episode
+from penchant.bandit.episode import Episode, Episodes
 from penchant.choices import Choices, NaturalParameters
 from penchant.errors import (
     DataError,
     PenchantWarning,
     closest_match_hint,
-    linearisation_advice,
-    mark_argument,
 )
 from penchant.inference.existence_of_maximum import lacks_finite_maximum
 from penchant.inference.fit import fit_model, no_scored_decision_error
@@ -53,6 +51,7 @@ from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.estimate_diagnostics import (
+    LINEARISATION_ADVICE,
     OUTSIDE,
     LinearizationValidity,
     is_small_deviation,
@@ -188,7 +187,7 @@ def check_coordinate(model: Model, coordinate: str) -> None:
 
 
 def fit_linearized(
-    episodes: Episode | Sequence[Episode],
+    episodes: Episodes,
     model: Model,
     *,
     nominal: Nominal,
@@ -319,7 +318,7 @@ def _fit_about_nominal(
     subjects = {episode.subject for episode in episodes}
     if subject is None and len(subjects) == 1:
         (subject,) = subjects
-    notes = (*pooled_notes(len(subjects), linearized=True), *estimate.notes)
+    notes = (*pooled_notes(len(subjects)), *estimate.notes)
     whose = replace(estimate, subject=subject, n_subjects=len(subjects), notes=notes)
     return _with_validity(profiles, whose, nominal, back, bounds)
 
@@ -422,7 +421,7 @@ def _validity_notes(ratio: float, bounds: tuple[float, float], exact: float) -> 
     low, high = bounds
     said = f"Linearised: Delta / nominal = {ratio:.4g}, bounds {low:.4g} and {high:.4g}"
     small = is_small_deviation(ratio, bounds)
-    ending = "." if small else f": not small, so {linearisation_advice()}."
+    ending = "." if small else f": not small, so {LINEARISATION_ADVICE.lower()}."
     likelihood = (
         f"Exact log-likelihood there: {exact:.4f}."
         if np.isfinite(exact)
@@ -434,7 +433,7 @@ def _validity_notes(ratio: float, bounds: tuple[float, float], exact: float) -> 
 def _warn_about_linearization(said: str) -> None:
     warnings.warn(
         PenchantWarning(
-            f"{said} " + f"{mark_argument('Re-linearise with relinearize, or use the exact fit')}.",
+            f"{said} {LINEARISATION_ADVICE}.",
             "linearisation",
         ),
         stacklevel=4,
@@ -442,7 +441,7 @@ def _warn_about_linearization(said: str) -> None:
 
 
 def compare_nominals(
-    episodes: Episode | Sequence[Episode], model: Model, nominals: Sequence[Nominal]
+    episodes: Episodes, model: Model, nominals: Sequence[Nominal]
 ) -> list[Estimate]:
     """Linearised fits about several points, the highest *exact* log-likelihood first.
 
@@ -474,7 +473,7 @@ MIN_DEFICIT = 1e-6
 
 
 def relinearize(
-    episodes: Episode | Sequence[Episode], model: Model, *, nominal: Nominal, max_steps: int = 200
+    episodes: Episodes, model: Model, *, nominal: Nominal, max_steps: int = 200
 ) -> Estimate:
     """Linearise again about the last estimate until nothing moves: the exact estimate.
 

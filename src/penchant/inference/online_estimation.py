@@ -19,15 +19,14 @@ from penchant.inference.subject_estimates import estimate_without_data
 from penchant.json_records import record_document, session_from_document
 from penchant.models.arguments import refuse_no_model, refuse_word
 from penchant.models.model import Declared, Model
-from penchant.models.priors import Prior
-from penchant.models.spatial.map_basis import MapPrior
+from penchant.models.spatial.map_basis import FitPrior, MapPrior
 from penchant.result_tables import Columns, Result, Table, format_count
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.prior import ScaledPrior
 from penchant.tables.events import NOTHING
 
 
-def live(model: Model, *, parameter_prior: Prior | MapPrior | None = None) -> Live:
+def live(model: Model, *, parameter_prior: FitPrior | None = None) -> Live:
     """Estimate while somebody decides.
 
     Every estimate is that of `fit` on the same history. What fits of the model can need is compiled
@@ -71,7 +70,7 @@ def live(model: Model, *, parameter_prior: Prior | MapPrior | None = None) -> Li
 
 
 def fit_so_far(
-    histories: Sequence[History], model: Model, prior: Prior | MapPrior | None = None
+    histories: Sequence[History], model: Model, prior: FitPrior | None = None
 ) -> Estimate:
     """Estimate that `fit` makes of some blocks; an empty one before any decision."""
     # A block that has just begun is empty, which a fit would refuse.
@@ -100,7 +99,7 @@ class Live(Result):
         What is fitted.
     """
 
-    def __init__(self, model: Model, parameter_prior: Prior | MapPrior | None = None) -> None:
+    def __init__(self, model: Model, parameter_prior: FitPrior | None = None) -> None:
         refuse_no_model(model)
         refuse_word(parameter_prior)
         if isinstance(parameter_prior, MapPrior):
@@ -276,7 +275,7 @@ class Live(Result):
 
     @classmethod
     def from_dict(
-        cls, document: Mapping[str, Any], model: Any = None, prior: Prior | MapPrior | None = None
+        cls, document: Mapping[str, Any], model: Any = None, prior: FitPrior | None = None
     ) -> Self:
         """Go on from what `to_dict` wrote: the same estimate follows.
 

@@ -23,8 +23,7 @@ from penchant.inference.fit import History, fit_model
 from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.search.local_maxima import expected_curvature_at
 from penchant.models.model import Declared, Model
-from penchant.models.priors import Prior
-from penchant.models.spatial.map_basis import MapPrior
+from penchant.models.spatial.map_basis import FitPrior
 from penchant.softmax.decisions import ChoiceDecisions
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.maximum_likelihood import solve
@@ -34,7 +33,7 @@ from penchant.softmax.separation import NEGLIGIBLE_DIFFERENCE
 N_DECISIONS = 48
 
 
-def compile_fits(model: Model, prior: Prior | MapPrior | None = None) -> None:
+def compile_fits(model: Model, prior: FitPrior | None = None) -> None:
     """Fit short histories that end in different ways, so that later fits compile nothing.
 
     A model may need values of its own kind, such as named cues, that are not known here: a history

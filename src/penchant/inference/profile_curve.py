@@ -10,6 +10,7 @@ from penchant._typing import Vector
 from penchant.argument_checks import check_level, check_one_of
 from penchant.errors import DataError
 from penchant.inference.model_estimate import model_source, profile_along
+from penchant.json_records import JsonDocument
 from penchant.models.model import natural_parameters
 from penchant.models.parameters import Parameter
 from penchant.softmax.estimate import Estimate
@@ -24,7 +25,7 @@ OPEN_RATIO = 30.0
 
 
 @dataclass(frozen=True)
-class ProfileCurve:
+class ProfileCurve(JsonDocument):
     """Profile of a natural parameter.
 
     Attributes

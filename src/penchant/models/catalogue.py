@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
-from functools import cached_property
 from importlib.resources import files
 from inspect import getdoc
 from typing import Any, Literal, NamedTuple
@@ -63,15 +63,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Entry:
-    """A model of the catalogue, by what it is called on the command line."""
+    """A model of the catalogue: what it is called on the command line, and its class."""
 
     name: str
-
-    @cached_property
-    def model(self) -> type:
-        """Its class, imported when asked for."""
-        found: type = getattr(models, models.MODELS[self.name])
-        return found
+    model: type
 
     @property
     def what(self) -> str:
@@ -106,7 +101,20 @@ class Entry:
         return (sys.modules[self.model.__module__].__doc__ or "").strip()
 
 
-CATALOGUE = {name: Entry(name) for name in models.MODELS}
+class Catalogue(Mapping[str, Entry]):
+    """Models by name, as `penchant.models` lists them."""
+
+    def __getitem__(self, name: str) -> Entry:
+        return Entry(name, getattr(models, models.MODELS[name]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(models.MODELS)
+
+    def __len__(self) -> int:
+        return len(models.MODELS)
+
+
+CATALOGUE = Catalogue()
 
 
 def entry_of(name: str) -> Entry:

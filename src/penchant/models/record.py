@@ -19,7 +19,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntMatrix, IntVector, Matrix, Vector
 from penchant.argument_checks import check_one_of, check_whole_number
 from penchant.bandit.episode import Episode, executed_history
-from penchant.errors import DataError, PythonExpression, mark_argument
+from penchant.errors import DataError
 from penchant.models.parameters import ParameterTable
 from penchant.tables.events import labelled
 
@@ -102,9 +102,7 @@ class Record:
                     role,
                     f"must hold {name!r} for this model",
                     got=f"{', '.join(found) or 'nothing'}{f' of {where}' if where else ''}",
-                    fix=mark_argument(
-                        "Give {}.", PythonExpression(f'Episode(..., {role}={{"{name}": ...}})')
-                    ),
+                    fix=f"Give every event its {name}, {role} the decision.",
                 )
             parts.append(found[name])
         return np.concatenate(parts)

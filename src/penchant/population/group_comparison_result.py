@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import Any, Literal
 
 from penchant._typing import Label
-from penchant.errors import format_list, mark_argument
-from penchant.json_records import to_json
+from penchant.errors import format_list
+from penchant.json_records import JsonDocument, to_json
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.parameter_score_correlations import NAMES as RELATED
 from penchant.population.parameter_score_correlations import Relation, relations_table
@@ -59,7 +59,7 @@ class JointTest:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(JsonDocument):
     """Difference of a parameter between two groups.
 
     Attributes
@@ -206,8 +206,7 @@ class GroupComparison(Result):
         lost = [
             _left_out_note(label or own, p) for own, p in self.populations.items() if p.left_out
         ]
-        keeps = mark_argument("fit_population(..., covariates=)")
-        doubt = f"Those left out are seldom like the others: {keeps} compares everybody."
+        doubt = "Those left out are seldom like the others: a population compares everybody."
         return (*lost, doubt) if lost else ()
 
     def _scale_notes(self) -> tuple[str, ...]:

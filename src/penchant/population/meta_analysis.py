@@ -27,6 +27,7 @@ from penchant.result_tables import (
     attribute_columns,
     format_columns,
     format_number,
+    stack_columns,
 )
 from penchant.softmax.estimate import ESTIMATE_COLUMNS
 from penchant.softmax.intervals_and_tests import ParameterEstimate
@@ -493,13 +494,10 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate], IntervalTableExport,
 
     def frame_columns(self, level: float = 0.95) -> Columns:
         """Columns of the data frame."""
-        columns: dict[str, list[Any]] = {}
-        for category, population in self.populations.items():
-            own = population.frame_columns(level)
-            label = [category] * len(population.names)
-            for name, found in {"category": label, **own}.items():
-                columns.setdefault(name, []).extend(found)
-        return columns
+        return stack_columns(
+            {"category": [category] * len(population.names), **population.frame_columns(level)}
+            for category, population in self.populations.items()
+        )
 
     def summary(self, level: float = 0.95) -> str:
         """Summaries of all categories as text."""

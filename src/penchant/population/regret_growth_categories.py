@@ -26,6 +26,7 @@ import numpy as np
 from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.argument_checks import check_one_of
 from penchant.errors import DataError
+from penchant.json_records import JsonDocument
 from penchant.result_tables import (
     Columns,
     Result,
@@ -182,7 +183,7 @@ MIN_AIC_GAP = 2.0  # smaller gaps are no evidence (Burnham and Anderson 2002)
 
 
 @dataclass(frozen=True)
-class FittedGrowthCurve:
+class FittedGrowthCurve(JsonDocument):
     """Fitted curve of cumulative regret: its two parameters and its goodness of fit.
 
     Attributes

@@ -195,7 +195,7 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
     n_missed = int(nobody.sum())
     source = source.kept(~nobody[key], "nobody decided")
     key, flags = key[~nobody[key]], flags[~nobody[key]]
-    if columns.option is not None:
+    if columns.option:
         option = source.codes(_single(columns.option, "columns.option"), "columns.option")
     else:
         option = arrow_codes(pa.array(_position(key) + 1).cast(pa.string()))
@@ -240,7 +240,7 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
     )
     choices, order = _choices(source, schema, rows, weight)
     told = {"decision": ", ".join(decision), "chosen": chosen, **_said_columns(schema)}
-    if columns.option is not None:
+    if columns.option:
         told["option"] = str(columns.option)
     told["attributes"] = ", ".join(names)
     arguments = _arguments(list(variables), names, order)

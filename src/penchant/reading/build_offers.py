@@ -62,6 +62,7 @@ def build_offers(source: SourceTable, schema: Schema) -> Built:
                 f"attributes.{name}",
                 f"must say a column or number for each of {codes.n_options} options",
                 got=len(cells),
+                fix="Group codes that mean one option, as in choice.labels = [[1, 2], [3, 4]].",
             )
         offers[name] = tuple(
             _made(

@@ -39,6 +39,13 @@ GO_WORDS = (  # codes of a choice to press or not
     frozenset(("pressed", "notpressed")),
 )
 PRESSES = frozenset(("press", "pressed", "key", "keys", "responded", "response", "go", "button"))
+OBJECTS = CUES | {"arm", "option", "deck", "bandit", "machine", "slot", "card", "item"}
+SIDES = frozenset(
+    ("left", "right", "l", "r", "links", "rechts", "gauche", "droite", "top", "bottom")
+)
+CONTEXTS = CUES | {"context", "pair", "set", "state", "condition", "cond"}
+MIN_CHANGES_OF_A_CONTEXT = 0.1  # of the steps from row to row: more often than blocks change
+UNITS = (("unit",), ("units",))
 SURE_PRESSES = frozenset(("press", "pressed", "responded", "go"))
 
 
@@ -188,6 +195,8 @@ def _blocks_unused(work: Inference) -> None:
     """A number that counts on between runs of a person's rows: learning may begin anew there."""
     if work.said.columns.block is not None or work.draft.task:
         return
+    if work.draft.columns.subject is None and "columns.subject" not in work.said.raised:
+        return  # it may be the column of people, which is asked first
     source = work.source
     n_plays = source.key(work.plays, "columns.subject")[1]
     for name in work.free:
@@ -207,21 +216,6 @@ def _blocks_unused(work: Inference) -> None:
                 ([*known, name], list(known)),
             )
             return
-
-
-def _short_blocks(work: Inference) -> None:
-    """Blocks of a row each: a number of trials under a name of blocks."""
-    block = column_list(work.draft.columns.block)
-    if work.said.columns.block is not None or not block:
-        return
-    rows = np.bincount(work.source.key(work.plays, "columns.subject")[0])
-    if np.median(rows) < 2 <= MIN_ROWS_OF_A_TOTAL <= len(work.source):
-        work.question_taken(
-            "columns.block",
-            f"{' and '.join(block)} would name blocks of one row. In which columns does "
-            "learning begin anew? [] for none.",
-            ([], list(block)),
-        )
 
 
 def _constant_choice(work: Inference) -> None:
@@ -246,6 +240,25 @@ def _constant_reward(work: Inference) -> None:
         )
 
 
+def _other_reward(work: Inference) -> None:
+    """Another number that is called as rewards are, and differs: the size at stake, or a share."""
+    reward, source = work.draft.columns.reward, work.source
+    if not isinstance(reward, str):
+        return
+    for name in named("reward", [n for n in _numbers(work, reward) if work.varies(n)]).columns:
+        own, other = (len(source.labels(x, "columns.reward")) for x in (reward, name))
+        steps = _steps(work, source.floats(name, "columns.reward"))
+        total = (steps >= 0).all() and own > 1
+        if source.key((reward, name), "columns.reward")[1] > max(own, other) and not total:
+            work.question_taken(
+                "columns.reward",
+                f"{reward} and {name} differ. Which one says what the choice paid, in this trial "
+                "alone?",
+                (reward, name),
+            )
+            return
+
+
 def _reward_codes(work: Inference) -> None:
     """A number such as 999 far from all other rewards is a code."""
     reward = work.draft.columns.reward
@@ -253,6 +266,13 @@ def _reward_codes(work: Inference) -> None:
         return
     values = work.source.floats(reward, "columns.reward")
     known = np.unique(values[~np.isnan(values)])
+    if known.tolist() == [1.0, 2.0]:
+        work.question_taken(
+            "columns.reward",
+            f"{reward} holds 1 and 2 alone, as codes for won and lost do. Are these amounts? "
+            "Otherwise write amounts in their place, and read again.",
+            (reward,),
+        )
     for code in known[np.isin(known, REWARD_CODES)]:
         others = np.abs(known[(known != code) & ~np.isin(known, REWARD_CODES)])
         if others.size and abs(code) > 3 * others.max() + 1:
@@ -276,6 +296,30 @@ def _choice_counter(work: Inference) -> None:
             "columns.choice",
             f"{choice} counts on from row to row. Which column says what was chosen?",
             [one for one in work.free if one != choice] or [choice],
+        )
+
+
+def _side_or_option(work: Inference) -> None:
+    """A choice of a side, or of a number, beside a column that is called as options are."""
+    choice, source = work.draft.columns.choice, work.source
+    if not isinstance(choice, str):
+        return
+    labels = {plain_name(x) for x in source.labels(choice, "columns.choice")}
+    others = []
+    for name in work.free:
+        told = {*words_of(name)} & OBJECTS or labels <= SIDES
+        if not told or not named("choice", [name]).columns or not work.varies(name):
+            continue
+        n = len(source.labels(name, "columns.choice"))
+        both = source.key((choice, name), "columns.choice")[1]
+        if 2 <= n <= MAX_PLACES and both > max(n, len(labels)):
+            others.append(name)
+    if others:
+        work.question_taken(
+            "columns.choice",
+            f"{choice} and {others[0]} differ. Which one says the option that pays, whatever its "
+            "side?",
+            (*others, choice),
         )
 
 
@@ -311,13 +355,24 @@ def _unused_flags(work: Inference) -> None:
                 f"{', '.join(free[:4])} may say which options are on offer: not used."
             )
             return
-        every = [name for name in work.free if has_last_word("available", name)]
+        every = _in_order_of_options(work, [n for n in work.free if has_last_word("available", n)])
         work.ask(
             "available.flags",
             f"{', '.join(free[:4])} may say which options are on offer. List a column of 0/1, a "
-            "condition, or true per option; [] for none.",
-            (every, []) if len(every) > 1 else ([],),
+            "condition, or true per option, in their order; [] for none.",
+            (every, []),
         )
+
+
+def _in_order_of_options(work: Inference, flags: list[str]) -> list[str]:
+    """Flags in the order of the columns that describe the options, where names say it."""
+    shown = next(iter((work.draft.attributes or {}).values()), ())
+    for one in families(work.source.names):
+        option = {name: key for own in one.columns.values() for key, name in own.items()}
+        order = [option.get(cell) for cell in shown if isinstance(cell, str)]
+        if {*flags} <= {*option} and {option[name] for name in flags} <= {*order}:
+            return sorted(flags, key=lambda name: order.index(option[name]))
+    return flags
 
 
 def _flags_of_options(work: Inference) -> None:
@@ -458,6 +513,10 @@ def _repeated_trials(work: Inference) -> None:
         for name in candidates
         if source.key((*numbered, name), "columns.block")[1] == len(source)
     ]
+    if work.draft.columns.subject is None and apart:
+        text = f"{trial} has the same number twice. Which column says whose rows these are?"
+        work.ask("columns.subject", text, apart)
+        return
     named_ones = [*column_list(work.draft.columns.block)]
     answers = [[*named_ones, name] for name in apart]
     # Where no column tells them apart, rows are there twice: said where data are built.
@@ -478,14 +537,63 @@ def _cue_unused(work: Inference) -> None:
     labels = {plain_name(x) for x in work.source.labels(choice, "columns.choice")}
     if len(labels) != 2 or not any(labels <= words for words in GO_WORDS):
         return
+    presses = bool({*words_of(choice)} & PRESSES) or not labels <= GO_WORDS[0]
     for name in (*column_list(draft.columns.group), *work.free):
-        cue = {*words_of(name)} & CUES or name in column_list(draft.columns.group)
+        cue = {*words_of(name)} & CUES or (presses and name in column_list(draft.columns.group))
         if cue and work.varies(name):
             work.ask(
                 "task",
                 f'{name} may be a cue to which {choice} says press or not: task = "go-no-go". '
                 'Otherwise "", and it is not used.',
                 ("go-no-go", ""),
+            )
+            return
+
+
+def _contexts_between(work: Inference) -> None:
+    """A context that changes from trial to trial, in each of which other options may be learnt."""
+    draft, source = work.draft, work.source
+    choice, known = draft.columns.choice, column_list(draft.columns.block)
+    if draft.task or draft.columns.state or "task" in {one.role for one in work.questions}:
+        return
+    for name in (*column_list(draft.columns.group), *work.free):
+        told = {*words_of(name)} & CONTEXTS or name in column_list(draft.columns.group)
+        n = len(source.labels(name, "columns.block")) if told and isinstance(choice, str) else 0
+        if {*words_of(name)} & SIDES or name[-1:].isdigit():
+            continue  # what stands at one place
+        if not 2 <= n <= MAX_PLACES or source.key((choice, name), "columns.block")[1] <= n:
+            continue  # no context, or what was chosen under another name
+        steps = _steps(work, source.codes(name, "columns.block").codes.astype(np.float64))
+        if len(steps) and (steps != 0).mean() > MIN_CHANGES_OF_A_CONTEXT:
+            if work.said.columns.choice is not None and work.said.columns.reward is not None:
+                work.doubts.append(f"{name} changes from trial to trial: not used.")
+                return
+            work.question_taken(
+                "columns.block",
+                f"{name} changes from trial to trial. Are other options learnt about in each? List "
+                "all columns whose values together name a block; [] if not.",
+                ([*known, name], list(known)),
+            )
+            return
+
+
+def _people_begin_anew(work: Inference) -> None:
+    """People of one number in several places, each with a label of its own: they may be others."""
+    subject, source = work.draft.columns.subject, work.source
+    if not isinstance(subject, str) or subject not in source.names:
+        return
+    own, n_people = source.key((subject,), "columns.subject")
+    n_runs = 1 + int((np.diff(own) != 0).sum())
+    for name in (*column_list(work.draft.columns.group), *work.free):
+        if n_runs == n_people or not pa.types.is_string(source.table[name].type):
+            continue
+        both, n_pairs = source.key((subject, name), "columns.subject")
+        if n_pairs == n_runs == 1 + int((np.diff(both) != 0).sum()):
+            work.question_taken(
+                "columns.subject",
+                f"{subject} begins anew where {name} changes. Are these other people, or the same "
+                "ones again?",
+                ([subject, name], subject),
             )
             return
 
@@ -539,46 +647,33 @@ def _codes_of_levels(work: Inference) -> None:
         )
 
 
-def _rows_of_people(work: Inference) -> None:
-    """No column is called as one of people is, but one has the same label in rows that follow."""
-    columns = work.draft.columns
+def _people_unknown(work: Inference) -> None:
+    """No column is called as one of people is, but one has the same label in rows that follow.
+
+    Of episodes: one that is called after an id, or any where no column numbers the trials.
+    """
+    columns, source = work.draft.columns, work.source
     if columns.subject is not None:
         return
-    found = []
-    decisions = column_list(columns.decision)
-    for name in work.free:
-        if pa.types.is_floating(work.source.table[name].type):
-            continue
-        codes = work.source.codes(name, "columns.subject").codes
-        runs = 1 + int((np.diff(codes) != 0).sum())
-        n_labels = len(np.unique(codes))
-        n_rows = len(codes)
-        if decisions:
-            n_rows = work.source.key(decisions, "columns.decision")[1]
-        if 1 < n_labels == runs <= n_rows / 2:
-            found.append(name)
+    labels = {name: len(source.labels(name, "columns.subject")) for name in work.free}
+    found = [name for name in work.free if name == FILE or "id" in name.lower()]
+    if work.draft.kind == "episodes" and columns.trial is None:
+        found = found or [name for name, n in labels.items() if n > 1]
+    elif work.draft.kind != "episodes":
+        rows = column_list(columns.decision)
+        n_rows = source.key(rows, "columns.decision")[1] if rows else len(source)
+        codes = {
+            n: source.codes(n, "columns.subject").codes for n in labels if not _is_float(work, n)
+        }
+        runs = {name: 1 + int((np.diff(own) != 0).sum()) for name, own in codes.items()}
+        found = [name for name, n in runs.items() if 1 < n == labels[name] <= n_rows / 2]
     if found:
-        work.ask(
-            "columns.subject",
-            f'Does {found[0]} say whose rows these are? "" if all are one person\'s.',
-            (*found[:3], ""),
-            needed=False,
-        )
+        text = f'Does {found[0]} say whose rows these are? "" if all are one person\'s.'
+        work.ask("columns.subject", text, (*found[:3], ""), needed=False)
 
 
-def _people_unknown(work: Inference) -> None:
-    """Without a column of people: numbers of trials that begin anew are several people's."""
-    if work.draft.columns.subject is not None or work.draft.columns.trial is not None:
-        return
-    found = [n for n in work.free if len(work.source.labels(n, "columns.subject")) > 1]
-    if found:
-        work.ask(
-            "columns.subject",
-            'No column is called as one of people is. Which says whose rows these are? "" if all '
-            "are one person's.",
-            (*found[:3], ""),
-            needed=False,
-        )
+def _is_float(work: Inference, name: str) -> bool:
+    return bool(pa.types.is_floating(work.source.table[name].type))
 
 
 def _grid_rows(work: Inference) -> None:
@@ -615,6 +710,20 @@ def _is_loss(work: Inference, name: str) -> bool:
     return bool((np.nan_to_num(work.source.floats(name, "columns.reward")) != 0).any())
 
 
+def _units_vary(work: Inference) -> None:
+    """A column of several units, which amounts and delays beside it would have to be put in one."""
+    for name in work.free:
+        units = work.source.labels(name, "attributes") if words_of(name)[-1:] in UNITS else []
+        if len(units) > 1:
+            work.question_taken(
+                "attributes",
+                f"{name} says {' or '.join(map(str, units[:3]))}. Write numbers in one unit, and "
+                "read again. Are they already?",
+                (work.draft.attributes,),
+            )
+            return
+
+
 def _sole_loss(work: Inference) -> None:
     """A loss that is written without a sign beside attributes of options."""
     for name, cells in (work.draft.attributes or {}).items():
@@ -630,30 +739,34 @@ def _sole_loss(work: Inference) -> None:
 
 
 CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
-    "": (_rows_of_phases, _unused_flags, _options_on_offer),
+    "": (_rows_of_phases, _options_on_offer),
     "episodes": (
         _rows_of_phases,
+        _people_begin_anew,
         _first_rows_apart,
         _constant_choice,
         _families_of_reward,
         _constant_reward,
         _running_total,
+        _other_reward,
         _reward_codes,
         _choice_counter,
+        _side_or_option,
         _press_or_not,
         _unused_flags,
         _rows_of_options,
         _options_on_offer,
         _places_or_labels,
         _repeated_trials,
-        _short_blocks,
         _blocks_unused,
         _cue_unused,
+        _contexts_between,
         _people_unknown,
         _grid_rows,
     ),
     "choices": (
         _rows_of_phases,
+        _people_begin_anew,
         _first_rows_apart,
         _unused_flags,
         _flags_of_options,
@@ -661,13 +774,15 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
         _sole_loss,
         _option_of_zeros,
         _codes_of_levels,
-        _rows_of_people,
+        _people_unknown,
     ),
     "offers": (
         _rows_of_phases,
+        _people_begin_anew,
         _first_rows_apart,
         _choice_counter,
         _sole_loss,
-        _rows_of_people,
+        _units_vary,
+        _people_unknown,
     ),
 }

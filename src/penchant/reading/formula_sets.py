@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penchant._typing import Vector
+from penchant._typing import Names, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, closest_match_hint, format_names
 from penchant.files.folder import Raw
@@ -25,7 +25,7 @@ from penchant.tables.where import column_of, parsed_expression
 ALL = "all"  # attributes that tell options apart
 CONSTANTS = "1"  # the formula of options that differ by nothing but themselves
 EXAMPLE = "cost + C(brand) + cost:income"
-Attributed = str | Sequence[str] | Attributes
+Attributed = Names | Attributes
 Variables = dict[str, Vector]
 
 
@@ -48,7 +48,7 @@ class Formula:
     constants: bool = False
 
 
-def formula_of(given: str | Sequence[str], names: Sequence[str]) -> Formula:
+def formula_of(given: Names, names: Sequence[str]) -> Formula:
     """Read attributes given as a list of names or as a formula.
 
     Parameters
@@ -199,7 +199,7 @@ class _OptionColumns:
 
 
 def attribute_sets(
-    reading: Reading, sets: Mapping[str, str | Sequence[str]]
+    reading: Reading, sets: Mapping[str, Names]
 ) -> tuple[Choices, dict[str, tuple[str, ...]]]:
     """The choices with the variables of every set, and which variables each set has.
 
@@ -223,7 +223,7 @@ def attribute_sets(
     return replace(choices, explanatory=explanatory, names=tuple(variables), natural=None), found
 
 
-def _made(reading: Reading, columns: _OptionColumns, given: str | Sequence[str]) -> Variables:
+def _made(reading: Reading, columns: _OptionColumns, given: Names) -> Variables:
     """The variables of one set."""
     formula = _formula(reading, columns, given)
     out = f"constant:{None if reading.schema is None else reading.schema.choice.opt_out}"
@@ -232,7 +232,7 @@ def _made(reading: Reading, columns: _OptionColumns, given: str | Sequence[str])
     return columns.variables(formula) | (_constants(reading.data) if formula.constants else alone)
 
 
-def _formula(reading: Reading, columns: _OptionColumns, given: str | Sequence[str]) -> Formula:
+def _formula(reading: Reading, columns: _OptionColumns, given: Names) -> Formula:
     """A set as a formula; variables of levels, such as label:plain, are names in sums."""
     parts = [one.strip() for one in given.split("+")] if isinstance(given, str) else given
     names = [
@@ -294,7 +294,7 @@ def rival_sets(
     return data, {name: Attributes(names) for name, names in named.items()}
 
 
-def _given(model: Attributed) -> str | Sequence[str]:
+def _given(model: Attributed) -> Names:
     """A set as `read` is asked for it."""
     return tuple(model.attributes) if isinstance(model, Attributes) else model
 

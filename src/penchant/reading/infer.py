@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import IntVector
-from penchant.errors import DataError, PythonExpression, format_list, mark_argument
+from penchant.errors import DataError, format_list
 from penchant.files.folder import FILE, FOLDER
 from penchant.reading.build import kept_rows
 from penchant.reading.fact_checks import check_facts, is_task_number
@@ -41,7 +41,7 @@ from penchant.tables.offer_columns import (
 from penchant.tables.option_families import families, may_be_offered, offer_families
 from penchant.tables.programs import PlainTable
 from penchant.tables.questionnaires import N_ITEMS
-from penchant.tables.schema import ATTRIBUTE_COLUMNS, KINDS, Question, Schema
+from penchant.tables.schema import ATTRIBUTE_COLUMNS, KINDS, ChoiceCodes, Question, Schema
 from penchant.tables.source_table import FILE_STEM, SourceTable, code_key, column_list
 from penchant.tables.two_step_columns import two_step_columns
 
@@ -122,6 +122,8 @@ class Inference:
         if self.said.get(role) is not None or role in self.said.raised:
             return
         self.draft = self.draft.with_answers({role: None})
+        if role == "columns.choice":  # whose codes are not those of another column
+            self.draft = replace(self.draft, choice=self.said.choice)
         if self.draft.get("attributes") == {ATTRIBUTE_COLUMNS: None}:
             self.draft = self.draft.with_answers({"attributes": None})
         self.ask(role, text, answers)
@@ -245,6 +247,10 @@ def _name_people(work: Inference) -> None:
     names = [name for name in work.source.names if name not in used]
     if len(work.source.raw.pieces) > 1:  # what all files say alike is no person of several
         varied = [n for n in names if len(work.source.labels(n, "columns.subject")) > 1]
+        if FILE in work.source.names:  # who is the same in all of a file, where some column is
+            n_files = len(work.source.labels(FILE, "columns.subject"))
+            own = [n for n in varied if work.source.key((FILE, n), "columns.subject")[1] == n_files]
+            varied = own if named("subject", own).candidates else varied
         names = varied if named("subject", varied).candidates else names
     found = named("subject", names)
     if work.draft.columns.subject is not None:
@@ -310,11 +316,21 @@ def _choose_kind(work: Inference) -> None:
         if paid.single is None or both:  # beside what was paid, it may be either
             work.settle("kind", "offers")
     elif choice is not None and reward is not None and both is None:
-        if _shown_families(work, choice):
+        answers = isinstance(choice, str) and _answers_offers(work, choice)
+        if _shown_families(work, choice) or (columns.reward is None and answers):
             return
         work.settle("kind", "episodes")
     elif isinstance(choice, str) and not paid.candidates and _matching_family(work, choice):
         work.settle("kind", "choices")
+
+
+def _answers_offers(work: Inference, choice: str) -> bool:
+    """Whether words accept and reject, or wait and do not, where amounts or delays are named."""
+    orders = (vocabulary("first_offer"), vocabulary("second_offer"))
+    words = {plain_name(x) for x in work.source.labels(choice, "columns.choice")}
+    parts = vocabulary("money") | vocabulary("delays") | vocabulary("chances")
+    offered = [n for n in work.free if {*words_of(n)} & parts and not named("reward", [n]).columns]
+    return all(words & order for order in orders) and any(map(work.varies, offered))
 
 
 def _gain_and_loss(work: Inference) -> dict[str, str] | None:
@@ -472,6 +488,10 @@ def _is_long(work: Inference) -> bool:
     if said.option is not None and said.chosen is not None:
         return True
     option, chosen = named("option", work.names), named("chosen", work.names)
+    if not option.columns and chosen.single is not None:
+        sure = _sure_decision(work, "", chosen.single)
+        sets = None if sure is None else _decision_columns(work, "", chosen.single)
+        return sets == (sure,) and not named("reward", work.names).columns
     if option.single is None or chosen.single is None or option.single == chosen.single:
         return False
     if option.sure and chosen.sure and _sure_decision(work, option.single, chosen.single):
@@ -489,7 +509,7 @@ def _decision_columns(work: Inference, option: str, chosen: str) -> tuple[str, .
     """The columns that name decisions: of these each row is an option, and one was taken."""
     source = work.source
     try:
-        flags = source.taken(chosen, option)
+        flags = source.taken(chosen, option or None)
     except DataError:
         return None
     if not np.isin(flags, (0.0, 1.0)).all():
@@ -505,10 +525,9 @@ def _decision_columns(work: Inference, option: str, chosen: str) -> tuple[str, .
 
 def _are_sets(work: Inference, names: Sequence[str], option: str, flags: Any) -> bool:
     key, n = work.source.key(names, "columns.decision")
-    label = work.source.codes(option, "columns.option")
-    pairs = key * len(label) + label.codes
     taken = np.bincount(key, weights=flags, minlength=n)
-    return bool(len(np.unique(pairs)) == len(key) and (taken == 1).all() and len(key) > n)
+    pairs = work.source.key((*names, option), "columns.option")[1] if option else len(key)
+    return bool(pairs == len(key) > n and (taken == 1).all())
 
 
 # --- choices -------------------------------------------------------------------------------------
@@ -519,6 +538,10 @@ def _complete_choices(work: Inference) -> None:
     columns = work.draft.columns
     wide = attributes is not None and ATTRIBUTE_COLUMNS not in attributes
     long = attributes is not None and ATTRIBUTE_COLUMNS in attributes
+    if long and columns.choice is not None and columns.chosen is None:
+        taken = {"columns.chosen": columns.choice, "columns.choice": None}
+        work.draft = replace(work.draft.with_answers(taken), choice=ChoiceCodes())
+        columns = work.draft.columns
     long |= columns.option is not None or columns.chosen is not None or columns.decision is not None
     if not wide and (long or (attributes is None and _is_long(work))):
         _complete_long(work)
@@ -530,6 +553,8 @@ def _complete_long(work: Inference) -> None:
     option, chosen = named("option", work.free), named("chosen", work.free)
     columns = work.draft.columns
     if columns.option is None and columns.decision is None and option.single is None:
+        if not option.candidates and _is_long(work):
+            work.settle("columns.option", "")
         text = 'Which column says what option a row is? "" if none does.'
         work.ask("columns.option", text, (*option.candidates, ""), needed=bool(option.candidates))
     work.settle("columns.option", option.single)
@@ -602,7 +627,7 @@ def _settle_long_attributes(work: Inference) -> None:
     if numbers:
         work.doubts.append(
             f"{format_list(numbers)}: the same for all options of a decision, and not used. To use "
-            f"one, {mark_argument('interact {} with the options', PythonExpression(numbers[0]))}."
+            f"one, interact {numbers[0]} with the options."
         )
 
 
@@ -805,12 +830,9 @@ def _complete_episodes(work: Inference) -> None:
         elif paid.single is not None and both is None:
             work.settle("columns.reward", paid.single)
         else:
-            numbers = [
-                name
-                for name in work.free
-                if _are_numbers(work.source, [name]) and not is_named("trial", name)
-            ]
-            answers = [*([both] if both else []), *(paid.candidates or numbers)]
+            numbers = [n for n in work.free if _are_numbers(work.source, [n])]
+            numbers = [n for n in numbers if not is_named("trial", n) and not paid.candidates]
+            answers = [*_reward_guesses(work), *numbers]
             work.ask(
                 "columns.reward",
                 "Which column says what the choice paid, in this trial alone?",
@@ -828,26 +850,20 @@ def _complete_episodes(work: Inference) -> None:
                 found.columns,
                 needed=False,
             )
-    people = (*named("subject", work.names).candidates, *_labels_of_people(work))
-    if work.draft.columns.subject is None and people:
-        work.ask(
-            "columns.subject",
-            'Which column says whose rows these are? Answer "" if all are one person\'s.',
-            (*people, ""),
-            needed=False,
-        )
     for role in ("is_choice", "scored", "executed"):
         work.settle(f"columns.{role}", named(role, work.free).single)
-
-
-def _labels_of_people(work: Inference) -> list[str]:
-    return [name for name in work.free if name == FILE or "id" in name.lower()]
 
 
 def _name_blocks(work: Inference) -> None:
     if work.draft.columns.block is not None:
         return
     block, session = named("block", work.free), named("session", work.free)
+    if len(block.columns) == 1 < len(work.source):
+        rows = np.bincount(work.source.key((*work.people, *block.columns), "columns.block")[0])
+        if np.median(rows) < 2:  # a block of a row each: it numbers trials
+            if not named("trial", work.free).columns:
+                work.settle("columns.trial", block.columns[0])
+            block = Match()
     if not block.columns:
         block = Match(tuple(name for name in work.free if is_task_number(work.source, name)))
     varied = [name for name in session.columns if work.varies(name)]

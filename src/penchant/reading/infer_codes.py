@@ -11,7 +11,7 @@ import numpy as np
 from penchant.errors import DataError
 from penchant.tables.choice_coding import listed
 from penchant.tables.columns import plain_name
-from penchant.tables.lexicon import vocabulary, words_of
+from penchant.tables.lexicon import is_named, vocabulary, words_of
 from penchant.tables.option_families import families
 from penchant.tables.play import FILLERS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS
@@ -53,8 +53,15 @@ def infer_codes(work: Inference) -> None:
         work.settle("choice.labels", ordered)
         return
     odd = [] if draft.choice.missed == () else _may_be_missed(labels)
+    if draft.choice.missed is None:
+        odd += [label for label in _never_paid(work, name, labels) if label not in odd]
     rest = [label for label in labels if label not in odd]
     reason = _doubt(work, name, rest)
+    described = _count_doubt(work, name, len(rest)) if draft.choice.opt_out is None else None
+    if described and not odd and 0 not in map(_number, rest):
+        text = f'{described}. Which code is to take none of them? "" if none is.'
+        work.ask("choice.opt_out", text, (rest[-1], ""))
+        return
     if len(rest) > MAX_OPTIONS or _are_fractions(rest):
         work.question_taken(
             "columns.choice",
@@ -62,14 +69,16 @@ def infer_codes(work: Inference) -> None:
             "what was chosen?",
             [one for one in work.free if one != name] or [name],
         )
-    elif odd or reason:
-        if reason and reason.startswith("0 in"):
-            odd, rest = [x for x in rest if _number(x) == 0], [x for x in rest if _number(x) != 0]
-        said = reason or f"{listed([str(x) for x in odd])} in {name} may be an option, or a mark"
+    elif odd or reason or described:
+        if described or (reason and reason.startswith("0 in")):
+            odd = [*odd, *(x for x in rest if _number(x) == 0)]
+            rest = [x for x in rest if _number(x) != 0]
+        mark = f"{listed([str(x) for x in odd])} in {name} may be an option, or a mark"
+        said = described or reason or mark
         work.ask(
             "choice.labels",
             f"{said}. Which codes are options, in their order?",
-            _label_answers(rest, labels),
+            _groups(work, rest) + _label_answers(rest, labels),
         )
         work.ask(
             "choice.missed",
@@ -77,15 +86,6 @@ def infer_codes(work: Inference) -> None:
             (odd, []) if odd else ([], labels[:1]),
             needed=False,
         )
-        if work.draft.kind != "episodes" and work.draft.choice.names is None:
-            n = len(rest)
-            named = [one.options for one in families(work.free)]
-            work.ask(
-                "choice.names",
-                "What are the options called?",
-                [list(one) for one in sorted(named, key=lambda one: abs(len(one) - n))],
-                needed=False,
-            )
     else:
         work.settle("choice.labels", tuple(rest))
 
@@ -94,20 +94,44 @@ def _by_word(work: Inference, labels: Sequence[Any]) -> tuple[Any, ...] | None:
     """Codes of two offers in the order of the options, where words or numbers leave no doubt.
 
     Words say the sooner or surer option and the later or riskier one; 0 and 1, or 1 and 2, are in
-    the order of the options unless the column is called after the first one.
+    the order of the options unless the column is called after something else than the second one.
     """
-    if work.draft.kind != "offers" or work.draft.attributes is None or len(labels) != 2:
+    if work.draft.kind != "offers" or work.draft.attributes is None:
         return None
     if any(len(cells) != 2 for cells in work.draft.attributes.values()):
         return None
-    first = [x for x in labels if plain_name(x) in vocabulary("first_offer")]
-    second = [x for x in labels if plain_name(x) in vocabulary("second_offer")]
-    if len(first) == len(second) == 1:
-        return (first[0], second[0])
-    called = {plain_name(word) for word in words_of(str(work.draft.columns.choice))}
+    first = tuple(x for x in labels if plain_name(x) in vocabulary("first_offer"))
+    second = tuple(x for x in labels if plain_name(x) in vocabulary("second_offer"))
+    if first and second and len(first) + len(second) == len(labels):
+        return tuple(own if len(own) > 1 else own[0] for own in (first, second))
+    if len(labels) != 2:
+        return None
     numbers = sorted(x for x in map(_number, labels) if x is not None)
-    if numbers in ([0, 1], [1, 2]) and not called & vocabulary("first_offer"):
-        return tuple(sorted(labels, key=lambda label: _number(label) or 0.0))
+    if numbers not in ([0, 1], [1, 2]) or _side_column(work) or _called_otherwise(work):
+        return None
+    return tuple(sorted(labels, key=lambda label: _number(label) or 0.0))
+
+
+def _called_otherwise(work: Inference) -> bool:
+    """Whether the column of choices is called after something else than the second offer."""
+    name = str(work.draft.columns.choice)
+    words = {*words_of(name)} - vocabulary("neutral")
+    if plain_name(name) in vocabulary("second_offer") or not words or is_named("taken", name):
+        return False
+    told: list[set[str]] = [set(), set()]
+    for cells in (work.draft.attributes or {}).values():
+        for own, cell in zip(told, cells, strict=True):
+            for column in column_list(cell) if isinstance(cell, (str, tuple)) else ():
+                own |= {*words_of(str(column))}
+    return not words <= vocabulary("second_offer") | (told[1] - told[0])
+
+
+def _side_column(work: Inference) -> str | None:
+    """A column that may say on which side an option stood: a choice may be a side, then."""
+    for name in work.free:
+        said = {*words_of(name)} & {"side", "left", "right", "swapped", "flipped", "onright"}
+        if said and work.varies(name) and len(work.source.labels(name, "choice.labels")) == 2:
+            return name
     return None
 
 
@@ -177,6 +201,19 @@ def _number(label: Any) -> float | None:
     return float(key[1]) if isinstance(key, tuple) else key if isinstance(key, float) else None
 
 
+def _groups(work: Inference, rest: Sequence[Any]) -> list[Any]:
+    """Codes by the words of two offers, or in groups where fewer options are described."""
+    if (ordered := _by_word(work, rest)) is not None:
+        return [list(ordered)]
+    attributes = work.draft.attributes or {}
+    n = 0 if ATTRIBUTE_COLUMNS in attributes else len(next(iter(attributes.values()), ()))
+    if not 2 <= n < len(rest) or len(rest) % n:
+        return []
+    size = len(rest) // n
+    groups = [list(rest[k : k + size]) for k in range(0, len(rest), size)]
+    return [groups, groups[::-1]]
+
+
 def _label_answers(rest: Sequence[Any], labels: Sequence[Any]) -> list[list[Any]]:
     answers = [list(rest), list(labels)]
     if len(rest) == 2:
@@ -228,7 +265,7 @@ def _doubt(work: Inference, name: str, rest: Sequence[Any]) -> str | None:
         return f"{name} holds {listed([f'{x:g}' for x in whole])}"
     if whole[0] == 0 and len(whole) > 2 and _zero_is_nothing(work, name):
         return f"0 in {name} always pays the same, unlike the others"
-    return _order_doubt(work, name) or _count_doubt(work, name, len(whole))
+    return _order_doubt(work, name)
 
 
 def _order_doubt(work: Inference, name: str) -> str | None:
@@ -237,15 +274,33 @@ def _order_doubt(work: Inference, name: str) -> str | None:
         return None
     if work.draft.attributes is not None and ATTRIBUTE_COLUMNS in work.draft.attributes:
         return None
+    side = _side_column(work) if work.draft.kind == "offers" else None
+    if side is not None:
+        return f"{side} may say where options stood: add a column of the option if {name} is a side"
     return f"{name} says which option was taken, but not which of the columns that describe it"
 
 
 def _count_doubt(work: Inference, name: str, n: int) -> str | None:
     """Whether there are columns of one option fewer than codes: one code may be none."""
-    for one in families([x for x in work.free if x != name]):
-        if one.whole and len(one.options) == n - 1 > 1:
-            return f"{name} has {n} codes, but columns describe {n - 1} options"
+    found = [one for one in families([x for x in work.free if x != name]) if one.whole]
+    counts = {len(one.options) for one in found}
+    if work.draft.attributes and ATTRIBUTE_COLUMNS not in work.draft.attributes:
+        counts = {len(cells) for cells in work.draft.attributes.values()}
+    if n - 1 in counts - {1} and n not in counts:
+        return f"{name} has {n} codes, but columns describe {n - 1} options"
     return None
+
+
+def _never_paid(work: Inference, name: str, labels: Sequence[Any]) -> list[Any]:
+    """Labels beside which no reward ever stands, where it does beside others."""
+    reward = work.draft.columns.reward
+    if not isinstance(reward, str) or work.source.holds_words(reward, "columns.reward"):
+        return []
+    coded = work.source.codes(name, "columns.choice")
+    paid = ~np.isnan(work.source.floats(reward, "columns.reward"))
+    places = np.unique(coded.codes[paid & work.source.present(name, "columns.choice")])
+    keys = {code_key(coded.labels.tolist()[k]) for k in places.tolist()}
+    return [label for label in labels if code_key(label) not in keys] if keys else []
 
 
 def _zero_is_nothing(work: Inference, name: str) -> bool:

@@ -16,6 +16,7 @@ from penchant._typing import IntVector, Vector
 from penchant.argument_checks import check_one_of
 from penchant.errors import DataError
 from penchant.tables.columns import named_column, plain_name
+from penchant.tables.offer_columns import TASK_OFFERS
 from penchant.tables.reading import ReadingKind
 from penchant.tables.source_table import SourceTable
 
@@ -332,11 +333,7 @@ TASKS = {
             "choice 1 takes the lottery of reward_var, 0 that of reward_fix at even chances",
             "ambiguity",
             "models.Ambiguity()",
-            offers={
-                "amount": ("reward_fix", "reward_var"),
-                "probability": (0.5, "prob"),
-                "ambiguity": (0.0, "ambig"),
-            },
+            offers=TASK_OFFERS["ambiguity"],
         ),
         NamedTask(
             "peers",
@@ -347,12 +344,7 @@ TASKS = {
             "risky one",
             "peers",
             "models.PeerInfluence()",
-            offers={
-                "high": ("safe_Hpayoff", "risky_Hpayoff"),
-                "low": ("safe_Lpayoff", "risky_Lpayoff"),
-                "probability": ("p_gamble", "p_gamble"),
-                "condition": ("condition", "condition"),
-            },
+            offers=TASK_OFFERS["peers"],
         ),
         NamedTask(
             "ultimatum",
@@ -362,7 +354,7 @@ TASKS = {
             "accept 1 takes the offer, option 1; 0 rejects it; rows are in order of time",
             "ultimatum",
             "models.Ultimatum()",
-            offers={"offer": (0.0, "offer")},
+            offers=TASK_OFFERS["ultimatum"],
             chosen="accept",
         ),
         NamedTask(

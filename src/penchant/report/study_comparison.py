@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,9 @@ from penchant.report.study_answers import plain_name, population_decides
 from penchant.report.study_groups import MIN_FOLDED_ROWS, some_columns
 from penchant.report.study_words import shown
 from penchant.result_tables import format_p_value
+from penchant.studies.comparisons import PairedDifference
 from penchant.studies.findings import Findings
-from penchant.studies.groups import LOG
+from penchant.studies.groups import LOG, GroupDifference, OverallTest
 
 RANKS = (
     "Rank tests keep subjects without a finite estimate: an estimate at an end of the "
@@ -100,7 +100,7 @@ def paired_section(study: Findings, command: str) -> list[Block]:
     ]
 
 
-def _ratios(tests: Sequence[Any]) -> str:
+def _ratios(tests: Sequence[GroupDifference | PairedDifference]) -> str:
     """How positive parameters are compared, where there are some."""
     log = any(test.name.startswith(LOG) for test in tests)
     return f", or first over second. {ON_RATIOS}" if log else "."
@@ -128,7 +128,7 @@ def _left_out_table(study: Findings) -> list[Block]:
 
 
 def _difference_table(
-    column: str, tests: Sequence[Any], percent: str, *, tested: bool = True
+    column: str, tests: Sequence[GroupDifference], percent: str, *, tested: bool = True
 ) -> DataTable:
     strata = any(d.stratum for d in tests)
     header = ["parameter", *(["in"] if strata else []), "first", "second"]
@@ -148,7 +148,7 @@ def _difference_table(
     )
 
 
-def _tests_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
+def _tests_table(column: str, tests: Sequence[GroupDifference], percent: str) -> DataTable:
     strata = any(d.stratum for d in tests)
     header = ["parameter", *(["in"] if strata else []), "first", "second", "Hedges' g"]
     header += [f"{percent} interval", "t (df)", "p", "ranked", "first higher", "rank p", "adjusted"]
@@ -165,7 +165,7 @@ def _tests_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
     return DataTable(caption, header, rows, folded=len(rows) > MIN_FOLDED_ROWS, words=words)
 
 
-def _t(d: Any) -> str:
+def _t(d: GroupDifference | PairedDifference) -> str:
     if np.isnan(d.statistic):
         return "-"
     return f"{shown(d.statistic, 3)} ({shown(d.degrees_of_freedom, 3)})"
@@ -175,7 +175,7 @@ def _interval(low: float, high: float, digits: int = 4) -> str:
     return "-" if np.isnan([low, high]).all() else f"{shown(low, digits)} to {shown(high, digits)}"
 
 
-def _effect_cells(d: Any) -> list[str]:
+def _effect_cells(d: GroupDifference | PairedDifference) -> list[str]:
     kind, (value, low, high) = "difference", (d.difference, d.low, d.high)
     if d.name.startswith(LOG):
         with np.errstate(over="ignore"):
@@ -183,7 +183,7 @@ def _effect_cells(d: Any) -> list[str]:
     return [kind, shown(value), _interval(low, high)]
 
 
-def _overall_table(column: str, tests: Sequence[Any]) -> DataTable:
+def _overall_table(column: str, tests: Sequence[OverallTest]) -> DataTable:
     strata = any(test.stratum for test in tests)
     header = ["parameter", *(["in"] if strata else []), "groups", "subjects", "Welch's F", "df"]
     header += ["df of F", "p", "adjusted p", "ranked", "Kruskal-Wallis", "rank p"]

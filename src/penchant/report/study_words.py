@@ -76,8 +76,8 @@ _OF_CONDITIONS = re.compile(r"\b[a-z]\w*(?::\w+)?\[[^\[\]]+\]")  # of parameters
 def for_reader(message: str, names: Iterable[str] = ()) -> str:
     """A message of the library on a page: parameters in words, also those of the user's own names.
 
-    >>> for_reader("Of prior_mean = 3: give a parameter_prior.")
-    'Of prior mean = 3: give a parameter_prior.'
+    >>> for_reader("Of prior_mean = 3: use a prior.")
+    'Of prior mean = 3: use a prior.'
     >>> for_reader("No spread was found in learning_rate:drug[placebo].")
     'No spread was found in learning rate (placebo).'
     """

@@ -46,7 +46,7 @@ from penchant.tables.arrays import decision_weights
 from penchant.tables.layouts import LongColumns, column_names
 from penchant.tables.offer_columns import is_offers
 from penchant.tables.play import Gaps, MissingReward
-from penchant.tables.play_columns import is_play
+from penchant.tables.play_columns import ColumnNames, is_play
 from penchant.tables.reading import TITLES, ReadingKind
 
 T = TypeVar("T")
@@ -215,10 +215,10 @@ def scan(
     subject: str | None = None,
     reward: str | tuple[str, str] | None = None,
     offers: Mapping[str, Sequence[Any]] | None = None,
-    block: str | tuple[str, ...] | None = None,
+    block: ColumnNames | None = None,
     is_choice: str | None = None,
     scored: str | None = None,
-    executed: str | tuple[str, ...] | None = None,
+    executed: ColumnNames | None = None,
     base: int | None = None,
     options: Sequence[Any] | None = None,
     locations: Any = None,
@@ -243,10 +243,10 @@ def scan(
     weight_kind: Literal["frequency", "probability"] = "frequency",
     reward: str | tuple[str, str] | None = None,
     offers: Mapping[str, Sequence[Any]] | None = None,
-    block: str | tuple[str, ...] | None = None,
+    block: ColumnNames | None = None,
     is_choice: str | None = None,
     scored: str | None = None,
-    executed: str | tuple[str, ...] | None = None,
+    executed: ColumnNames | None = None,
     base: int | None = None,
     options: Sequence[Any] | None = None,
     locations: Any = None,

@@ -29,7 +29,7 @@ from penchant.scale.subject_batches import (
 from penchant.scale.subject_estimates import SubjectFiles, SubjectScanBase
 from penchant.tables.columns import NO_COLUMN, flagged
 from penchant.tables.offer_columns import offer_columns
-from penchant.tables.play_columns import PARTS, play_columns
+from penchant.tables.play_columns import PARTS, columns_used, play_columns
 
 T = TypeVar("T")
 # Subjects whose searches run together: more are no faster, and an interruption loses a batch.
@@ -137,10 +137,10 @@ def scan_histories(
         locations = policies.get("locations")
         sides = 0 if locations is None else np.shape(locations)[1]
         found = play_columns(names, {part: given.get(part) for part in PARTS}, coordinates=sides)
-        arguments: dict[str, Any] = {**found.arguments(), **policies}
+        arguments: dict[str, Any] = {**found, **policies}
         # In the order of the file, as the order is part of the fingerprint.
-        columns = sorted(found.used(), key=names.index)
-        subject = found.subject
+        columns = sorted(columns_used(found), key=names.index)
+        subject = found["subject"]
     else:
         parts = {part: given.get(part) for part in OFFER_ROLES}
         offered = offer_columns(names, parts, given.get("offers"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Matrix, Names, Vector
 from penchant.argument_checks import check_level, check_one_of
 from penchant.choices import Choices
 from penchant.errors import interval_kind_argument
@@ -182,7 +182,7 @@ class Estimate(EstimateFields, FrameExport):
         self,
         level: float = 0.95,
         kind: IntervalKind = "wald",
-        of: str | Sequence[str] | None = None,
+        of: Names | None = None,
         *,
         rng: Rng = None,
         n_drawn: int = N_DRAWN,
@@ -217,9 +217,7 @@ class Estimate(EstimateFields, FrameExport):
         found: Matrix = self.source.intervals([self], names, space, level, kind, rng, n_drawn)[0]
         return found
 
-    def _requested_parameters(
-        self, of: str | Sequence[str] | None
-    ) -> tuple[Space, tuple[str, ...]]:
+    def _requested_parameters(self, of: Names | None) -> tuple[Space, tuple[str, ...]]:
         """Names of the requested parameters, and whether they are theta or natural ones."""
         known = {"theta": self.names, "parameters": self.natural_names}
         if of is None:

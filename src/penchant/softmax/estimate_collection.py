@@ -14,7 +14,7 @@ import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level
-from penchant.errors import DataError, MarkedText, closest_match_hint, mark_argument
+from penchant.errors import DataError, MarkedText, closest_match_hint
 from penchant.json_records import document_head, record_from_document
 from penchant.result_tables import (
     Backend,
@@ -27,7 +27,7 @@ from penchant.result_tables import (
 from penchant.softmax.calibrated_intervals import N_DRAWN
 from penchant.softmax.data_behind_estimate import IntervalKind, Rng
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
-from penchant.softmax.estimate_diagnostics import describe_nominal_point
+from penchant.softmax.estimate_diagnostics import LINEARISATION_ADVICE, describe_nominal_point
 from penchant.softmax.intervals_and_tests import ParameterEstimate, wald_interval
 
 MAX_NOTEBOOK_ROWS = 20  # a longer table would push the rest of the notebook off the screen
@@ -318,8 +318,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         """Notes on rows that are not shown, and an example of every status but converged."""
         notes = []
         if len(self) > most:
-            more = mark_argument("`to_frame()` has")
-            notes.append(f"{most} of {len(self)} subjects shown; {more} all.")
+            notes.append(f"{most} of {len(self)} subjects shown; the data frame has all.")
         for status in sorted(set(self.status) - {"converged"}):
             i = self.status.index(status)
             notes.append(f"For example {self.subjects[i]}: {self.messages[i]}")
@@ -343,10 +342,10 @@ class Estimates(Sequence[Estimate], FrameExport):
         bounds = f"bounds {every[0].bounds[0]:.4g} and {min(v.bounds[1] for v in every):.4g}"
         if not far:
             return f"Delta / nominal is small for every subject ({bounds})."
-        return MarkedText(
+        return (
             f"Delta / nominal is not small, or the parameters lie outside the model, for {far} of "
             f"{len(self)} subjects ({bounds}): their shape parameters mean nothing. "
-            f"{mark_argument('Linearise about another prior, or use the exact fit')}."
+            f"{LINEARISATION_ADVICE}."
         )
 
     def summary(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> str:

@@ -15,10 +15,8 @@ import numpy as np
 from penchant._typing import Vector
 from penchant.errors import (
     DataError,
-    PythonExpression,
     advise_prior,
     closest_match_hint,
-    linearisation_advice,
     mark_argument,
     mark_weak_prior_argument,
     profile_interval_advice,
@@ -28,6 +26,7 @@ from penchant.json_records import NOT_WRITTEN, MinimumValue
 Direction: TypeAlias = Mapping[str, float]  # entries of a direction of theta, by parameter
 Count: TypeAlias = Annotated[int, MinimumValue(0)]
 Certificate = Literal["newton", "linear program", "prior", "penalty"]
+LINEARISATION_ADVICE = "Linearise about another prior, or use the exact fit"
 LARGEST_RATIO = 1.0  # beyond, a deviation exceeds the nominal value and linearising is no guide
 OUTSIDE: Literal["outside the model"] = "outside the model"
 
@@ -45,7 +44,7 @@ def outside_model_sentence() -> str:
     return (
         "theta gives parameters that the model cannot have, such as a decision noise or a "
         "prior variance that is not positive, so there are no natural parameters: "
-        f"{linearisation_advice()}."
+        f"{LINEARISATION_ADVICE.lower()}."
     )
 
 
@@ -212,10 +211,6 @@ def describe_combination(weights: Mapping[str, float], digits: int = 3) -> str:
     return words or "0"
 
 
-def _interaction_advice(name: str) -> str:
-    return mark_argument("interact {} with the options", PythonExpression(name))
-
-
 def not_identified_sentence(
     rank: int, n_parameters: int, null: tuple[Mapping[str, float], ...], needed: int
 ) -> str:
@@ -233,7 +228,7 @@ def not_identified_sentence(
         reasons.append(f"{same} is the same for all options of every choice set")
     advice = (
         "Drop a variable"
-        + (f", {_interaction_advice(alone[0])}" if alone else "")
+        + (f", interact {alone[0]} with the options" if alone else "")
         + f", {advise_prior()}, or collect at least {needed} more decision"
         + ("." if needed == 1 else "s.")
     )

@@ -358,7 +358,7 @@ class ChoiceSource(EstimateSource):
                 "cluster",
                 "must be given where the choices have no subject",
                 got="None",
-                fix=f"{mark_argument('Pass one label per decision')}.",
+                fix="Give one label per decision.",
             )
         theta = _finite_theta(estimate, "clustered()")
         return clustered_covariance(theta, estimate.inverse_information, choices, labels)
@@ -454,5 +454,5 @@ def _finite_theta(estimate: EstimateFields, what: str) -> Vector:
         what,
         "must have a finite estimate",
         got=f"status {estimate.status!r}",
-        fix=f"Use {mark_argument('method', 'firth')} or {mark_argument('a parameter_prior')}.",
+        fix=f"Use {mark_argument('method', 'firth')} or {mark_weak_prior_argument()}.",
     )

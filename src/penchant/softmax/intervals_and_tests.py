@@ -16,7 +16,8 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.choices import Choices
-from penchant.errors import DataError, mark_argument
+from penchant.errors import DataError
+from penchant.json_records import JsonDocument
 from penchant.softmax.constraints import (
     Constraints,
     InfeasibleError,
@@ -321,7 +322,7 @@ def require_several_clusters(known: list[Any]) -> None:
             "cluster",
             "must name at least two clusters",
             got=f"only {known[0]!r}",
-            fix=f"Use {mark_argument('robust()')} where decisions are independent.",
+            fix="Use the robust covariance where decisions are independent.",
         )
 
 
@@ -335,7 +336,7 @@ def sandwich(bread: Matrix, meat: Matrix) -> Matrix:
 
 
 @dataclass(frozen=True)
-class ParameterEstimate:
+class ParameterEstimate(JsonDocument):
     """Parameter with its standard error and interval."""
 
     name: str
@@ -392,7 +393,7 @@ def delta_method_parameters(
 
 
 @dataclass(frozen=True)
-class RatioInterval:
+class RatioInterval(JsonDocument):
     """Fieller's set for a ratio.
 
     Attributes
@@ -436,7 +437,7 @@ def fieller_interval(
 
 
 @dataclass(frozen=True)
-class TestResult:
+class TestResult(JsonDocument):
     """A chi-square test.
 
     Attributes

@@ -13,7 +13,7 @@ from penchant.argument_checks import check_one_of
 from penchant.population.group_comparison_result import GroupComparison
 from penchant.population.meta_analysis import PopulationEstimate, Rule
 from penchant.population.regret_growth_categories import GrowthOrders
-from penchant.result_tables import Backend, make_frame
+from penchant.result_tables import Backend, make_frame, stack_columns
 from penchant.softmax.estimate import Estimate
 from penchant.studies.comparisons import LinearizedGroup, PairedDifference, StudyPopulation
 from penchant.studies.fitting import (
@@ -316,7 +316,7 @@ def _joint_tests(study: Findings) -> Columns:
     )
 
 
-def _comparisons(study: Findings) -> list[tuple[str, Any]]:
+def _comparisons(study: Findings) -> list[tuple[str, GroupComparison]]:
     exact = [] if study.exact_tests is None else [("exact", study.exact_tests)]
     return exact + [("linearised", comparison) for comparison in study.linearized_tests]
 
@@ -395,26 +395,12 @@ def _population_contrasts(study: Findings) -> Columns:
     """Differences between groups, or conditions, of the population."""
     if study.everybody is None:
         return {}
-    return _by_rows(
-        {
-            "column": contrast.factor,
-            "contrast": contrast.words,
-            "parameter": name,
-            "link": contrast.links[a],
-            "difference": float(contrast.difference[a]),
-            "standard_error": float(contrast.standard_error[a]),
-            "low": float(contrast.low[a]),
-            "high": float(contrast.high[a]),
-            "t": float(contrast.t[a]),
-            "degrees_of_freedom": float(contrast.degrees_of_freedom[a]),
-            "p_value": float(contrast.p_value[a]),
-            "adjusted_p_value": adjusted[a],
-        }
-        for contrast, adjusted in zip(
-            study.everybody.contrasts, study.everybody.adjusted, strict=True
-        )
-        for a, name in enumerate(contrast.names)
-    )
+    parts = []
+    for contrast, adjusted in zip(study.everybody.contrasts, study.everybody.adjusted, strict=True):
+        n, columns = len(contrast.names), {**contrast.frame_columns()}
+        own = {"parameter": columns.pop("name"), **columns, "adjusted_p_value": adjusted}
+        parts.append({"column": [contrast.factor] * n, "contrast": [contrast.words] * n, **own})
+    return stack_columns(parts)
 
 
 def _population_people(study: Findings) -> Columns:
@@ -434,11 +420,7 @@ def _named(group: Group) -> dict[str, Any]:
 
 
 def _by_rows(rows: Iterable[Mapping[str, Any]]) -> Columns:
-    made: Columns = {}
-    for row in rows:
-        for name, value in row.items():
-            made.setdefault(name, []).append(value)
-    return made
+    return stack_columns({name: [cell] for name, cell in row.items()} for row in rows)
 
 
 def _mean(values: Any) -> float:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Label, Matrix, Names, Vector
 from penchant.bandit.episode import Episode, largest_option_index
 from penchant.errors import DataError, MarkedText, format_list
 from penchant.result_tables import format_count
@@ -136,7 +136,7 @@ class Payoffs:
 
 def payoffs_of(
     table: Table,
-    given: Sequence[str] | str | None,
+    given: Names | None,
     noise_variance: float | None,
     episodes: Sequence[Episode],
     rows: Sequence[IntVector],

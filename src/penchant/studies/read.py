@@ -12,7 +12,7 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 
-from penchant._typing import IntVector, Label, Vector
+from penchant._typing import IntVector, Label, Names, Vector
 from penchant.argument_checks import check_one_of
 from penchant.bandit.episode import Episode, largest_option_index
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
@@ -36,7 +36,7 @@ from penchant.tables.frames import (
 from penchant.tables.labels import Coded, in_natural_order
 from penchant.tables.offer_columns import is_offers, offer_columns
 from penchant.tables.play import ABSENT, Gaps, MissingReward
-from penchant.tables.play_columns import play_columns
+from penchant.tables.play_columns import columns_in_words, columns_used, play_columns
 from penchant.tables.reading import Reading
 
 UNIT = "subject in condition"
@@ -272,7 +272,7 @@ def play_data(
     gaps: Gaps = "error",
     shown: int = 0,
     missing_reward: MissingReward = "error",
-    payoffs: Sequence[str] | str | None = None,
+    payoffs: Names | None = None,
     payoff_noise: float | None = None,
     seen: Mapping[str, Any] | None = None,
 ) -> StudyData:
@@ -281,7 +281,7 @@ def play_data(
     found = play_columns(
         list(table.columns), columns, coordinates=0 if locations is None else np.shape(locations)[1]
     )
-    if found.subject is None:
+    if found["subject"] is None:
         raise DataError(
             mark_quoted_argument("subject"),
             "must be given, as no column is called subject or participant",
@@ -291,25 +291,25 @@ def play_data(
     by = tuple(conditions if landscape_by is None else landscape_by)
     extra = {"condition": conditions, "landscape_by": landscape_by or ()}
     check_columns(table, extra | {"expected": [expected] if expected else ()})
-    units = units_of(table, found.subject, conditions)
-    check_plays(units, found.subject, found.block)
+    units = units_of(table, found["subject"], conditions)
+    check_plays(units, found["subject"], found["block"])
     table, frame = units.table, units.table.to_native()
     episodes = episodes_from_frame(
         frame,
-        **(found.arguments() | {"subject": units.subject}),
+        **(found | {"subject": units.subject}),
         base=base,
         options=options,
-        locations=locations if isinstance(found.chosen, tuple) else None,
+        locations=locations if isinstance(found["chosen"], tuple) else None,
         gaps=gaps,
         shown=shown,
         missing_reward=missing_reward,
         **(seen or {}),
     )
     rows = episode_rows(
-        frame, subject=units.subject, block=found.block, decision=found.decision, gaps=gaps
+        frame, subject=units.subject, block=found["block"], decision=found["decision"], gaps=gaps
     )
     rows = [own[: episode.n_events] for own, episode in zip(rows, episodes, strict=True)]
-    taken = {*found.used(), *conditions, *by, *([expected] if expected else ())}
+    taken = {*columns_used(found), *conditions, *by, *([expected] if expected else ())}
     assigned = {name: _by_subject(table, name, episodes, rows) for name in conditions}
     paid, remarks = payoffs_of(
         table,
@@ -327,7 +327,7 @@ def play_data(
         by,
         _by_episode(table, by, episodes, rows),
         None if expected is None else _expected(table, expected, episodes, rows),
-        found.words(),
+        columns_in_words(found),
         None if options is None else tuple(options),
         units.people,
         paid,
@@ -410,7 +410,7 @@ def read_study(
     missing_reward: MissingReward = "error",
     landscape_by: Sequence[str] | None = None,
     expected: str | None = None,
-    payoffs: Sequence[str] | str | None = None,
+    payoffs: Names | None = None,
     payoff_noise: float | None = None,
 ) -> StudyData:
     """Read the table of a study: of play, one row per event; or of offers, one row per decision.

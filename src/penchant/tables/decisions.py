@@ -204,7 +204,9 @@ def _not_options(
             fix="Convert it to 0/1.",
         )
     wrong = np.flatnonzero(as_option[picked.codes] < 0)
-    places = format_list((f"{picked.at(r)!r} at {ids.place(r)}" for r in wrong[:11]), wrong.size)
+    places = format_list(
+        (f"{picked.at(r)!r} at {ids.place(r)}" for r in wrong[:11].tolist()), wrong.size
+    )
     hint = closest_match_hint(str(picked.at(wrong[0])), known) or " Correct it."
     return DataError(
         "chosen",
@@ -230,7 +232,7 @@ def check_on_offer(flags: BoolVector, on_offer: BoolVector, ids: Ids) -> None:
     """No row was chosen that was not on offer."""
     wrong = np.flatnonzero(flags & ~on_offer)
     if wrong.size:
-        places = format_list((ids.place(row) for row in wrong[:11]), wrong.size)
+        places = format_list((ids.place(row) for row in wrong[:11].tolist()), wrong.size)
         raise DataError(
             "chosen",
             "must be an available option",

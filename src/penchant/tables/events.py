@@ -168,8 +168,7 @@ def _say_fault(
         "rewards",
         "must not be missing before the last decision",
         "Fill them, or end the episode there: beliefs after a reward that is not known are not "
-        f"known either. {mark_argument('With a table, ')}"
-        f"{mark_argument('missing_reward', 'truncate')} does so; "
+        f"known either. With a table, {mark_argument('missing_reward', 'truncate')} does so; "
         f"{mark_argument('missing_reward', 'skip')} leaves out these choices alone.",
         place,
     )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
@@ -261,21 +259,10 @@ def gather(columns: Sequence[Vector], order: IntVector) -> Matrix:
     """Matrix whose rows are the columns' cells in the order given."""
     matrix = np.empty((order.size, len(columns)), dtype=np.float64)
     sources = [np.ascontiguousarray(column) for column in columns]
-
-    def fill(starts: range) -> None:
-        for start in starts:
-            rows = order[start : start + BLOCK]
-            block = matrix[start : start + BLOCK]
-            for a, source in enumerate(sources):
-                block[:, a] = source.take(rows)
-
-    starts = range(0, order.size, BLOCK)
-    n_threads = min(4, os.cpu_count() or 1, len(starts) // 4)
-    if n_threads < 2:
-        fill(starts)
-        return matrix
-    with ThreadPoolExecutor(n_threads) as threads:
-        list(threads.map(fill, (starts[i::n_threads] for i in range(n_threads))))
+    for start in range(0, order.size, BLOCK):
+        rows = order[start : start + BLOCK]
+        for a, source in enumerate(sources):
+            matrix[start : start + BLOCK, a] = source.take(rows)
     return matrix
 
 
@@ -406,7 +393,7 @@ def _without_empty(columns: Sequence[tuple[tuple[str, Any], Coded]]) -> str:
         return ""
     kept = f"{in_condition(name)} >= {min(numbers):g}"
     condition = mark_argument("keep", PythonExpression(f'"{kept}"'))
-    return f", such as by {condition}{mark_argument(' of `read`')}"
+    return f", such as by {condition} when reading"
 
 
 def joint_codes(columns: Sequence[Coded]) -> tuple[IntVector, int]:

@@ -93,7 +93,7 @@ def _exact_integers(array: np.ndarray[Any, Any], name: str, place: Place) -> Vec
     wrong = _rounded(array.ravel(), floats.ravel())
     if not wrong.size:
         return floats
-    raise _not_exact([(array.flat[i], place(i)) for i in wrong[:11]], wrong.size, name)
+    raise _not_exact([(array.flat[i], place(i)) for i in wrong[:11].tolist()], wrong.size, name)
 
 
 def _not_exact(cells: Sequence[tuple[Any, str]], total: int, name: str) -> DataError:
@@ -169,12 +169,11 @@ def text_advice(value: Any) -> str:
 
     >>> from penchant.errors import format_for_python
     >>> format_for_python(text_advice("1,5"))
-    "It looks like decimal comma; pass decimal=',' when reading the table."
+    "It looks like decimal comma; pass decimal=',' when reading."
     """
     text = str(value).strip()
     if re.fullmatch(r"[+-]?[\d.]*,\d+", text):
-        typed = f"{mark_argument('decimal', ',')}{mark_argument(' when reading the table')}"
-        return f"It looks like decimal comma; pass {typed}."
+        return f"It looks like decimal comma; pass {mark_argument('decimal', ',')} when reading."
     if re.fullmatch(r"[+-]?\d{1,3}([ '_\u00a0\u202f]\d{3})+([.,]\d+)?", text):
         return "It looks like a thousands separator; remove it."
     if re.fullmatch(r"[+-]?[\d.,]+\s*%", text):

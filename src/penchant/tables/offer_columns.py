@@ -203,31 +203,23 @@ def is_offers(names: Sequence[str]) -> bool:
     return "delay" in offers or _part("sure", names) is not None or not is_play(names)
 
 
-# Tables of tasks, as users of other tools have them: columns that all must be there, and the
-# attributes of the options that they are.
-TASKS: tuple[tuple[tuple[str, ...], Mapping[str, Sequence[Any]]], ...] = (
-    (
-        ("prob", "ambig", "reward_var", "reward_fix"),
-        {
-            "amount": ("reward_fix", "reward_var"),
-            "probability": (0.5, "prob"),
-            "ambiguity": (0.0, "ambig"),
-        },
-    ),
-    (
-        (
-            *("condition", "p_gamble", "safe_Hpayoff", "safe_Lpayoff", "risky_Hpayoff"),
-            "risky_Lpayoff",
-        ),
-        {
-            "high": ("safe_Hpayoff", "risky_Hpayoff"),
-            "low": ("safe_Lpayoff", "risky_Lpayoff"),
-            "probability": ("p_gamble", "p_gamble"),
-            "condition": ("condition", "condition"),
-        },
-    ),
-    (("offer", "accept"), {"offer": (0.0, "offer")}),
-)
+# Attributes of the options in tables of tasks, as users of other tools have them, by their columns.
+TASK_OFFERS: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
+    "ambiguity": {
+        "amount": ("reward_fix", "reward_var"),
+        "probability": (0.5, "prob"),
+        "ambiguity": (0.0, "ambig"),
+    },
+    "peers": {
+        "high": ("safe_Hpayoff", "risky_Hpayoff"),
+        "low": ("safe_Lpayoff", "risky_Lpayoff"),
+        "probability": ("p_gamble", "p_gamble"),
+        "condition": ("condition", "condition"),
+    },
+    "ultimatum": {"offer": (0.0, "offer")},
+}
+# Columns of a task beside those of its offers, without which its table is none.
+TASK_MARKS = {"ultimatum": ("accept",)}
 
 
 def _of_known_task(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
@@ -236,7 +228,9 @@ def _of_known_task(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
     >>> _of_known_task(["subjID", "Offer", "accept"])
     {'offer': (0.0, 'Offer')}
     """
-    for wanted, offers in TASKS:
+    for task, offers in TASK_OFFERS.items():
+        cells = [cell for cells in offers.values() for cell in cells if isinstance(cell, str)]
+        wanted = (*cells, *TASK_MARKS.get(task, ()))
         own = {name: named_column((name,), names) for name in wanted}
         if all(own.values()):
             return {

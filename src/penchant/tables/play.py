@@ -103,7 +103,8 @@ def check_counting(order: InTime, number: IntVector, person: IntVector, place: P
     if gap.size:
         rows = order.rows
         cells = (
-            f"{number[rows[k]]} after {number[rows[k - 1]]} at {place(rows[k])}" for k in gap[:11]
+            f"{number[rows[k]]} after {number[rows[k - 1]]} at {place(int(rows[k]))}"
+            for k in gap[:11]
         )
         raise DataError(
             "decision",
@@ -162,7 +163,7 @@ def _check_distinct(
 def _check_start(order: InTime, number: IntVector, wrong: BoolVector, place: Place) -> None:
     rows = order.first[wrong]
     if rows.size:
-        cells = (f"{number[row]} at {place(row)}" for row in rows[:11])
+        cells = (f"{number[row]} at {place(row)}" for row in rows[:11].tolist())
         raise DataError(
             "decision",
             "must start at 0 or 1 in every episode, or run on through the blocks of a subject",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from penchant.errors import DataError, closest_match_hint, format_names, mark_quoted_argument
@@ -32,56 +31,21 @@ NEEDED = {"chosen": "chosen or choice or option", "reward": "reward or outcome o
 # Forced choices are shown: a column that is 1 where `is_choice` is 0.
 FORCED = ("forced", "is_forced", "forced_choice", "forced_trial")
 
+ColumnNames = str | tuple[str, ...]  # of one column, or of several that are one together
 
-@dataclass(frozen=True)
-class PlayColumns:
-    """The column of every part that a table of play has.
 
-    Attributes
-    ----------
-    chosen
-        Column of the option; several, the coordinates of the place chosen, where it has no number.
-    reward
-        Column of the reward; two where gains and losses have a column each.
-    block
-        Column of the play; several where sessions have a column of their own.
-    executed
-        Column of the option that was done, where it may differ from that chosen; several where
-        places are given by coordinates.
-    subject, decision, is_choice, scored
-        Columns of the other parts; None where the table has none.
-    found
-        Parts that no one named: their columns were recognised.
+def columns_used(columns: Mapping[str, Any]) -> set[str]:
+    """Every column that has a part."""
+    return {flagged(name)[0] for name in _flat(columns.values())}
+
+
+def columns_in_words(columns: Mapping[str, Any]) -> str:
+    """Which column is what, in one line.
+
+    >>> columns_in_words({"chosen": "choice", "reward": ("gain", "loss"), "subject": "subjID"})
+    'chosen = choice; reward = gain - |loss|; subject = subjID'
     """
-
-    chosen: str | tuple[str, ...]
-    reward: str | tuple[str, str]
-    subject: str | None = None
-    block: str | tuple[str, ...] | None = None
-    decision: str | None = None
-    is_choice: str | None = None
-    scored: str | None = None
-    executed: str | tuple[str, ...] | None = None
-    found: tuple[str, ...] = ()
-
-    def arguments(self) -> dict[str, Any]:
-        """The parts as arguments of `episodes_from_frame`."""
-        return {part: getattr(self, part) for part in PARTS}
-
-    def used(self) -> set[str]:
-        """Every column that has a part."""
-        return {flagged(name)[0] for name in _flat(self.arguments().values())}
-
-    def words(self) -> str:
-        """Which column is what, in one line.
-
-        >>> PlayColumns(chosen="choice", reward=("gain", "loss"), subject="subjID").words()
-        'chosen = choice; reward = gain - |loss|; subject = subjID'
-        """
-        parts = [
-            f"{part} = {_words(part, name)}" for part, name in self.arguments().items() if name
-        ]
-        return "; ".join(parts)
+    return "; ".join(f"{part} = {_words(part, name)}" for part, name in columns.items() if name)
 
 
 def _words(part: str, column: Any) -> str:
@@ -92,8 +56,11 @@ def _words(part: str, column: Any) -> str:
 
 def play_columns(
     names: Sequence[str], given: Mapping[str, Any] | None = None, *, coordinates: int = 0
-) -> PlayColumns:
-    """Find the column of every part that is not given.
+) -> dict[str, Any]:
+    """Find the column of every part that is not given, for `episodes_from_frame`.
+
+    The option may have several columns, the coordinates of its place; the reward two, gain and
+    loss; a block several, where sessions have a column of their own.
 
     Parameters
     ----------
@@ -108,19 +75,19 @@ def play_columns(
     Examples
     --------
     >>> found = play_columns(["subjID", "trial", "choice", "gain", "loss"])
-    >>> found.subject, found.reward, found.block
+    >>> found["subject"], found["reward"], found["block"]
     ('subjID', ('gain', 'loss'), None)
     """
     wanted = {part: column for part, column in (given or {}).items() if column}
     _check_given(wanted, names)
-    columns: dict[str, Any] = {}
+    columns: dict[str, Any] = dict.fromkeys(PARTS)
     taken = _flat(wanted.get(part) for part in NEEDED)
     for part in PARTS:
         if wanted.get(part) == NO_COLUMN and NO_COLUMN not in names:
             continue
         free = [name for name in names if name not in taken | _flat(columns.values())]
         columns[part] = wanted.get(part) or _found(part, free, coordinates)
-    missing = [part for part in NEEDED if columns.get(part) is None]
+    missing = [part for part in NEEDED if columns[part] is None]
     if missing:
         raise DataError(
             mark_quoted_argument(missing[0]),
@@ -128,8 +95,7 @@ def play_columns(
             got=f"columns {format_names(names)}",
             fix=f"Name the column with {mark_quoted_argument(missing[0])}.",
         )
-    found = tuple(part for part, name in columns.items() if name and part not in wanted)
-    return PlayColumns(**columns, found=found)
+    return columns
 
 
 def _found(part: str, names: Sequence[str], coordinates: int) -> Any:

@@ -28,6 +28,7 @@ from penchant.result_tables import (
 )
 from penchant.tables.frames import column_floats, column_labels, open_frame
 from penchant.tables.lexicon import is_named
+from penchant.tables.play_columns import ColumnNames
 from penchant.tables.schema import Schema
 
 ReadingKind = Literal["choices", "play", "offers"]
@@ -216,7 +217,7 @@ class Reading(FrameExport, JsonDocument):
         named = [f"{part} {self._label(row, name)}" for part, name in parts if name]
         return f" ({', '.join(named)})" if named else ""
 
-    def _label(self, row: int, given: str | tuple[str, ...]) -> str:
+    def _label(self, row: int, given: ColumnNames) -> str:
         names = (given,) if isinstance(given, str) else given
         return "/".join(str(self.table.column(name)[row].as_py()) for name in names)
 

@@ -26,10 +26,11 @@ from penchant.workflow.adaptive_questions import Asker, ask
 _N_UNIFORM_VALUES = 2**53  # a double has no more digits: finer values would be rounded, to 1 even
 _STANDARD_NORMAL = NormalDist()
 
-Key = tuple[int | str, ...]
+KeyPart = int | str
+Key = tuple[KeyPart, ...]
 
 
-def random_uniform(*key: int | str) -> float:
+def random_uniform(*key: KeyPart) -> float:
     """Uniform number in the open interval from 0 to 1, determined by the key.
 
     Examples
@@ -46,17 +47,17 @@ def random_uniform(*key: int | str) -> float:
     return (bits + 0.5) / _N_UNIFORM_VALUES
 
 
-def random_normal(*key: int | str) -> float:
+def random_normal(*key: KeyPart) -> float:
     """Standard normal number, determined by the key."""
     return _STANDARD_NORMAL.inv_cdf(random_uniform(*key))
 
 
-def random_integer(n: int, *key: int | str) -> int:
+def random_integer(n: int, *key: KeyPart) -> int:
     """Uniform integer from 0 to n - 1, determined by the key."""
     return int(random_uniform(*key) * n)
 
 
-def random_permutation(n: int, *key: int | str) -> list[int]:
+def random_permutation(n: int, *key: KeyPart) -> list[int]:
     """Random permutation of 0 to n - 1, determined by the key.
 
     >>> sorted(random_permutation(5, 1, "offers"))

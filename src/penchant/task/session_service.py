@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
 
-from penchant.task.choice_tasks import OfferHistory, random_integer
+from penchant.task.choice_tasks import Key, OfferHistory, random_integer
 from penchant.task.export import OFFER_KEY
 from penchant.task.session_states import (
     ADVICE,
@@ -730,7 +730,7 @@ class SessionService:
         )
         return replace(session, cell=chosen)
 
-    def block_random_key(self, session: Session) -> tuple[int | str, ...]:
+    def block_random_key(self, session: Session) -> Key:
         """Key of the random numbers of a block as a whole."""
         return (self._seed_of_session(session), "walk", session.session, session.block)
 

@@ -26,7 +26,7 @@ from penchant.bandit.landscape import grid
 from penchant.inference.precompilation import compile_fits
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL
-from penchant.task.choice_tasks import GridTask, Key, OfferHistory, random_integer
+from penchant.task.choice_tasks import GridTask, Key, KeyPart, OfferHistory, random_integer
 from penchant.task.study_plan import Block, Outcome, StudyCondition, StudyPlan
 
 
@@ -203,7 +203,7 @@ def state_after_end(session: Session, outcome: Outcome) -> Session:
     return replace(session, stage="end", outcome=outcome, onset=None)
 
 
-def draw_least_filled_condition(counts: Sequence[int], *key: int | str) -> int:
+def draw_least_filled_condition(counts: Sequence[int], *key: KeyPart) -> int:
     """Draw one of the conditions with the fewest people.
 
     Examples

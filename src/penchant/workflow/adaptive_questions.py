@@ -15,7 +15,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from penchant._typing import FilePath, Matrix, Vector
+from penchant._typing import FilePath, Matrix, Names, Vector
 from penchant.argument_checks import check_level, check_whole_number
 from penchant.choices.offers import Offers
 from penchant.errors import DataError, closest_match_hint
@@ -83,7 +83,7 @@ def ask(
     model: Model,
     offers: Any,
     *,
-    about: str | Sequence[str] | None = None,
+    about: Names | None = None,
     prior: AskPrior | None = None,
     columns: Mapping[str, Sequence[Any]] | None = None,
     grid: Mapping[str, Any] | None = None,
@@ -153,9 +153,7 @@ def ask(
     return Asker(belief, wanted, repeats, grid, source_table)
 
 
-def _parameters_of_interest(
-    about: str | Sequence[str] | None, names: tuple[str, ...]
-) -> tuple[int, ...]:
+def _parameters_of_interest(about: Names | None, names: tuple[str, ...]) -> tuple[int, ...]:
     """Indices of the parameters that `about` names, in the model's order."""
     if about is not None and not isinstance(about, (str, Sequence)):
         raise DataError(

@@ -16,7 +16,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Label, Labels, Vector
 from penchant.argument_checks import check_whole_number
-from penchant.bandit.episode import Episode
+from penchant.bandit.episode import Episodes
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError, mark_argument
@@ -48,6 +48,7 @@ from penchant.workflow.model_comparison_results import (
     settings_contradicted_by_data,
 )
 from penchant.workflow.model_selection import (
+    ComparisonPrior,
     Folds,
     HeldOutLogLikelihoods,
     checked_nested_pairs,
@@ -341,11 +342,11 @@ DEFAULT_PRIOR = ScaledPrior()
 @overload
 def compare_models(
     models: Mapping[str, Model | Attributed],
-    episodes: Episode | Sequence[Episode] | SubjectScan | Choices | Reading,
+    episodes: Episodes | SubjectScan | Choices | Reading,
     *,
     folds: Folds | None = None,
     criterion: Criterion | None = None,
-    parameter_prior: ParameterPrior | MapPrior | None = DEFAULT_PRIOR,
+    parameter_prior: ComparisonPrior | None = DEFAULT_PRIOR,
     nested: Sequence[tuple[str, str]] = (),
     average: bool = False,
     pool: bool = False,
@@ -358,7 +359,7 @@ def compare_models(
 @overload
 def compare_models(
     models: Mapping[str, Model | Attributed],
-    episodes: Episode | Sequence[Episode] | SubjectScan | Choices | Reading,
+    episodes: Episodes | SubjectScan | Choices | Reading,
     *,
     population: Literal[True],
     criterion: PopulationCriterion | None = None,
@@ -369,11 +370,11 @@ def compare_models(
 
 def compare_models(
     models: Mapping[str, Model | Attributed],
-    episodes: Episode | Sequence[Episode] | SubjectScan | Choices | Reading,
+    episodes: Episodes | SubjectScan | Choices | Reading,
     *,
     folds: Folds | None = None,
     criterion: Criterion | PopulationCriterion | None = None,
-    parameter_prior: ParameterPrior | MapPrior | None = DEFAULT_PRIOR,
+    parameter_prior: ComparisonPrior | None = DEFAULT_PRIOR,
     nested: Sequence[tuple[str, str]] = (),
     average: bool = False,
     pool: bool = False,
@@ -609,7 +610,7 @@ def _scored_and_unscored_subjects(
     return tuple(s for s in everybody if s in scored), unscored
 
 
-def _prior_without_map(prior: ParameterPrior | MapPrior | None) -> ParameterPrior | None:
+def _prior_without_map(prior: ComparisonPrior | None) -> ParameterPrior | None:
     """Prior of the weights of choices, which have no map."""
     return ScaledPrior(prior.others) if isinstance(prior, MapPrior) else prior
 
@@ -622,5 +623,5 @@ def _describe_folds(folds: Folds | None) -> str:
     return "decisions that the fit did not see, folds as given"
 
 
-def _describe_prior(prior: ParameterPrior | MapPrior | None) -> str:
+def _describe_prior(prior: ComparisonPrior | None) -> str:
     return "maximum likelihood" if prior is None else f"{prior} prior"

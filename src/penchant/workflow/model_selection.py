@@ -42,6 +42,7 @@ from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
 from penchant.tail_probabilities import chi_square_sf
 
+ComparisonPrior = ParameterPrior | MapPrior
 Folds = int | Literal["block"] | Sequence[Any]
 
 
@@ -272,7 +273,7 @@ def held_out_log_likelihoods(
     models: Mapping[str, Model],
     episodes: Sequence[History],
     splits: Sequence[CrossValidationSplit],
-    parameter_prior: ParameterPrior | MapPrior | None,
+    parameter_prior: ComparisonPrior | None,
     average: bool,
     threads: int | None,
     fold_and_prior_description: str,

@@ -18,6 +18,7 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.argument_checks import check_level, check_one_of, check_rng, check_whole_number
 from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
+from penchant.json_records import JsonDocument
 from penchant.models.arguments import refuse_no_model, refuse_word
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
@@ -171,7 +172,7 @@ QUANTITIES = (
 
 
 @dataclass(frozen=True, eq=False)
-class RecoveredParameter:
+class RecoveredParameter(JsonDocument):
     """True and estimated values of one natural parameter, one each per simulated person.
 
     People without a finite estimate are counted in `share_without`; bias, spread and correlations

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.errors import PythonExpression, mark_argument, profile_interval_advice
+from penchant.errors import profile_interval_advice
 from penchant.inference.profile import _inner_problem_kernels as compiled
 from penchant.inference.profile.inner_problems import InnerSolutions, LinearConstraint
 from penchant.inference.profile.profile_likelihood import FINITE_VALUES, SCREENING, ProfileProblems
@@ -238,13 +238,7 @@ def bounds_message(profiles: ProfileProblems, optimum: Optima, held: Sequence[st
         ]
         said.append(
             f"The estimate lies at a bound ({', '.join(ends)}): the choices do not say how far "
-            f"beyond. {profile_interval_advice()}, "
-            + (
-                mark_argument("widen the range, or hold it fixed{}", PythonExpression(""))
-                if all(h.startswith("length_scale") for h in ends)
-                else mark_argument("widen the range, or hold it fixed")
-            )
-            + "."
+            f"beyond. {profile_interval_advice()}, widen the range, or hold it fixed."
         )
     else:
         said.append(f"Nothing lies beyond. {profile_interval_advice()}, or hold it fixed.")

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any
 
 import numpy as np
 
 from penchant._typing import BoolVector, Vector
+from penchant.choices.offers import Offers
 from penchant.models.offers.attributes import OfferModel, check_attributes
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, Shape
 from penchant.models.scalars import Fields, Numbers
@@ -52,7 +52,7 @@ class _OneRate(OfferModel):
         """Rate at which two options, each (amount, delay), are worth the same; NaN for none."""
         raise NotImplementedError
 
-    def consistent_rates(self, decisions: Any) -> tuple[float, float] | None:
+    def consistent_rates(self, decisions: Offers | Sequence[Offers]) -> tuple[float, float] | None:
         """Rates under which every choice is the better option; None if there is none.
 
         A person who never contradicts themselves has no finite temperature, but their rate is known
@@ -73,7 +73,7 @@ class _OneRate(OfferModel):
         high = float(points[until].min(initial=np.inf))
         return (low, high) if low < high else None
 
-    def _crossings(self, decisions: Any) -> tuple[Vector, BoolVector]:
+    def _crossings(self, decisions: Offers) -> tuple[Vector, BoolVector]:
         """Where each option taken changes places with each of the others.
 
         Returns

@@ -130,8 +130,7 @@ class ProspectValue(GambleModel):
     @property
     def unidentified(self) -> Mapping[str, str]:
         """What to do where nobody can lose: there is no loss aversion then."""
-        typed = mark_argument("use ExpectedUtility, or ProspectValue(losses=False)")
-        return {"loss_weight": f"Where no gamble has a loss, {typed}."}
+        return {"loss_weight": "Where no gamble has a loss, use expected utility, or losses=False."}
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -18,13 +18,12 @@ delta = 1e-4: that is prior_mean=50, prior_sd=100 here, and tau and the weights 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Matrix, Names, Vector
 from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.models.controls import with_starts
@@ -102,7 +101,7 @@ class GPUCB(SpatialModel):
     ratio = "noise_ratio"
 
     locations: Any
-    locality: str | Sequence[str] = ()
+    locality: Names = ()
     kernel: Kernel = GAUSSIAN
     length_scale: float | None = None
     noise_ratio: float | None = 1e-4

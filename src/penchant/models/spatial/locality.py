@@ -15,14 +15,13 @@ short way of the hand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy
 
-from penchant._typing import IntVector, Matrix
+from penchant._typing import IntVector, Matrix, Names
 from penchant.bandit.landscape import check_locations
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.parameters import Parameter, Row
@@ -59,7 +58,7 @@ class Locality(CompiledModel):
     in_brief = "places only, no learning"
 
     locations: Any
-    terms: str | Sequence[str] = LOCALITY
+    terms: Names = LOCALITY
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "locations", check_locations(self.locations))

@@ -18,6 +18,7 @@ from penchant.argument_checks import check_number, check_one_of, check_whole_num
 from penchant.bandit.beliefs import MATERN52, Kernel
 from penchant.bandit.landscape import Landscape, check_locations, distances
 from penchant.errors import DataError
+from penchant.models.priors import Prior
 from penchant.models.spatial.locality import spacing
 from penchant.models.spatial.spatial_model import check_kernel
 
@@ -230,3 +231,6 @@ class MapPrior:
     def __str__(self) -> str:
         width = f"by {self.sd}" if isinstance(self.sd, str) else f"{self.sd:g}"
         return f"map (width {width})"
+
+
+FitPrior = Prior | MapPrior  # as fits take: of parameters, or of a map

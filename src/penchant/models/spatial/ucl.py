@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import special
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Matrix, Names, Vector
 from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import (
     EXPONENTIAL,
@@ -101,7 +101,7 @@ class UCL(SpatialModel):
     precision_range: tuple[float, float] = (1.5e-8, 400.0)
     length_scale_range: tuple[float, float] | None = None
     prior_map: MapBasis | None = None
-    locality: bool | str | Sequence[str] = ()
+    locality: bool | Names = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()

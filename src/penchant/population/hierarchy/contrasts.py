@@ -19,7 +19,7 @@ from penchant.argument_checks import check_level, check_one_of
 from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.inference.fit import History
 from penchant.inference.profile.profile_likelihood import ProfileProblems
-from penchant.json_records import to_json
+from penchant.json_records import JsonDocument, to_json
 from penchant.models.coordinates import Coordinate, Coordinates
 from penchant.models.model import Model
 from penchant.models.transforms import IDENTITY
@@ -348,7 +348,7 @@ def level_contrast(fit: PopulationFit, factor: str, words: str, level: float) ->
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(JsonDocument):
     """Two populations fitted to the same decisions.
 
     Attributes

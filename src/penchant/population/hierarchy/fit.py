@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from penchant._typing import Label, Vector
+from penchant._typing import Label, Names, Vector
 from penchant.argument_checks import check_one_of
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
@@ -627,7 +627,7 @@ def _n_covariances(n_differing: int) -> int:
 
 
 def _covariate_table_of_reading(
-    data: Any, covariates: Sequence[str] | str | None, formula: Mapping[str, str] | None
+    data: Any, covariates: Names | None, formula: Mapping[str, str] | None
 ) -> Any:
     """Table of people from the table that was read; None where no covariate is asked for."""
     asked = [covariates] if isinstance(covariates, str) else [*(covariates or ())]

@@ -7,7 +7,7 @@ computed; one that was read from JSON has stored numbers only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -16,7 +16,12 @@ import numpy as np
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.errors import DataError, MarkedText
-from penchant.json_records import attributes_json, record_document, record_from_document
+from penchant.json_records import (
+    NOT_WRITTEN,
+    attributes_json,
+    record_document,
+    record_from_document,
+)
 from penchant.models.coordinates import Coordinates
 from penchant.models.priors import PopulationPrior, with_ratios
 from penchant.population.hierarchy import uncertainty
@@ -74,38 +79,16 @@ class GroupParameters(NamedTuple):
     parameters: tuple[ParameterEstimate, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class PopulationDocument:
-    """Stored form of a fit: its fields, and results that could only be recomputed from the data."""
+@dataclass(frozen=True)
+class StoredResults:
+    """Results of a fit, at 95 %, that could only be recomputed from the data: stored with it."""
 
-    status: str
-    message: str
-    model: str
-    names: tuple[str, ...]
-    coefficients: Vector
-    covariance: Matrix
-    degrees_of_freedom: Vector
-    parameter_names: tuple[str, ...]
-    links: Mapping[str, str]
-    spread: ByLevel
-    correlations: ByLevel
-    correlated: tuple[CorrelationRow, ...] = ()
-    spreads: tuple[SpreadEstimate, ...]
     parameters: tuple[ParameterEstimate, ...]
-    groups: tuple[GroupParameters, ...] = ()
-    reliability: Mapping[str, float]
-    estimator: str
-    log_likelihood: float
+    groups: tuple[GroupParameters, ...]
+    spreads: tuple[SpreadEstimate, ...]
+    correlated: tuple[CorrelationRow, ...]
     maximum_log_likelihood: float
-    n_parameters: int
-    integration_error: float
-    n_subjects: int
-    n_decisions: int
-    evidence: Vector
-    loo_each: Vector
-    subjects: PopulationSubjects
     prior: PopulationPrior | None
-    notes: tuple[str, ...]
 
 
 COLUMNS = (
@@ -177,8 +160,8 @@ class PopulationFit(IntervalTableExport):
     model_words: str
     notes: tuple[str, ...] = ()
     sd_limits: Matrix = field(default_factory=lambda: np.empty((0, 0, 2)), repr=False)
-    source: PopulationSource | None = field(default=None, repr=False)
-    document: PopulationDocument | None = field(default=None, repr=False)
+    source: PopulationSource | None = field(default=None, repr=False, metadata=NOT_WRITTEN)
+    stored: StoredResults | None = field(default=None, repr=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
         """Word the sentences for Python; other front ends find what they name marked in them."""
@@ -226,7 +209,7 @@ class PopulationFit(IntervalTableExport):
         """
         check_level(level)
         if self.source is None:
-            return self._saved_document("parameters_at", level, covariates).parameters
+            return self._stored_results("parameters_at", level, covariates).parameters
         found = []
         half = t_isf((1 - level) / 2, self.degrees_of_freedom.min())
         for label, base, rows in self._design_rows(covariates):
@@ -251,7 +234,7 @@ class PopulationFit(IntervalTableExport):
         """
         check_level(level)
         if self.source is None:
-            saved = self._saved_document("group_parameters", level)
+            saved = self._stored_results("group_parameters", level)
             return {(one.factor, one.level): one.parameters for one in saved.groups}
         return {
             (variable.name, label): self.parameters_at(level, **{variable.name: label})
@@ -296,7 +279,7 @@ class PopulationFit(IntervalTableExport):
         """
         check_level(level)
         if self.source is None:
-            return self._saved_document("spreads", level).spreads
+            return self._stored_results("spreads", level).spreads
         if level == 0.95:
             return self._spreads_with_limits(self.sd_limits)
         own = self.source.problem, self.source.optimum, self._spread_errors
@@ -391,7 +374,7 @@ class PopulationFit(IntervalTableExport):
     def maximum_log_likelihood(self) -> float:
         """Log-likelihood at its own maximum, where REML was asked for."""
         if self.source is None:
-            return self._saved_document("maximum_log_likelihood").maximum_log_likelihood
+            return self._stored_results("maximum_log_likelihood").maximum_log_likelihood
         if self.estimator == "ml":
             return self.log_likelihood
         return uncertainty.maximum_log_likelihood(self.source.optimum)
@@ -404,7 +387,7 @@ class PopulationFit(IntervalTableExport):
     def prior_for(self, **covariates: Any) -> PopulationPrior:
         """Prior of a new person with these covariates."""
         if self.source is None:
-            prior = self._saved_document("prior_for", covariates=covariates).prior
+            prior = self._stored_results("prior_for", covariates=covariates).prior
             if prior is None:
                 raise self._missing_data_error("prior_for")
             return prior
@@ -562,7 +545,7 @@ class PopulationFit(IntervalTableExport):
     def _correlation_rows(self, level: float) -> list[CorrelationRow]:
         """Pairs of parameters with their correlation between people and its interval."""
         if self.source is None:
-            return list(self.document.correlated) if self.document and level == 0.95 else []
+            return list(self.stored.correlated) if self.stored and level == 0.95 else []
         structure = self.source.optimum.marginal.structure
         if not structure.spread.correlated or structure.spread.n_groups > 1:
             return []
@@ -614,38 +597,36 @@ class PopulationFit(IntervalTableExport):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; `from_dict` reads them back."""
-        given: dict[str, Any] = {
-            "model": self.model_words,
-            "correlated": tuple(self._correlation_rows(0.95)),
-            "spreads": self.spreads(),
-            "groups": tuple(GroupParameters(*k, own) for k, own in self.group_parameters().items()),
-            "prior": None if self._is_within_subjects() else self.prior,
-        }
-        names = [one.name for one in fields(PopulationDocument)]
-        own = {name: getattr(self, name) for name in names if name not in given}
-        document = record_document(PopulationFit, PopulationDocument(**given, **own))
-        return document | attributes_json(self, "aic", "bic", "loo")
+        stored = StoredResults(
+            self.parameters,
+            tuple(GroupParameters(*key, own) for key, own in self.group_parameters().items()),
+            self.spreads(),
+            tuple(self._correlation_rows(0.95)),
+            self.maximum_log_likelihood,
+            None if self._is_within_subjects() else self.prior,
+        )
+        shown = attributes_json(self, "aic", "bic", "loo")
+        return record_document(PopulationFit, self) | record_document(PopulationFit, stored) | shown
 
     def _is_within_subjects(self) -> bool:
         """Whether there are conditions within subjects, so that no single prior is the fit's."""
         if self.source is None:
-            return self._saved_document("prior").prior is None
+            return self._stored_results("prior").prior is None
         return self.source.conditions is not None
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> PopulationFit:
         """Read what `to_dict` wrote: all numbers; without the decisions."""
-        read = record_from_document(cls, document, PopulationDocument)
-        own = {f.name: getattr(read, f.name) for f in fields(cls) if hasattr(read, f.name)}
-        return cls(**own, model_words=read.model, document=read)
+        stored = record_from_document(cls, document, StoredResults)
+        return replace(record_from_document(cls, document, cls), stored=stored)
 
-    def _saved_document(
+    def _stored_results(
         self, what: str, level: float = 0.95, covariates: Mapping[str, Any] | None = None
-    ) -> PopulationDocument:
-        """Stored document of a fit that was read without its data: at 95 %, of the average."""
-        if self.document is None or level != 0.95 or covariates:
+    ) -> StoredResults:
+        """Results of a fit that was read without its data: at 95 %, of the average."""
+        if self.stored is None or level != 0.95 or covariates:
             raise self._missing_data_error(what)
-        return self.document
+        return self.stored
 
 
 def _format_with_intervals(parameters: Sequence[ParameterEstimate]) -> str:

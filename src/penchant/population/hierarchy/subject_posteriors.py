@@ -21,7 +21,7 @@ from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
 from penchant.inference.fit_each import fit_each
 from penchant.inference.predict import PROPOSAL_DF, probabilities
-from penchant.json_records import NOT_WRITTEN
+from penchant.json_records import NOT_WRITTEN, JsonDocument
 from penchant.models.arguments import as_episodes, data_of
 from penchant.models.model import Model
 from penchant.models.transforms import Transform
@@ -52,7 +52,7 @@ class NaturalParameterRow(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationSubject:
+class PopulationSubject(JsonDocument):
     """A subject under the population.
 
     Attributes
