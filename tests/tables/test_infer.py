@@ -361,7 +361,7 @@ def test_a_column_of_one_label_in_all_files_is_no_person(tmp_path):
     assert pn.read(tmp_path).schema.columns.subject == "Sub"
 
 
-@pytest.mark.parametrize("cells", [[0, 1, 0], ["no", "yes", "no"]])
+@pytest.mark.parametrize("cells", [[0, 1, 0], [False, True, False]])
 def test_sets_of_which_one_row_was_taken_need_no_column_of_options(cells):
     n = 30
     columns = {"choice": cells * (n // 3), "price": RNG.normal(size=n), "obsnum": np.arange(n) // 3}

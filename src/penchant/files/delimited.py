@@ -27,20 +27,13 @@ _FALSE = ("false", "False", "FALSE")
 _LEADING_ZERO = r"^\s*[+-]?0[0-9xX]"
 _PADDED_NUMBER = r"^\s*[+-]?0[0-9]+([eE][0-9]+)?\s*$"
 _WHOLE_NUMBER = r"^\s*[+-]?[0-9]+\s*$"
-_COMMA_NUMBER = r"^[+-]?[0-9]+(,[0-9]+)?$"
-_NO_THOUSANDS = r"^[+-]?(0|[0-9]{4,}),|,([0-9]{1,2}|[0-9]{4,})$"
 _INT64_LIMIT_AS_FLOAT = 2.0**63
 # Of whole numbers that int64 cannot hold: text, unless a later portion of the file has fractions.
 _HUGE = pa.large_string()
 
 
 def read_delimited(
-    source: TextSource,
-    *,
-    delimiter: str | None,
-    decimal: str | None,
-    encoding: str,
-    header: bool = True,
+    source: TextSource, *, delimiter: str | None, decimal: str, encoding: str, header: bool = True
 ) -> pa.Table:
     """Read a CSV file into typed columns.
 
@@ -54,10 +47,8 @@ def read_delimited(
     text = b"".join(blocks(source, encoding))
     source = replace(source, path=None, content=text)  # errors look for lines in the same text
     top = read_header(source, delimiter=delimiter, named=header)
-    one_of(decimal or ".", "decimal", (".", ","))
-    table = _read_portion(source, text, top, top.n_lines, decimal or ".")
-    if decimal is None and top.delimiter != "," and _has_decimal_commas(table):
-        table = _read_portion(source, text, top, top.n_lines, ",")
+    one_of(decimal, "decimal", (".", ","))
+    table = _read_portion(source, text, top, top.n_lines, decimal)
     n_quotes = text.count(b'"')
     if decimal == top.delimiter and not n_quotes:
         raise DataError(
@@ -70,21 +61,6 @@ def read_delimited(
     long_cells = n_quotes > 0 and _has_long_cells(table)
     _check_whole(source, top, table.num_rows, n_quotes, long_cells)
     return _without_empty_text(table.cast(_settled(table.schema)))
-
-
-def _has_decimal_commas(table: pa.Table) -> bool:
-    """Whether columns are numbers with a comma that divides no thousands, and none has a point."""
-    if any(pa.types.is_floating(kind) for kind in table.schema.types):
-        return False
-    for name, kind in zip(table.column_names, table.schema.types, strict=True):
-        if pa.types.is_string(kind):
-            cells = pc.utf8_trim_whitespace(table[name].drop_null())
-            words = pc.is_in(cells, pa.array(MISSING))
-            numbers = pc.or_(words, pc.match_substring_regex(cells, _COMMA_NUMBER))
-            no_thousands = pc.any(pc.match_substring_regex(cells, _NO_THOUSANDS))
-            if pc.all(numbers).as_py() and no_thousands.as_py():
-                return True
-    return False
 
 
 def _read_portion(

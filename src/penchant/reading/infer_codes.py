@@ -53,7 +53,8 @@ def infer_codes(work: Inference) -> None:
         work.settle("choice.labels", ordered)
         return
     odd = [] if draft.choice.missed == () else _may_be_missed(labels)
-    odd += [label for label in _never_paid(work, name, labels) if label not in odd]
+    if draft.choice.missed is None:
+        odd += [label for label in _never_paid(work, name, labels) if label not in odd]
     rest = [label for label in labels if label not in odd]
     reason = _doubt(work, name, rest)
     described = _count_doubt(work, name, len(rest)) if draft.choice.opt_out is None else None
@@ -293,7 +294,7 @@ def _count_doubt(work: Inference, name: str, n: int) -> str | None:
 def _never_paid(work: Inference, name: str, labels: Sequence[Any]) -> list[Any]:
     """Labels beside which no reward ever stands, where it does beside others."""
     reward = work.draft.columns.reward
-    if not isinstance(reward, str) or work.draft.choice.missed == ():
+    if not isinstance(reward, str) or work.source.holds_words(reward, "columns.reward"):
         return []
     coded = work.source.codes(name, "columns.choice")
     paid = ~np.isnan(work.source.floats(reward, "columns.reward"))

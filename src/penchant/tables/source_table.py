@@ -41,7 +41,6 @@ FILE_STEM = "file:stem"
 _TRUTHS = {"true": 1.0, "false": 0.0}
 # What a column of 0/1 holds, by its key; -1 says nothing, as an empty cell does.
 _FLAGS = {0.0: 0.0, 1.0: 1.0, -1.0: math.nan, ("truth", False): 0.0, ("truth", True): 1.0}
-_FLAGS |= {"no": 0.0, "No": 0.0, "yes": 1.0, "Yes": 1.0}
 
 
 def code_key(label: Any) -> Any:
