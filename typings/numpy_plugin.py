@@ -22,7 +22,6 @@ from mypy.types import (
 Context = FunctionContext | MethodContext
 Hook = Callable[[MethodContext], Type]
 
-SAME = {"sum", "prod", "max", "min"}
 MEANS = {"mean", "std", "var"}
 PLACES = {"argmax", "argmin"}
 COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
@@ -82,7 +81,10 @@ def array(context: Context, of: Type) -> Type:
 def promoted(context: Context, given: Iterable[Type]) -> Type | None:
     """Type of the elements that arithmetic on these makes; None where it is not known."""
     elements = [element(one) for one in given]
-    if not all(is_(one, "builtins.float", "builtins.int", "numpy.number") for one in elements):
+    if not all(
+        is_(one, "builtins.float", "builtins.int", "numpy.integer", "numpy.floating")
+        for one in elements
+    ):
         return None
     if any(is_(one, "builtins.float", "numpy.inexact") for one in elements):
         return float64(context)
@@ -114,8 +116,8 @@ def reduction(kind: Callable[[MethodContext, Type], Type | None]) -> Hook:
     return hook
 
 
-def same(context: MethodContext, of: Type) -> Type | None:
-    return int64(context) if is_(of, "numpy.bool") else of
+def total(context: MethodContext, of: Type) -> Type | None:
+    return int64(context) if is_(of, "numpy.bool", "numpy.signedinteger") else of
 
 
 def extreme(context: MethodContext, of: Type) -> Type | None:
@@ -123,7 +125,7 @@ def extreme(context: MethodContext, of: Type) -> Type | None:
 
 
 def mean(context: MethodContext, of: Type) -> Type | None:
-    return of if is_(of, "numpy.inexact") else float64(context)
+    return float64(context) if is_(of, "numpy.bool", "numpy.integer") else of
 
 
 def place(context: MethodContext, of: Type) -> Type | None:
@@ -166,11 +168,11 @@ def ufunc(context: MethodContext) -> Type:
 
 
 def einsum(context: FunctionContext) -> Type:
-    """A number where the subscripts end in an arrow, else an array."""
+    """A number where nothing stands after the arrow of the subscripts, else an array."""
     subscripts = context.args[0][0]
     operands = [one for some in context.arg_types[1:2] for one in some]
     found = promoted(context, operands) or AnyType(TypeOfAny.explicit)
-    if not isinstance(subscripts, StrExpr):
+    if not isinstance(subscripts, StrExpr) or "->" not in subscripts.value:
         return context.default_return_type
     return found if subscripts.value.endswith("->") else array(context, found)
 
@@ -189,8 +191,8 @@ class NumpyPlugin(Plugin):
 
 
 METHODS: dict[str, Hook] = {
-    "sum": reduction(same),
-    "prod": reduction(same),
+    "sum": reduction(total),
+    "prod": reduction(total),
     "max": reduction(extreme),
     "min": reduction(extreme),
     **dict.fromkeys(MEANS, reduction(mean)),

@@ -101,19 +101,6 @@ def test_decimal_commas_stay_text_when_not_asked_for(write):
     assert read_table(write("price;wait\n1,5;2\n"))["price"].to_pylist() == ["1,5"]
 
 
-@pytest.mark.parametrize(
-    ("text", "cells"),
-    [
-        ("price;wait\n1,5;2\nNA;3\n", [1.5, None]),
-        ("price;wait\n1,500;2\n3;3\n", ["1,500", "3"]),  # may be thousands
-        ("price;wait\n1,5;2.5\n2;3\n", ["1,5", "2"]),  # both marks
-        ("price;wait\n1,5;2\nx;3\n", ["1,5", "x"]),
-    ],
-)
-def test_a_decimal_comma_is_found_where_it_divides_no_thousands(write, text, cells):
-    assert read_table(write(text), decimal=None)["price"].to_pylist() == cells
-
-
 def test_comments_above_the_header_are_passed_over(write):
     comment = "# {'date': '2017', 'expName': 'x', 'participant': '10'}\n# second\n"
     assert read_table(write(comment + "a,b\n1,2\n")).to_pylist() == [{"a": 1, "b": 2}]

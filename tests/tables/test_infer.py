@@ -361,7 +361,7 @@ def test_a_column_of_one_label_in_all_files_is_no_person(tmp_path):
     assert pn.read(tmp_path).schema.columns.subject == "Sub"
 
 
-@pytest.mark.parametrize("cells", [[0, 1, 0], ["no", "yes", "no"]])
+@pytest.mark.parametrize("cells", [[0, 1, 0], [False, True, False]])
 def test_sets_of_which_one_row_was_taken_need_no_column_of_options(cells):
     n = 30
     columns = {"choice": cells * (n // 3), "price": RNG.normal(size=n), "obsnum": np.arange(n) // 3}
@@ -498,3 +498,15 @@ def test_people_who_begin_anew_in_another_group_may_be_others():
 
 def test_a_size_beside_an_outcome_is_questioned():
     assert "columns.reward" in roles(asked(play(outcome=np.arange(36) % 2)))
+
+
+def test_a_label_that_never_has_a_reward_may_be_no_option():
+    words = np.array(["links", "rechts", "weiss nicht"])[np.arange(36) % 3]
+    reward = [None if word == "weiss nicht" else float(k % 4) for k, word in enumerate(words)]
+    assert answers(play(choice=words, reward=reward), "choice.missed")[0] == ["weiss nicht"]
+
+
+def test_rewards_in_words_are_refused_with_the_words():
+    words = np.where(np.arange(36) % 3, "correct", "incorrect")
+    with pytest.raises(pn.errors.DataError, match="got 'correct', 'incorrect'"):
+        pn.read(play(reward=words))

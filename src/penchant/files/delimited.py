@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from penchant.argument_checks import one_of
-from penchant.errors import DataError, argument
+from penchant.argument_checks import check_one_of
+from penchant.errors import DataError, mark_argument
 from penchant.files.lines import END_OF_FILE, Header, check_records, explained, no_rows
 from penchant.files.lines import header as read_header
 from penchant.files.text import MISSING_WORDS, TextSource, blocks, check_encoding
@@ -27,20 +27,13 @@ _FALSE = ("false", "False", "FALSE")
 _LEADING_ZERO = r"^\s*[+-]?0[0-9xX]"
 _PADDED_NUMBER = r"^\s*[+-]?0[0-9]+([eE][0-9]+)?\s*$"
 _WHOLE_NUMBER = r"^\s*[+-]?[0-9]+\s*$"
-_COMMA_NUMBER = r"^[+-]?[0-9]+(,[0-9]+)?$"
-_NO_THOUSANDS = r"^[+-]?(0|[0-9]{4,}),|,([0-9]{1,2}|[0-9]{4,})$"
 _INT64_LIMIT_AS_FLOAT = 2.0**63
 # Of whole numbers that int64 cannot hold: text, unless a later portion of the file has fractions.
 _HUGE = pa.large_string()
 
 
 def read_delimited(
-    source: TextSource,
-    *,
-    delimiter: str | None,
-    decimal: str | None,
-    encoding: str,
-    header: bool = True,
+    source: TextSource, *, delimiter: str | None, decimal: str, encoding: str, header: bool = True
 ) -> pa.Table:
     """Read a CSV file into typed columns.
 
@@ -54,36 +47,20 @@ def read_delimited(
     text = b"".join(blocks(source, encoding))
     source = replace(source, path=None, content=text)  # errors look for lines in the same text
     top = read_header(source, delimiter=delimiter, named=header)
-    one_of(decimal or ".", "decimal", (".", ","))
-    table = _read_portion(source, text, top, top.n_lines, decimal or ".")
-    if decimal is None and top.delimiter != "," and _has_decimal_commas(table):
-        table = _read_portion(source, text, top, top.n_lines, ",")
+    check_one_of(decimal, "decimal", (".", ","))
+    table = _read_portion(source, text, top, top.n_lines, decimal)
     n_quotes = text.count(b'"')
     if decimal == top.delimiter and not n_quotes:
         raise DataError(
             "decimal",
             "must differ from the delimiter, unless cells are quoted",
             got=f"{decimal!r} for both",
-            fix=f"Pass the {argument('delimiter')} that divides the columns, such as "
-            f"{argument('delimiter', ';')}.",
+            fix=f"Pass the {mark_argument('delimiter')} that divides the columns, such as "
+            f"{mark_argument('delimiter', ';')}.",
         )
-    _check_whole(source, top, table.num_rows, n_quotes, has_long_cells=_has_long_cells(table))
+    long_cells = n_quotes > 0 and _has_long_cells(table)
+    _check_whole(source, top, table.num_rows, n_quotes, long_cells)
     return _without_empty_text(table.cast(_settled(table.schema)))
-
-
-def _has_decimal_commas(table: pa.Table) -> bool:
-    """Whether columns are numbers with a comma that divides no thousands, and none has a point."""
-    if any(pa.types.is_floating(kind) for kind in table.schema.types):
-        return False
-    for name, kind in zip(table.column_names, table.schema.types, strict=True):
-        if pa.types.is_string(kind):
-            cells = pc.utf8_trim_whitespace(table[name].drop_null())
-            words = pc.is_in(cells, pa.array(MISSING))
-            numbers = pc.or_(words, pc.match_substring_regex(cells, _COMMA_NUMBER))
-            no_thousands = pc.any(pc.match_substring_regex(cells, _NO_THOUSANDS))
-            if pc.all(numbers).as_py() and no_thousands.as_py():
-                return True
-    return False
 
 
 def _read_portion(
@@ -154,12 +131,12 @@ def _of_short_row(row: Any) -> str:
 
 
 def _check_whole(
-    source: TextSource, top: Header, n_rows: int, n_quotes: int, *, has_long_cells: bool
+    source: TextSource, top: Header, n_rows: int, n_quotes: int, long_cells: bool
 ) -> None:
     """No row is missing: the table has rows, and no open quote has swallowed any."""
     if not n_rows:
         raise no_rows(source)
-    if n_quotes % 2 or (n_quotes and has_long_cells):
+    if n_quotes % 2 or long_cells:
         check_records(source, top)
 
 
@@ -243,7 +220,7 @@ def copy_delimited(source: TextSource, path: Path, *, portion: int = 1 << 25) ->
         kinds = [*map(common_type, zip(kinds, table.schema.types, strict=True))]
         n_rows, n_quotes = n_rows + table.num_rows, n_quotes + text.count(b'"')
         long_cells = long_cells or (n_quotes > 0 and _has_long_cells(table))
-    _check_whole(source, top, n_rows, n_quotes, has_long_cells=long_cells)
+    _check_whole(source, top, n_rows, n_quotes, long_cells)
     schema = _settled(pa.schema([*zip(top.names, kinds, strict=True)]))
     cells = _typed_cells(dict(zip(top.names, schema.types, strict=True)))
     with pq.ParquetWriter(path, schema) as writer:

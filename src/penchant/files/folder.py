@@ -112,7 +112,7 @@ def read_raw(
     path: Any,
     *,
     delimiter: str | None = None,
-    decimal: str | None = None,
+    decimal: str = ".",
     encoding: str = "utf-8",
     header: bool = True,
     wanted: Callable[[Sequence[str]], bool] | None = None,

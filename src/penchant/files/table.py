@@ -336,7 +336,7 @@ def read_table(
     path: FilePath | TextSource,
     *,
     delimiter: str | None = None,
-    decimal: str | None = ".",
+    decimal: str = ".",
     encoding: str = "utf-8",
     header: bool = True,
 ) -> pa.Table:
@@ -349,7 +349,7 @@ def read_table(
     delimiter
         What divides the cells of a CSV file; found among ``, ; | \t`` where none is given.
     decimal
-        Decimal point of a CSV file: "." or ","; None to find it by cells such as 1,5.
+        Decimal point of a CSV file: "." or ",".
     encoding
         Encoding of a CSV file, by its Python name.
     header

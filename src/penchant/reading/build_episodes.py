@@ -18,7 +18,7 @@ from penchant.bandit.episode_table import (
     owner_labels,
     row_flags,
 )
-from penchant.errors import DataError, argument
+from penchant.errors import DataError, format_list, mark_argument
 from penchant.reading.built import (
     Built,
     code_options,
@@ -216,7 +216,7 @@ def _gap_doubts(schema: Schema, rows: EventRows, order: InTime) -> tuple[str, ..
         first = re.split(r", (?![^(]*\))", str(error.got), maxsplit=1)[0]  # of all places
         return (
             f"{name} {error.rule}; got {first}. It is taken for the order of rows alone: "
-            f"{argument('gaps', 'timeout')} takes trials without a row for missed.",
+            f"{mark_argument('gaps', 'timeout')} takes trials without a row for missed.",
         )
     return ()
 
@@ -234,7 +234,15 @@ def rewards(source: SourceTable, given: Any) -> Vector:
             got=", ".join(names) or "none",
             fix="Name it.",
         )
-    return source.floats(names[0], "columns.reward")
+    name = source.check(names[0], "columns.reward")
+    if source.holds_words(name, "columns.reward"):
+        raise DataError(
+            f"column {name}",
+            "must hold what each choice paid, as a number",
+            got=format_list(map(repr, source.labels(name, "columns.reward"))),
+            fix="Write a number in place of each word, such as 1 and 0.",
+        )
+    return source.floats(name, "columns.reward")
 
 
 def in_words(given: Any) -> str:

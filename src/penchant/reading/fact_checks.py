@@ -218,21 +218,6 @@ def _blocks_unused(work: Inference) -> None:
             return
 
 
-def _short_blocks(work: Inference) -> None:
-    """Blocks of a row each: a number of trials under a name of blocks."""
-    block = column_list(work.draft.columns.block)
-    if work.said.columns.block is not None or not block:
-        return
-    rows = np.bincount(work.source.key(work.plays, "columns.subject")[0])
-    if np.median(rows) < 2 <= MIN_ROWS_OF_A_TOTAL <= len(work.source):
-        work.question_taken(
-            "columns.block",
-            f"{' and '.join(block)} would name blocks of one row. In which columns does "
-            "learning begin anew? [] for none.",
-            ([], list(block)),
-        )
-
-
 def _constant_choice(work: Inference) -> None:
     """A choice that nobody ever changes says something else, such as the arm of a study."""
     choice, people = work.draft.columns.choice, work.draft.columns.subject
@@ -662,46 +647,33 @@ def _codes_of_levels(work: Inference) -> None:
         )
 
 
-def _rows_of_people(work: Inference) -> None:
-    """No column is called as one of people is, but one has the same label in rows that follow."""
-    columns = work.draft.columns
+def _people_unknown(work: Inference) -> None:
+    """No column is called as one of people is, but one has the same label in rows that follow.
+
+    Of episodes: one that is called after an id, or any where no column numbers the trials.
+    """
+    columns, source = work.draft.columns, work.source
     if columns.subject is not None:
         return
-    found = []
-    decisions = column_list(columns.decision)
-    for name in work.free:
-        if pa.types.is_floating(work.source.table[name].type):
-            continue
-        codes = work.source.codes(name, "columns.subject").codes
-        runs = 1 + int((np.diff(codes) != 0).sum())
-        n_labels = len(np.unique(codes))
-        n_rows = len(codes)
-        if decisions:
-            n_rows = work.source.key(decisions, "columns.decision")[1]
-        if 1 < n_labels == runs <= n_rows / 2:
-            found.append(name)
+    labels = {name: len(source.labels(name, "columns.subject")) for name in work.free}
+    found = [name for name in work.free if name == FILE or "id" in name.lower()]
+    if work.draft.kind == "episodes" and columns.trial is None:
+        found = found or [name for name, n in labels.items() if n > 1]
+    elif work.draft.kind != "episodes":
+        rows = column_list(columns.decision)
+        n_rows = source.key(rows, "columns.decision")[1] if rows else len(source)
+        codes = {
+            n: source.codes(n, "columns.subject").codes for n in labels if not _is_float(work, n)
+        }
+        runs = {name: 1 + int((np.diff(own) != 0).sum()) for name, own in codes.items()}
+        found = [name for name, n in runs.items() if 1 < n == labels[name] <= n_rows / 2]
     if found:
-        work.ask(
-            "columns.subject",
-            f'Does {found[0]} say whose rows these are? "" if all are one person\'s.',
-            (*found[:3], ""),
-            needed=False,
-        )
+        text = f'Does {found[0]} say whose rows these are? "" if all are one person\'s.'
+        work.ask("columns.subject", text, (*found[:3], ""), needed=False)
 
 
-def _people_unknown(work: Inference) -> None:
-    """Without a column of people: numbers of trials that begin anew are several people's."""
-    if work.draft.columns.subject is not None or work.draft.columns.trial is not None:
-        return
-    found = [n for n in work.free if len(work.source.labels(n, "columns.subject")) > 1]
-    if found:
-        work.ask(
-            "columns.subject",
-            'No column is called as one of people is. Which says whose rows these are? "" if all '
-            "are one person's.",
-            (*found[:3], ""),
-            needed=False,
-        )
+def _is_float(work: Inference, name: str) -> bool:
+    return bool(pa.types.is_floating(work.source.table[name].type))
 
 
 def _grid_rows(work: Inference) -> None:
@@ -786,7 +758,6 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
         _options_on_offer,
         _places_or_labels,
         _repeated_trials,
-        _short_blocks,
         _blocks_unused,
         _cue_unused,
         _contexts_between,
@@ -803,7 +774,7 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
         _sole_loss,
         _option_of_zeros,
         _codes_of_levels,
-        _rows_of_people,
+        _people_unknown,
     ),
     "offers": (
         _rows_of_phases,
@@ -812,6 +783,6 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
         _choice_counter,
         _sole_loss,
         _units_vary,
-        _rows_of_people,
+        _people_unknown,
     ),
 }

@@ -489,27 +489,14 @@ def _is_long(work: Inference) -> bool:
         return True
     option, chosen = named("option", work.names), named("chosen", work.names)
     if not option.columns and chosen.single is not None:
-        return _sets_without_options(work, chosen.single)
+        sure = _sure_decision(work, "", chosen.single)
+        sets = None if sure is None else _decision_columns(work, "", chosen.single)
+        return sets == (sure,) and not named("reward", work.names).columns
     if option.single is None or chosen.single is None or option.single == chosen.single:
         return False
     if option.sure and chosen.sure and _sure_decision(work, option.single, chosen.single):
         return not named("reward", work.names).columns
     return _decision_columns(work, option.single, chosen.single) is not None
-
-
-def _sets_without_options(work: Inference, chosen: str) -> bool:
-    """Whether a column that is called as decisions are names sets of which one row was taken."""
-    decision = _sure_decision(work, "", chosen)
-    if decision is None or named("reward", work.names).columns:
-        return False
-    try:
-        flags = work.source.taken(chosen, None)
-    except DataError:
-        return False
-    who = [name for name in work.people if name in work.source.names]
-    key, n = work.source.key((*who, decision), "columns.decision")
-    taken = np.bincount(key, weights=flags, minlength=n)
-    return bool((taken == 1).all() and (np.bincount(key) > 1).all())
 
 
 def _sure_decision(work: Inference, option: str, chosen: str) -> str | None:
@@ -522,7 +509,7 @@ def _decision_columns(work: Inference, option: str, chosen: str) -> tuple[str, .
     """The columns that name decisions: of these each row is an option, and one was taken."""
     source = work.source
     try:
-        flags = source.taken(chosen, option)
+        flags = source.taken(chosen, option or None)
     except DataError:
         return None
     if not np.isin(flags, (0.0, 1.0)).all():
@@ -538,10 +525,9 @@ def _decision_columns(work: Inference, option: str, chosen: str) -> tuple[str, .
 
 def _are_sets(work: Inference, names: Sequence[str], option: str, flags: Any) -> bool:
     key, n = work.source.key(names, "columns.decision")
-    label = work.source.codes(option, "columns.option")
-    pairs = key * len(label) + label.codes
     taken = np.bincount(key, weights=flags, minlength=n)
-    return bool(len(np.unique(pairs)) == len(key) and (taken == 1).all() and len(key) > n)
+    pairs = work.source.key((*names, option), "columns.option")[1] if option else len(key)
+    return bool(pairs == len(key) > n and (taken == 1).all())
 
 
 # --- choices -------------------------------------------------------------------------------------
@@ -844,12 +830,9 @@ def _complete_episodes(work: Inference) -> None:
         elif paid.single is not None and both is None:
             work.settle("columns.reward", paid.single)
         else:
-            numbers = [
-                name
-                for name in work.free
-                if _are_numbers(work.source, [name]) and not is_named("trial", name)
-            ]
-            answers = [*([both] if both else []), *(paid.candidates or numbers)]
+            numbers = [n for n in work.free if _are_numbers(work.source, [n])]
+            numbers = [n for n in numbers if not is_named("trial", n) and not paid.candidates]
+            answers = [*_reward_guesses(work), *numbers]
             work.ask(
                 "columns.reward",
                 "Which column says what the choice paid, in this trial alone?",
@@ -867,30 +850,19 @@ def _complete_episodes(work: Inference) -> None:
                 found.columns,
                 needed=False,
             )
-    people = (*named("subject", work.names).candidates, *_labels_of_people(work))
-    if work.draft.columns.subject is None and people:
-        work.ask(
-            "columns.subject",
-            'Which column says whose rows these are? Answer "" if all are one person\'s.',
-            (*people, ""),
-            needed=False,
-        )
     for role in ("is_choice", "scored", "executed"):
         work.settle(f"columns.{role}", named(role, work.free).single)
-
-
-def _labels_of_people(work: Inference) -> list[str]:
-    return [name for name in work.free if name == FILE or "id" in name.lower()]
 
 
 def _name_blocks(work: Inference) -> None:
     if work.draft.columns.block is not None:
         return
     block, session = named("block", work.free), named("session", work.free)
-    if len(block.columns) == 1 and not named("trial", work.free).columns:
+    if len(block.columns) == 1 < len(work.source):
         rows = np.bincount(work.source.key((*work.people, *block.columns), "columns.block")[0])
-        if rows.max() == 1 < len(work.source):  # a block of a row each: it numbers trials
-            work.settle("columns.trial", block.columns[0])
+        if np.median(rows) < 2:  # a block of a row each: it numbers trials
+            if not named("trial", work.free).columns:
+                work.settle("columns.trial", block.columns[0])
             block = Match()
     if not block.columns:
         block = Match(tuple(name for name in work.free if is_task_number(work.source, name)))

@@ -53,6 +53,8 @@ def infer_codes(work: Inference) -> None:
         work.settle("choice.labels", ordered)
         return
     odd = [] if draft.choice.missed == () else _may_be_missed(labels)
+    if draft.choice.missed is None:
+        odd += [label for label in _never_paid(work, name, labels) if label not in odd]
     rest = [label for label in labels if label not in odd]
     reason = _doubt(work, name, rest)
     described = _count_doubt(work, name, len(rest)) if draft.choice.opt_out is None else None
@@ -287,6 +289,18 @@ def _count_doubt(work: Inference, name: str, n: int) -> str | None:
     if n - 1 in counts - {1} and n not in counts:
         return f"{name} has {n} codes, but columns describe {n - 1} options"
     return None
+
+
+def _never_paid(work: Inference, name: str, labels: Sequence[Any]) -> list[Any]:
+    """Labels beside which no reward ever stands, where it does beside others."""
+    reward = work.draft.columns.reward
+    if not isinstance(reward, str) or work.source.holds_words(reward, "columns.reward"):
+        return []
+    coded = work.source.codes(name, "columns.choice")
+    paid = ~np.isnan(work.source.floats(reward, "columns.reward"))
+    places = np.unique(coded.codes[paid & work.source.present(name, "columns.choice")])
+    keys = {code_key(coded.labels.tolist()[k]) for k in places.tolist()}
+    return [label for label in labels if code_key(label) not in keys] if keys else []
 
 
 def _zero_is_nothing(work: Inference, name: str) -> bool:

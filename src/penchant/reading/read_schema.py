@@ -37,7 +37,7 @@ def open_source(source: Any, schema: Schema) -> Raw:
     raw = read_raw(
         source,
         delimiter=written.delimiter,
-        decimal=written.decimal,
+        decimal=written.decimal or ".",
         encoding=written.encoding or "utf-8",
         header=written.header is not False,
         wanted=_has_choices,

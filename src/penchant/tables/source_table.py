@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.errors import DataError, argument, closest_match_hint, format_list, format_names
+from penchant.errors import DataError, closest_match_hint, format_list, format_names, mark_argument
 from penchant.files.folder import Raw
 from penchant.files.table import typed
 from penchant.tables.cells import amount, amounts, is_nothing
@@ -41,7 +41,6 @@ FILE_STEM = "file:stem"
 _TRUTHS = {"true": 1.0, "false": 0.0}
 # What a column of 0/1 holds, by its key; -1 says nothing, as an empty cell does.
 _FLAGS = {0.0: 0.0, 1.0: 1.0, -1.0: math.nan, ("truth", False): 0.0, ("truth", True): 1.0}
-_FLAGS |= {"no": 0.0, "No": 0.0, "yes": 1.0, "Yes": 1.0}
 
 
 def code_key(label: Any) -> Any:
@@ -269,7 +268,7 @@ class SourceTable:
             f"column {name}",
             "must hold numbers",
             got=format_list(said, rows.size),
-            fix=f"Pass {argument('decimal', other)} if these are numbers."
+            fix=f"Pass {mark_argument('decimal', other)} if these are numbers."
             if is_other
             else "Correct these cells, or leave the rows out.",
         )

@@ -31,7 +31,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
-from penchant.errors import DataError, argument
+from penchant.errors import DataError, mark_argument
 from penchant.models.controls import control_names, control_words, with_starts
 from penchant.models.doubts import doubts_of_noise, doubts_of_start, start_words
 from penchant.models.model import positive
@@ -115,7 +115,7 @@ class KalmanFilter(Recursion):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_variance(self.noise_variance, argument("noise_variance"))
+        check_variance(self.noise_variance, mark_argument("noise_variance"))
         if self.prior_variance is not None:
             check_variance(self.prior_variance, "prior_variance")
         if self.initial_mean is not None:
@@ -164,12 +164,15 @@ class KalmanFilter(Recursion):
         names += ["centre"] if self.centre is None else []
         names += ["uncertainty_bonus"] if self.bonus else []
         unit = Transform("power", self.noise_variance, 1.0)
-        numbers = (
-            one
-            if one.name == "decay"
-            else Parameter(one.name.removeprefix("relative_"), shape=one, transform=unit)
-            for one in self._free_numbers(len(names))
-        )
+        n_grid = N_GRID[max(list(self._filter.values()).count(None), 1)]
+        numbers: list[Row] = []
+        if self.prior_variance is None:
+            prior = self._prior_variances(n_grid, len(names))
+            numbers.append(Parameter("prior_variance", shape=prior, transform=unit))
+        numbers += [self._decays(n_grid)] if self.decay is None else []
+        if self.drift_variance is None:
+            drift = _drift_variances(n_grid)
+            numbers.append(Parameter("drift_variance", shape=drift, transform=unit))
         controls = map(Parameter.weight, self.controls())
         return (TEMPERATURE, *map(per_temperature, names), *numbers, *controls)
 
@@ -183,19 +186,6 @@ class KalmanFilter(Recursion):
             "decay": self.decay,
             "relative_drift_variance": None if drift is None else drift / unit,
         }
-
-    def _free_numbers(self, bonus: int) -> tuple[Shape, ...]:
-        """Prior variance, decay and drift variance, as far as they are estimated.
-
-        `bonus`: the place of the bonus's weight, if there is one.
-        """
-        names = [name for name, known in self._filter.items() if known is None]
-        made = {
-            "relative_prior_variance": lambda n_grid: self._prior_variances(n_grid, bonus),
-            "decay": self._decays,
-            "relative_drift_variance": self._drift_variances,
-        }
-        return tuple(made[name](N_GRID[len(names)]) for name in names)
 
     def _prior_variances(self, n_grid: int, place: int) -> Shape:
         static = self.decay == 1 and self.drift_variance == 0
@@ -216,17 +206,6 @@ class KalmanFilter(Recursion):
         high = Limit(1.0, drifting, ("decay", "centre")) if free else Limit(1.0, "nothing decays")
         most = NEARLY_NONE if free else DECAYS[1]
         return Shape("decay", DECAYS[0], most, n_grid=n_grid, at_low=low, at_high=high)
-
-    def _drift_variances(self, n_grid: int) -> Shape:
-        return Shape(
-            "relative_drift_variance",
-            *DRIFT_VARIANCES,
-            scale="log",
-            n_grid=n_grid,
-            squeezed=True,
-            at_low=Limit(0.0, "uncertainty does not grow with time"),
-            at_high=Limit(np.inf, "the last reward of an option is believed wholly"),
-        )
 
     def controls(self) -> tuple[str, ...]:
         return control_names(self.n_options, self.stickiness, self.bias)
@@ -361,3 +340,15 @@ def prior_variances(n_grid: int, *, static: bool, bonus: tuple[str, int] | None)
 def check_variance(value: object, name: str) -> None:
     """Refuse what is no variance."""
     check_number(value, name, above=0, fix="Give a variance, in squared units of rewards.")
+
+
+def _drift_variances(n_grid: int) -> Shape:
+    return Shape(
+        "relative_drift_variance",
+        *DRIFT_VARIANCES,
+        scale="log",
+        n_grid=n_grid,
+        squeezed=True,
+        at_low=Limit(0.0, "uncertainty does not grow with time"),
+        at_high=Limit(np.inf, "the last reward of an option is believed wholly"),
+    )
