@@ -39,7 +39,7 @@ def _sum_rows(typingctx, source, n_rows, target):
                 for total, place in zip(carried, places, strict=True)
             ]
 
-        totals = emit.loop_rows(arguments[1], body, [emit.splat(0.0)] * AT_ONCE)
+        totals = emit.loop_rows(arguments[1], body, [emit.constant_vector(0.0)] * AT_ONCE)
         whole = totals[0]
         for total in totals[1:]:
             whole = emit.add(whole, total)

@@ -545,7 +545,7 @@ def measured(case: Case, n_subjects: int, n_decisions: int, n_turns: int) -> Mea
             gaps.append(estimates[person].log_likelihood - found)
     peer = float(np.mean(theirs)) * len(people)
     medians = float(np.median(ours)), float(np.median(clock))
-    cells = [int(one.source.searched.solved.sum()) for one in estimates]
+    cells = [int(one.source.search_grid.solved.sum()) for one in estimates]
     sizes = [one.n_decisions * one.n_options[1] for one in estimates]
     limit = seconds_of_exp() * float(np.dot(cells, sizes))
     counts = float(np.mean(cells)), limit, stages_of(people, case.model), estimates.counts()

@@ -21,7 +21,7 @@ import numpy as np
 
 import models
 import penchant as pn
-from penchant.inference.profile.profile_likelihood import SCREENING, Profiles
+from penchant.inference.profile.profile_likelihood import SCREENING, ProfileProblems
 from penchant.inference.search.grid_search import best_cells
 
 MISS = 1e-4  # log-units by which a fit is too low
@@ -114,7 +114,7 @@ def cases() -> list[Case]:
     return found
 
 
-def heights(profiles: Profiles, subject: np.ndarray, u: np.ndarray) -> np.ndarray:
+def heights(profiles: ProfileProblems, subject: np.ndarray, u: np.ndarray) -> np.ndarray:
     """The profiles of people at places in unconstrained units, each solved from nothing."""
     found = np.empty(len(subject))
     for begin in range(0, len(subject), PAIRS_AT_ONCE):
@@ -124,7 +124,7 @@ def heights(profiles: Profiles, subject: np.ndarray, u: np.ndarray) -> np.ndarra
     return found
 
 
-def referee(profiles: Profiles, n_people: int) -> np.ndarray:
+def referee(profiles: ProfileProblems, n_people: int) -> np.ndarray:
     """The highest place found for every person."""
     q = profiles.n_shape
     low, high = profiles.bounds.T
@@ -167,7 +167,7 @@ def row(case: Case, n_people: int) -> str:
     """A line of the table."""
     people = case.people(n_people)
     fits = list(pn.fit_each(people, case.model))
-    profiles = Profiles(case.model, tuple((one,) for one in people))
+    profiles = ProfileProblems(case.model, tuple((one,) for one in people))
     best = referee(profiles, len(people))
     short = best - np.array([fit.log_likelihood for fit in fits])
     missed = np.flatnonzero(short > MISS)

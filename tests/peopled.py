@@ -12,7 +12,7 @@ from penchant.population.hierarchy.marginal_maximization import (
     maximize_by_quadrature,
     starting_values,
 )
-from penchant.population.hierarchy.subject_likelihoods import Derivatives, TypicalRange
+from penchant.population.hierarchy.subject_likelihoods import LogLikelihoodDerivatives, TypicalRange
 
 MODEL = pn.QLearning(2, initial_value=0.0)
 MEAN, SD, RHO = np.array([-0.6, -1.2]), np.array([1.0, 0.5]), 0.3
@@ -43,7 +43,7 @@ class Quadratic:
         _, level = np.linalg.slogdet(2 * np.pi * self.covariances[which])
         value = -0.5 * (pull * away).sum(axis=-1) - 0.5 * level[:, None, None]
         information = np.broadcast_to(precision[:, None, None], (*h.shape, h.shape[-1])).copy()
-        return Derivatives(value, -pull, information)
+        return LogLikelihoodDerivatives(value, -pull, information)
 
 
 def searched(people, k=5, restricted=False, design=None, fixed=(), correlated=True):

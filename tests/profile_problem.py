@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant.inference.profile.profile_likelihood import FINITE_VALUES, Profiles
+from penchant.inference.profile.profile_likelihood import FINITE_VALUES, ProfileProblems
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Problem:
 
     @cached_property
     def profiles(self):
-        return Profiles(self.model, (self.episodes,), self.prior)
+        return ProfileProblems(self.model, (self.episodes,), self.prior)
 
     @property
     def bounds(self):

@@ -86,7 +86,7 @@ def made():
             pn.models.RandomChoice(2),
             task,
             {"bias_0": (-0.5, 0.5)},
-            goal=pn.Narrow("bias_0", 9.0),
+            goal=pn.NarrowIntervals("bias_0", 9.0),
             n_subjects=2,
             rng=rng,
         ),

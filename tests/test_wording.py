@@ -11,7 +11,7 @@ import pytest
 
 import penchant as pn
 from penchant.cli.wording import error_words, in_options
-from penchant.errors import Text, argument, format_for_python, quoted_argument
+from penchant.errors import MarkedText, format_for_python, mark_argument, mark_quoted_argument
 from penchant.tables.numbers import text_advice
 from penchant.tables.play_columns import play_columns
 
@@ -31,9 +31,9 @@ def _refused(call):
 
 
 SAID = {
-    "an argument": (lambda: argument("length_scale"), "length_scale", "--length-scale"),
-    "with a value": (lambda: argument("delimiter", ";"), "delimiter=';'", "--delimiter ';'"),
-    "a column": (lambda: quoted_argument("is_choice"), "`is_choice`", "--is-choice"),
+    "an mark_argument": (lambda: mark_argument("length_scale"), "length_scale", "--length-scale"),
+    "with a value": (lambda: mark_argument("delimiter", ";"), "delimiter=';'", "--delimiter ';'"),
+    "a column": (lambda: mark_quoted_argument("is_choice"), "`is_choice`", "--is-choice"),
     "a number": (
         lambda: text_advice("1,5"),
         "pass decimal=',' when reading.",
@@ -86,14 +86,14 @@ def test_a_message_names_what_its_reader_can_change(of):
 
 
 def test_an_error_words_its_fields_with_the_remedy_on_a_line_of_its_own():
-    fix = f"Pass {argument('level', 0.95)}."
+    fix = f"Pass {mark_argument('level', 0.95)}."
     error = pn.errors.DataError("level", "must be < 1", got=2, where="at decision 3", fix=fix)
     assert str(error) == "level must be < 1; got 2 at decision 3.\nPass level=0.95."
     assert error_words(error) == "--level must be < 1; got 2 at decision 3.\nPass --level 0.95."
 
 
 def test_a_sentence_of_a_result_is_python_s_until_it_is_worded_for_another_reader():
-    text = Text(f"Use {argument('method', 'firth')}.")
+    text = MarkedText(f"Use {mark_argument('method', 'firth')}.")
     assert text == "Use method='firth'."
     assert in_options(pickle.loads(pickle.dumps(text))) == "Use --method firth."
 

@@ -13,7 +13,7 @@ TABLE = pd.DataFrame({"subject": [1, 1, 2, 2], "choice": [0, 1, 0, 1], "reward":
 MODEL = pn.QLearning(2)
 TASK = pn.Task(pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.04)), n_decisions=20)
 RANGES = {"temperature": (0.1, 0.3), "learning_rate": (0.2, 0.5)}
-NARROW = pn.Narrow("learning_rate", width=0.3)
+NARROW = pn.NarrowIntervals("learning_rate", width=0.3)
 SETTING = {"n_subjects": 2, "rng": RNG}
 
 
@@ -106,7 +106,8 @@ def test_a_word_a_number_or_a_class_for_a_prior_is_told_the_prior(verb):
         ),
         (
             lambda: pn.design(MODEL, TASK, RANGES, goal="narrow", rng=RNG),
-            "goal must be Narrow or Differ; got 'narrow'.\nWrite goal=pn.Narrow",
+            "goal must be NarrowIntervals or DetectDifference; got 'narrow'.\n"
+            "Write goal=pn.NarrowIntervals",
         ),
         (
             lambda: pn.recover_models([MODEL], TASK, [RANGES], **SETTING),

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from penchant.tables.schema import Schema as Schema
     from penchant.workflow.adaptive_questions import ask as ask
     from penchant.workflow.compare_models import compare_models as compare_models
-    from penchant.workflow.design_simulation import Differ as Differ
-    from penchant.workflow.design_simulation import Narrow as Narrow
+    from penchant.workflow.design_simulation import DetectDifference as DetectDifference
+    from penchant.workflow.design_simulation import NarrowIntervals as NarrowIntervals
     from penchant.workflow.design_simulation import design as design
     from penchant.workflow.latent_variables import beliefs as beliefs
     from penchant.workflow.model_recovery import recover_models as recover_models

@@ -129,7 +129,7 @@ def private_folder() -> str | None:
         prefix = f"penchant-{os.getuid()}-"
         with os.scandir(root) as entries:
             made = sorted(entry.path for entry in entries if entry.name.startswith(prefix))
-        own = [path for path in made if _is_private(os.lstat(path))]
+        own = [path for path in made if _is_private_folder(os.lstat(path))]
         return own[0] if own else tempfile.mkdtemp(prefix=prefix)
     except OSError:
         return None
@@ -142,7 +142,7 @@ def _is_protected_from_renames(holder: os.stat_result) -> bool:
     return ours and (not open_to_others or bool(holder.st_mode & stat.S_ISVTX))
 
 
-def _is_private(folder: os.stat_result) -> bool:
+def _is_private_folder(folder: os.stat_result) -> bool:
     mode = folder.st_mode
     ours = stat.S_ISDIR(mode) and folder.st_uid == os.getuid()
     return ours and stat.S_IMODE(mode) == stat.S_IRWXU
@@ -194,7 +194,7 @@ def _announce_compilation(cache_path: str | None) -> None:
 
 
 @contextmanager
-def announce_compilation(words: str) -> Iterator[None]:
+def with_compilation_announcement(words: str) -> Iterator[None]:
     """Print the words to stderr if anything is compiled in this block."""
     global _announcement
     before, _announcement = _announcement, words

@@ -68,11 +68,11 @@ def check_number(
         and (below is None or value < below)
     )
     if not within:
-        raise DataError(name, _limits(above, least, most, below), got=value, fix=fix)
+        raise DataError(name, _describe_limits(above, least, most, below), got=value, fix=fix)
     return float(value)
 
 
-def _limits(
+def _describe_limits(
     above: float | None, least: float | None, most: float | None, below: float | None
 ) -> str:
     if least is not None and most is not None:
@@ -87,7 +87,7 @@ def _limits(
     )
 
 
-def one_of(value: Any, name: str, known: Iterable[Any], fix: str = "Choose one.") -> None:
+def check_one_of(value: Any, name: str, known: Iterable[Any], fix: str = "Choose one.") -> None:
     """Raise unless a value is one of those known; the remedy names the one most like it."""
     known = tuple(known)
     if value in known:
@@ -137,42 +137,42 @@ def check_length(
         raise DataError(name, rule, got=f"shape {values.shape}", fix=fix or f"Give {each}.")
 
 
-def decision_place(k: int) -> str:
-    """Where decision k is, for arrays."""
+def describe_decision(k: int) -> str:
+    """Return the words for where decision k is, counted from 0 as in arrays."""
     return f"decision {k}"
 
 
 def check_entries(
-    fine: BoolVector,
+    is_valid: BoolVector,
     values: Any,
     name: str,
     rule: str,
     fix: str,
-    place: Callable[[int], str] = decision_place,
+    describe_entry: Callable[[int], str] = describe_decision,
 ) -> None:
     """Raise unless all entries of an array are fine; the first ten of the others are named.
 
     Parameters
     ----------
-    fine
+    is_valid
         Which entries are as they must be.
     values
         The entries; or what was got in words, such as "none".
     name, rule, fix
         Of the error.
-    place
+    describe_entry
         Where an entry is, in words.
     """
-    wrong = np.flatnonzero(~fine)
+    wrong = np.flatnonzero(~is_valid)
     if not wrong.size:
         return
     if isinstance(values, str):
-        got = f"{values} at {format_list(map(place, wrong[:11].tolist()), wrong.size)}"
+        got = f"{values} at {format_list(map(describe_entry, wrong[:11].tolist()), wrong.size)}"
     else:
-        cells = (f"{_shown(values[k])} at {place(k)}" for k in wrong[:11].tolist())
+        cells = (f"{_format_value(values[k])} at {describe_entry(k)}" for k in wrong[:11].tolist())
         got = format_list(cells, wrong.size)
     raise DataError(name, rule, got=got, fix=fix)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -35,52 +35,52 @@ _MARKED = re.compile(f"{_OPEN}([^{_VALUE}{_CLOSE}]*)(?:{_VALUE}([^{_CLOSE}]*))?{
 ArgumentWording = Callable[[str, "str | None"], str]
 
 
-class Code(str):
+class PythonExpression(str):
     """An expression of Python as the value of a marked argument, which is not quoted."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
-def argument(name: str, value: Any = None) -> str:
+def mark_argument(name: str, value: Any = None) -> str:
     """Mark an argument inside a text, with a value if given, for the front end to word.
 
-    >>> format_for_python(f"Pass {argument('level', 0.95)}.")
+    >>> format_for_python(f"Pass {mark_argument('level', 0.95)}.")
     'Pass level=0.95.'
-    >>> format_for_python(argument("subject"))
+    >>> format_for_python(mark_argument("subject"))
     'subject'
     """
     return f"{_OPEN}{name}{'' if value is None else _VALUE + repr(value)}{_CLOSE}"
 
 
-def quoted_argument(name: str) -> str:
+def mark_quoted_argument(name: str) -> str:
     """Mark an argument that Python sets in backticks, where the words beside it could be its own.
 
-    >>> format_for_python(f"Name the column with {quoted_argument('subject')}.")
+    >>> format_for_python(f"Name the column with {mark_quoted_argument('subject')}.")
     'Name the column with `subject`.'
     """
-    return argument(f"`{name}`")
+    return mark_argument(f"`{name}`")
 
 
-def worded(text: str, wording: ArgumentWording) -> str:
+def word_marked_arguments(text: str, wording: ArgumentWording) -> str:
     """Replace the marked arguments of a text by what a front end writes."""
-    text = marked(text)
+    text = text_with_marks(text)
     return _MARKED.sub(lambda found: wording(found[1], found[2]), text) if _OPEN in text else text
 
 
 def format_for_python(text: str) -> str:
     """Word a text for Python."""
-    return worded(text, _python_wording)
+    return word_marked_arguments(text, _python_wording)
 
 
 def _python_wording(name: str, value: str | None) -> str:
     return name if value is None else f"{name}={value}"
 
 
-class Text(str):
+class MarkedText(str):
     """A sentence of a result: worded for Python, with its marks kept for another front end.
 
-    >>> text = Text(f"Use {argument('method', 'firth')}.")
+    >>> text = MarkedText(f"Use {mark_argument('method', 'firth')}.")
     >>> text
     "Use method='firth'."
     >>> worded(text, lambda name, value: f"--{name} {value}")
@@ -89,20 +89,20 @@ class Text(str):
 
     marked: str
 
-    def __new__(cls, words: str) -> Text:
+    def __new__(cls, words: str) -> MarkedText:
         """Word the text for Python and keep its marks."""
         text = super().__new__(cls, format_for_python(words))
-        text.marked = marked(words)
+        text.marked = text_with_marks(words)
         return text
 
 
-def marked(text: str) -> str:
+def text_with_marks(text: str) -> str:
     """Return the text with its marks, to build a longer one with."""
-    return text.marked if isinstance(text, Text) else text
+    return text.marked if isinstance(text, MarkedText) else text
 
 
-def _marked_name(words: str) -> str:
-    return argument(words) if words.isidentifier() else marked(words)
+def _mark_name_or_phrase(words: str) -> str:
+    return mark_argument(words) if words.isidentifier() else text_with_marks(words)
 
 
 class DataError(ValueError):
@@ -110,7 +110,7 @@ class DataError(ValueError):
 
     Parameters
     ----------
-    argument
+    mark_argument
         What is wrong: the name of an argument, or what else was given.
     rule
         What it must be, as the rest of a sentence: "must lie between 0 and 1".
@@ -147,9 +147,9 @@ class DataError(ValueError):
 
     def __str__(self) -> str:
         """Return the words for Python."""
-        return self.worded(format_for_python)
+        return self.worded_message(format_for_python)
 
-    def worded(self, words: Callable[[str], str]) -> str:
+    def worded_message(self, words: Callable[[str], str]) -> str:
         """Return the sentence, and the remedy on a line of its own, as a front end words them."""
         return "\n".join(words(text) for text in (self.sentence, self.fix) if text)
 
@@ -157,7 +157,8 @@ class DataError(ValueError):
     def sentence(self) -> str:
         """The sentence that says what is wrong and where, with its arguments marked."""
         got = "" if self.got is None else f"; got {self.got}"
-        return f"{_marked_name(self.argument)} {self.rule}{got}{self.where and ' ' + self.where}."
+        where = self.where and f" {self.where}"
+        return f"{_mark_name_or_phrase(self.argument)} {self.rule}{got}{where}."
 
     @property
     def text(self) -> str:
@@ -176,7 +177,7 @@ class DataError(ValueError):
         """
         subject = change(self.argument)
         if source:
-            subject = f"{source}: {_marked_name(subject)}"
+            subject = f"{source}: {_mark_name_or_phrase(subject)}"
         return DataError(
             subject,
             change(self.rule),
@@ -232,7 +233,7 @@ class PenchantWarning(UserWarning):
     """A doubt about data or estimate, with a `code` to filter on."""
 
     def __init__(self, message: str, code: str) -> None:
-        self.text = Text(message)
+        self.text = MarkedText(message)
         self.code = code
         super().__init__(str(self.text))
 
@@ -287,31 +288,31 @@ def closest_match_hint(word: str, known: Iterable[str]) -> str:
     return f" Did you mean {matches[0]!r}?" if matches else ""
 
 
-def prior_argument() -> str:
+def mark_prior_argument() -> str:
     """Mark the argument for a prior of the parameters."""
-    return argument("parameter_prior")
+    return mark_argument("parameter_prior")
 
 
-def weak_prior_argument() -> str:
+def mark_weak_prior_argument() -> str:
     """Mark the argument for the weak prior, with which every subject has an estimate."""
-    return argument("parameter_prior", Code("ScaledPrior()"))
+    return mark_argument("parameter_prior", PythonExpression("ScaledPrior()"))
 
 
-def drop_set_argument() -> str:
+def mark_drop_set_argument() -> str:
     """Mark the argument that leaves out decisions with missing cells."""
-    return argument("missing", "drop_set")
+    return mark_argument("missing", "drop_set")
 
 
-def prior_advice() -> str:
+def advise_prior() -> str:
     """Mark the advice to use the weak prior."""
-    return f"use {weak_prior_argument()}"
+    return f"use {mark_weak_prior_argument()}"
 
 
 def profile_interval_advice(verb: str = "Read") -> str:
     """Advise to use profile likelihood intervals."""
-    return f"{verb} {argument('the profile intervals')}"
+    return f"{verb} {mark_argument('the profile intervals')}"
 
 
 def interval_kind_argument(kind: str) -> str:
     """Mark the argument for a kind of intervals."""
-    return argument("kind", kind)
+    return mark_argument("kind", kind)

@@ -55,10 +55,10 @@ class Shape(NamedTuple):
     first: str | int
     second: str | int | None = None
 
-    def sizes(self, read: Place) -> tuple[int, ...]:
+    def sizes(self, fields_read: Place) -> tuple[int, ...]:
         """The shape, given the fields that have been read."""
         given = (self.first,) if self.second is None else (self.first, self.second)
-        return tuple(n if isinstance(n, int) else _length(read[n]) for n in given)
+        return tuple(n if isinstance(n, int) else _length(fields_read[n]) for n in given)
 
 
 class MinimumValue(NamedTuple):
@@ -122,7 +122,7 @@ def write_value(value: Any, hint: Any = Any) -> Any:
     if origin in (Union, UnionType):
         others = [one for one in inner if one is not NoneType]
         if isinstance(value, float) and math.isnan(value):
-            return "nan" if others == [float] else _write_typed(value)  # null would be None
+            return "nan" if others == [float] else _write_with_type_tag(value)  # null would be None
         others = [one for one in others if _matches_json_container(one, value)]
         return write_value(value, others[0] if len(others) == 1 else Any)
     if hint is float and isinstance(value, (int, float)):
@@ -145,10 +145,10 @@ def write_value(value: Any, hint: Any = Any) -> Any:
         return _write_mapping(value, inner[1])
     elif type(value) is hint and _is_record_type(hint):
         return _write_record(value)
-    return _write_typed(value)
+    return _write_with_type_tag(value)
 
 
-def _write_typed(value: Any) -> Any:
+def _write_with_type_tag(value: Any) -> Any:
     """Convert a value to JSON with its type, where JSON would change it.
 
     Objects of other libraries are text, functions null.
@@ -187,7 +187,7 @@ def _write_typed(value: Any) -> Any:
 
 def _write_record(value: Any) -> Any:
     """Fields of a record by their annotations; a class with a document of its own writes that."""
-    return value.to_dict() if _has_own_document(type(value)) else _write_fields(value)
+    return value.to_dict() if _has_own_json_format(type(value)) else _write_fields(value)
 
 
 def _write_fields(value: Any) -> Any:
@@ -305,7 +305,7 @@ def _is_record_type(kind: Any) -> bool:
     )
 
 
-def _has_own_document(kind: Any) -> bool:
+def _has_own_json_format(kind: Any) -> bool:
     """Whether a class has a document that is not made of its fields."""
     own = getattr(kind, "from_dict", None)
     return own is not None and own.__func__ is not JsonDocument.from_dict.__func__  # type: ignore[attr-defined]
@@ -315,10 +315,10 @@ def _is_mapping(origin: Any) -> bool:
     return isinstance(origin, type) and issubclass(origin, Mapping)
 
 
-def _element_hints(inner: tuple[Any, ...], value: Sequence[Any]) -> Sequence[Any]:
+def _element_hints(type_arguments: tuple[Any, ...], value: Sequence[Any]) -> Sequence[Any]:
     """Annotations of the elements of a tuple."""
-    many = len(inner) == 2 and inner[1] is Ellipsis
-    return [inner[0]] * len(value) if many else inner
+    many = len(type_arguments) == 2 and type_arguments[1] is Ellipsis
+    return [type_arguments[0]] * len(value) if many else type_arguments
 
 
 def _qualified_name(kind: type) -> str:
@@ -327,32 +327,35 @@ def _qualified_name(kind: type) -> str:
 
 def read_value(content: Any, hint: Any = Any, place: str = "value") -> Any:
     """Read what `write_value` wrote with this annotation."""
-    return _value(hint, content, place, {})
+    return _read_annotated_value(hint, content, place, {})
 
 
-def _read_typed(value: Any, place: str) -> Any:
+def _read_with_type_tag(value: Any, place: str) -> Any:
     """Read a value that says its type, or is as JSON has it."""
     if isinstance(value, list):
-        return [_read_typed(one, place) for one in value]
+        return [_read_with_type_tag(one, place) for one in value]
     if not isinstance(value, Mapping):
         return value
     kind = value.get(TYPE_KEY)
     if kind is None:
-        return {key: _read_typed(one, place) for key, one in value.items()}
+        return {key: _read_with_type_tag(one, place) for key, one in value.items()}
     if kind == "float":
         return float(value["value"])
     if kind == "array":
-        cells = [_read_typed(cell, place) for cell in value["values"]]
+        cells = [_read_with_type_tag(cell, place) for cell in value["values"]]
         return np.array(cells, dtype=np.dtype(value["dtype"])).reshape(value["shape"])
     if kind == "tuple":
-        return tuple(_read_typed(one, place) for one in value["values"])
+        return tuple(_read_with_type_tag(one, place) for one in value["values"])
     if kind == "dict":
-        return {_read_typed(key, place): _read_typed(v, place) for key, v in value["values"]}
+        return {
+            _read_with_type_tag(key, place): _read_with_type_tag(v, place)
+            for key, v in value["values"]
+        }
     if kind == "table":
         return _read_arrow_table(value, place)
     if kind == "distribution":
         return _read_distribution(value, place)
-    return _value(_record_class_by_name(kind), value.get("value"), place, {})
+    return _read_annotated_value(_record_class_by_name(kind), value.get("value"), place, {})
 
 
 def _record_class_by_name(name: object) -> Any:
@@ -392,7 +395,9 @@ def _read_arrow_table(value: Mapping[str, Any], place: str) -> Any:
     import pyarrow as pa
 
     columns = []
-    for cells, kind in zip(_read_typed(value["values"], place), value["types"], strict=True):
+    for cells, kind in zip(
+        _read_with_type_tag(value["values"], place), value["types"], strict=True
+    ):
         try:
             columns.append(pa.array(cells, pa.type_for_alias(kind)))
         except (ValueError, pa.ArrowInvalid, pa.ArrowTypeError):
@@ -400,9 +405,9 @@ def _read_arrow_table(value: Mapping[str, Any], place: str) -> Any:
     return pa.table(columns, names=value["names"])
 
 
-def from_json(kind: type[T], content: object, place: str = "") -> T:
+def from_json(record_class: type[T], content: object, place: str = "") -> T:
     """Read a record of this class; raise a `DataError` that names the first field that is wrong."""
-    found: T = _read_record(kind, content, place)
+    found: T = _read_record(record_class, content, place)
     return found
 
 
@@ -413,7 +418,7 @@ def _read_record(kind: Any, content: object, place: str) -> Any:
     for field, hint in _fields_and_hints(kind):
         if field.name in content:
             name = f"{place}.{field.name}" if place else field.name
-            read[field.name] = _value(hint, content[field.name], name, read)
+            read[field.name] = _read_annotated_value(hint, content[field.name], name, read)
         elif field.default is MISSING and field.default_factory is MISSING:
             raise KeyError(f"{place}.{field.name}" if place else field.name)
     return kind(**read)
@@ -425,18 +430,19 @@ def _fields_and_hints(kind: Any) -> tuple[tuple[Field[Any], Any], ...]:
     return tuple((field, hints[field.name]) for field in fields(kind) if field.init)
 
 
-def _value(hint: Any, value: object, place: str, read: Place) -> Any:
+def _read_annotated_value(hint: Any, value: object, place: str, read: Place) -> Any:
     """Read a value by its annotation; `read` holds the fields of the record before it."""
-    if _is_record_type(hint) and _has_own_document(hint) and not _has_type_key(value):
+    if _is_record_type(hint) and _has_own_json_format(hint) and not _has_type_key(value):
         return hint.from_dict(value)
     origin, inner = get_origin(hint), get_args(hint)
     if _has_type_key(value):
         if _is_mapping(origin) and value[TYPE_KEY] == "dict":
             pairs = [
-                (_read_typed(k, place), _value(inner[1], v, place, {})) for k, v in value["values"]
+                (_read_with_type_tag(k, place), _read_annotated_value(inner[1], v, place, {}))
+                for k, v in value["values"]
             ]
             return dict(pairs)
-        return _read_typed(value, place)
+        return _read_with_type_tag(value, place)
     if origin is Annotated:
         return _read_constrained_value(inner[0], inner[1], value, place, read)
     if origin in (Union, UnionType):
@@ -446,10 +452,10 @@ def _value(hint: Any, value: object, place: str, read: Place) -> Any:
         if len(others) > 1:  # of several, the one that is written as such a value
             others = [one for one in others if _matches_json_container(one, value)] or others
         if len(others) > 1:
-            return _read_typed(value, place)
+            return _read_with_type_tag(value, place)
         if others[0] is str and not isinstance(value, str):
             raise damaged_field_error(place, "be text or None", value)
-        return _value(others[0], value, place, read)
+        return _read_annotated_value(others[0], value, place, read)
     if origin is Literal:
         if not any(value == one and type(value) is type(one) for one in inner):
             raise damaged_field_error(place, f"be one of {', '.join(map(str, inner))}", repr(value))
@@ -459,7 +465,7 @@ def _value(hint: Any, value: object, place: str, read: Place) -> Any:
     if origin in (list, frozenset):
         return origin(_read_tuple((inner[0], ...), value, place, read))
     if _is_mapping(origin):
-        return _mapping(inner[1], value, place)
+        return _read_mapping(inner[1], value, place)
     if origin is np.ndarray:
         dtype = get_args(inner[1])[0]
         if issubclass(dtype, (np.bool_, np.integer)):
@@ -488,7 +494,7 @@ def _read_constrained_value(hint: Any, rule: object, value: object, place: str, 
     """Read a value that has a rule besides its type."""
     if isinstance(rule, MinimumValue):
         words = f"be a whole number from {rule.least} on"
-        if not _is_count(value) or value < rule.least:  # type: ignore[operator]  # a number
+        if not _is_integer(value) or value < rule.least:  # type: ignore[operator]  # a number
             raise damaged_field_error(place, words, value)
         return value
     assert isinstance(rule, Shape)
@@ -508,17 +514,19 @@ def _read_tuple(inner: tuple[Any, ...], value: object, place: str, read: Place) 
     if not many and len(value) != len(inner):
         raise damaged_field_error(place, f"be a list of {len(inner)}", value)
     hints = _element_hints(inner, value)
-    return tuple(_value(h, v, place, read) for h, v in zip(hints, value, strict=True))
+    return tuple(
+        _read_annotated_value(h, v, place, read) for h, v in zip(hints, value, strict=True)
+    )
 
 
-def _mapping(hint: Any, value: object, place: str) -> dict[str, Any]:
+def _read_mapping(hint: Any, value: object, place: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise damaged_field_error(place, "be a dict", value)
     if hint is float and not all(map(_is_number, value.values())):
         raise damaged_field_error(
             place, "hold numbers", [v for v in value.values() if not _is_number(v)]
         )
-    return {str(key): _value(hint, one, place, {}) for key, one in value.items()}
+    return {str(key): _read_annotated_value(hint, one, place, {}) for key, one in value.items()}
 
 
 def _read_scalar(hint: Any, value: object, place: str) -> Any:
@@ -528,13 +536,13 @@ def _read_scalar(hint: Any, value: object, place: str) -> Any:
         if not _is_number(value):
             raise damaged_field_error(place, "be a number", repr(value))
         return float(value)  # type: ignore[arg-type]  # a number, or the word for an infinite one
-    if hint is int and not _is_count(value):
+    if hint is int and not _is_integer(value):
         raise damaged_field_error(place, "be a whole number", value)
     if hint is bool and not isinstance(value, bool):
         raise damaged_field_error(place, "be true or false", value)
     if hint is str and not isinstance(value, str):
         raise damaged_field_error(place, "be text", value)
-    return _read_typed(value, place)
+    return _read_with_type_tag(value, place)
 
 
 def _has_type_key(value: object) -> TypeGuard[Mapping[str, Any]]:
@@ -581,7 +589,7 @@ def _is_number(value: object) -> bool:
     )
 
 
-def _is_count(value: object) -> bool:
+def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import one_of
-from penchant.errors import DataError, Text
+from penchant.argument_checks import check_one_of
+from penchant.errors import DataError, MarkedText
 from penchant.json_records import JsonDocument
 
 Backend = Literal["pandas", "polars", "pyarrow"]
@@ -31,7 +31,7 @@ Columns: TypeAlias = Mapping[str, Sequence[Any]]  # cells are whatever labels th
 
 def make_frame(columns: Columns, backend: Backend = "pandas") -> Any:
     """Make a data frame with these columns, of pandas unless another backend is given."""
-    one_of(backend, "backend", BACKENDS)
+    check_one_of(backend, "backend", BACKENDS)
     if not find_spec(backend):
         raise DataError(
             "backend",
@@ -68,10 +68,10 @@ class Table:
 
     def __post_init__(self) -> None:
         """Word the notes for Python; other front ends find what they name marked in them."""
-        object.__setattr__(self, "notes", tuple(map(Text, self.notes)))
+        object.__setattr__(self, "notes", tuple(map(MarkedText, self.notes)))
 
-    def text(self, widest: int | None = None) -> str:
-        """Text for the terminal, with captions and notes no wider than `widest`."""
+    def text(self, max_width: int | None = None) -> str:
+        """MarkedText for the terminal, with captions and notes no wider than `max_width`."""
         columns = zip(
             self.header, *(row for row in self.rows if not _is_group_title(row)), strict=True
         )
@@ -96,12 +96,12 @@ class Table:
             line
             for note in self.notes
             for line in textwrap.wrap(
-                note, min(self.words, widest or MAX_LINE_WIDTH), break_on_hyphens=False
+                note, min(self.words, max_width or MAX_LINE_WIDTH), break_on_hyphens=False
             )
         ]
         facts = [f"{name}: {value}" for name, value in self.facts]
         above = [*self.caption.split("\n"), *_facts_in_two_columns(facts, MAX_TABLE_WIDTH)]
-        head = [line for words in above for line in _wrapped(words, widest or MAX_LINE_WIDTH)]
+        head = [line for words in above for line in _wrap_lines(words, max_width or MAX_LINE_WIDTH)]
         return "\n".join([*head, *body, *notes])
 
     def html(self) -> str:
@@ -138,7 +138,7 @@ class Table:
         return "\n".join(lines)
 
 
-def _wrapped(words: str, widest: int) -> list[str]:
+def _wrap_lines(words: str, widest: int) -> list[str]:
     """Wrap words to lines, with all but the first indented; unchanged if they fit."""
     if len(words) <= widest:
         return [words]
@@ -256,7 +256,7 @@ class TableExport(FrameExport):
         return frame_table(repr(self).strip("<>"), self.frame_columns())
 
     def summary(self) -> str:
-        """Text with what a reader wants to know first."""
+        """MarkedText with what a reader wants to know first."""
         return self.table().text()
 
     def __str__(self) -> str:
@@ -286,7 +286,7 @@ class IntervalTableExport(TableExport):
         return frame_table(repr(self).strip("<>"), self.frame_columns(level))
 
     def summary(self, level: float = 0.95) -> str:
-        """Text with what a reader wants to know first."""
+        """MarkedText with what a reader wants to know first."""
         return self.table(level).text()
 
     def to_latex(self, level: float = 0.95) -> str:
@@ -316,15 +316,19 @@ class Column(NamedTuple):
 
     name: str
     header: str
-    cells: int | str | Callable[[Any], str] = str
+    cell_format: int | str | Callable[[Any], str] = str
 
     def format(self, value: Any) -> str:
         """Format the value of a cell."""
         if value is None or (isinstance(value, float) and np.isnan(value)):
             return MISSING_CELL
-        if isinstance(self.cells, int):
-            return format_number(value, self.cells)
-        return f"{value:{self.cells}}" if isinstance(self.cells, str) else self.cells(value)
+        if isinstance(self.cell_format, int):
+            return format_number(value, self.cell_format)
+        return (
+            f"{value:{self.cell_format}}"
+            if isinstance(self.cell_format, str)
+            else self.cell_format(value)
+        )
 
 
 def attribute_columns(records: Iterable[Any], *names: str) -> dict[str, list[Any]]:

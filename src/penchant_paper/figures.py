@@ -14,9 +14,9 @@ from penchant.figures import (
     figure,
     interface,
     landscape_profile,
-    look,
     population,
     recovery,
+    series_style,
     style,
     without_estimate,
 )
@@ -192,7 +192,7 @@ def _exact(
     axes: Any, setting: UCLSetting, exact: tuple[ExactEstimates, ...], a: int, unit: float
 ) -> Any:
     """Medians and 95 % ranges of the exact estimates, in coordinates of the linearised model."""
-    drawn = look(1)
+    drawn = series_style(1)
     label: str | None = "exact"
     for at in exact:
         if not len(at.values):
@@ -252,7 +252,7 @@ def _separated(result: UCLFigure) -> Drawn:
 
 @style()
 def _stopped(axes: Any, stopped: Stopped, a: int, truth: float, symbol: str) -> None:
-    drawn = look(0)
+    drawn = series_style(0)
     error = float(np.median(stopped.standard_errors[-1, :, a]))
     middle = np.median(stopped.theta[..., a], axis=1)
     low, high = min(0.0, truth, *middle), max(0.0, truth, *middle)
@@ -286,7 +286,7 @@ def _identified(axes: Any, result: Theorem1) -> None:
     style_axes(axes, "along one direction of θ", "log-likelihood")
     words = ("printed condition met", "printed condition not met", "both met")
     for i, (design, said) in enumerate(zip(result.designs[:3], words, strict=True)):
-        drawn = look(i)
+        drawn = series_style(i)
         axes.plot(
             design.along,
             design.log_likelihood - design.log_likelihood.max(),
@@ -302,7 +302,7 @@ def _identified(axes: Any, result: Theorem1) -> None:
 @style()
 def _rising(axes: Any, result: Theorem1) -> None:
     style_axes(axes, "along a direction of θ that separates", "log-likelihood")
-    design, drawn = result.designs[3], look(3)
+    design, drawn = result.designs[3], series_style(3)
     axes.plot(design.along, design.log_likelihood, color=drawn.color, label=design.status)
     axes.axhline(0, color="black", linewidth=0.8, linestyle=":", label="never reached")
     add_legend(axes)
@@ -336,7 +336,7 @@ def _conclusion(result: Conclusion) -> Drawn:
 
 @style()
 def _told(axes: Any, found: list[PriorErrors], word: str, series: int) -> None:
-    drawn = look(series)
+    drawn = series_style(series)
     errors = np.array([t.errors[:, 1] for t in found])
     low, middle, high = np.percentile(errors, [25, 50, 75], axis=1)
     style_axes(axes, "", "standard error of σ₀² / σ₀²")

@@ -16,8 +16,12 @@ from scipy import optimize
 from penchant import UCL, Episode, GaussianNoise, grid, simulate
 from penchant._typing import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from penchant.inference.fit_each import fit_each_model
-from penchant.inference.linearized_model import BackMap, linearized_choices, nominal_point
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.linearized_model import (
+    LinearizedParameterMap,
+    linearized_choices,
+    nominal_psi_and_ratios,
+)
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.paper import landscape_a
 from penchant.result_tables import progress
 from penchant.softmax.fit import fit_choices
@@ -124,11 +128,11 @@ PLAYS_IN_MEMORY = 50  # plays whose variables are held at a time
 def linearized_columns(setting: UCLSetting, episodes: Sequence[Episode]) -> Matrix:
     """x_1, x_2, x_3 of every decision: (n_plays, n_decisions, n_options, 3)."""
     model = model_of(setting)
-    psi, ratios = nominal_point(model, setting.nominal)
+    psi, ratios = nominal_psi_and_ratios(model, setting.nominal)
     columns = []
     with progress(f"Figure {setting.name[-1]}: beliefs", len(episodes)) as advance:
         for episode in episodes:
-            choices = linearized_choices(Profiles(model, ((episode,),)), psi, ratios)
+            choices = linearized_choices(ProfileProblems(model, ((episode,),)), psi, ratios)
             columns.append(choices.explanatory.reshape(episode.n_events, -1, choices.n_parameters))
             advance(1)
     return np.stack(columns)
@@ -212,13 +216,16 @@ def compared_nominals(
     model = model_of(first[0])
     natural = np.full((2, len(episodes), 3), np.nan)
     exact = np.full((2, len(episodes)), np.nan)
-    maps = [BackMap(model, *nominal_point(model, s.nominal), "delta") for s, _ in (first, second)]
+    maps = [
+        LinearizedParameterMap(model, *nominal_psi_and_ratios(model, s.nominal), "delta")
+        for s, _ in (first, second)
+    ]
     with progress("Figures 4 and 5: likelihoods", len(episodes)) as advance:
         for i, episode in enumerate(episodes):
-            profiles = Profiles(model, ((episode,),))
+            profiles = ProfileProblems(model, ((episode,),))
             for j, (back, (_, drawn)) in enumerate(zip(maps, (first, second), strict=True)):
                 theta = drawn.theta[i]
-                if back.inside(theta):
+                if back.is_inside_model(theta):
                     natural[j, i] = back.values(theta)
                     weights, psi = back.weights_and_shape(theta)
                     terms = decision_log_likelihoods(weights, profiles.choices_at(psi))
@@ -252,11 +259,11 @@ class LongerPlays:
 def longer_plays(setting: UCLSetting, episodes: Sequence[Episode]) -> LongerPlays:
     """Linearise whole plays about the nominal point of a figure and fit them."""
     model = model_of(setting)
-    psi, ratios = nominal_point(model, setting.nominal)
+    psi, ratios = nominal_psi_and_ratios(model, setting.nominal)
     errors = []
     for episode in episodes:
         estimate = fit_choices(
-            linearized_choices(Profiles(model, ((episode,),)), psi, ratios), threads=1
+            linearized_choices(ProfileProblems(model, ((episode,),)), psi, ratios), threads=1
         )
         if estimate.status in FINITE:
             errors.append(estimate.standard_errors)

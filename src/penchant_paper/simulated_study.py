@@ -25,8 +25,12 @@ from scipy import stats
 
 from penchant import UCL, Episode, Estimate, GaussianNoise, Landscape, grid, simulate, study
 from penchant._typing import IntVector, Label, Matrix, Vector
-from penchant.inference.linearized_model import BackMap, linearized_choices, nominal_point
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.linearized_model import (
+    LinearizedParameterMap,
+    linearized_choices,
+    nominal_psi_and_ratios,
+)
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.paper import landscape_a, landscape_b
 from penchant.population.group_comparison_result import Difference
 from penchant.result_tables import progress
@@ -107,8 +111,11 @@ def homogeneity_tests(
 
 def _linearized(plays: Sequence[Episode], threads: int | None) -> Ensemble:
     model = model_of_high()
-    psi, ratios = nominal_point(model, replace(NOMINALS["high"], length_scale=None))
-    x = [linearized_choices(Profiles(model, ((play,),)), psi, ratios).explanatory for play in plays]
+    psi, ratios = nominal_psi_and_ratios(model, replace(NOMINALS["high"], length_scale=None))
+    x = [
+        linearized_choices(ProfileProblems(model, ((play,),)), psi, ratios).explanatory
+        for play in plays
+    ]
     columns = np.stack(x).reshape(len(plays), EXPERIMENT_DECISIONS, -1, 3)
     chosen = np.stack([play.chosen for play in plays])
     return fitted(columns, chosen, np.full(3, np.nan), threads)
@@ -248,8 +255,10 @@ class LengthScales:
 
     def _mapped(self, theta: Matrix, scale: float) -> Vector:
         model = _model(scale)
-        psi, ratios = nominal_point(model, replace(NOMINALS[self.performance], length_scale=None))
-        return BackMap(model, psi, ratios, "delta").values(np.nanmean(theta, axis=0))
+        psi, ratios = nominal_psi_and_ratios(
+            model, replace(NOMINALS[self.performance], length_scale=None)
+        )
+        return LinearizedParameterMap(model, psi, ratios, "delta").values(np.nanmean(theta, axis=0))
 
     def columns(self) -> dict[str, Sequence[object]]:
         """One row per length scale."""
@@ -276,9 +285,11 @@ def compared_length_scales(
     theta, values = [], []
     for scale in SCALES[performance]:
         model = _model(scale)
-        psi, ratios = nominal_point(model, replace(NOMINALS[performance], length_scale=None))
+        psi, ratios = nominal_psi_and_ratios(
+            model, replace(NOMINALS[performance], length_scale=None)
+        )
         x = [
-            linearized_choices(Profiles(model, ((e,),)), psi, ratios).explanatory.reshape(
+            linearized_choices(ProfileProblems(model, ((e,),)), psi, ratios).explanatory.reshape(
                 e.n_events, -1, 3
             )
             for e in episodes

@@ -32,8 +32,12 @@ from penchant import (
     simulate,
 )
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.inference.linearized_model import BackMap, linearized_choices, nominal_point
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.linearized_model import (
+    LinearizedParameterMap,
+    linearized_choices,
+    nominal_psi_and_ratios,
+)
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.paper import landscape_a, landscape_b
 from penchant.results import Live
 from penchant.softmax.fit import fit_choices
@@ -327,10 +331,10 @@ def _errors(
     plays = simulate(
         place, model, truth, n_decisions=UCL_DECISIONS, n_subjects=n_replicates, rng=rng
     )
-    psi, ratios = nominal_point(model, RewardPrior(PRIOR_MEAN, variance))
+    psi, ratios = nominal_psi_and_ratios(model, RewardPrior(PRIOR_MEAN, variance))
     found = []
     for play in plays:
-        x = linearized_choices(Profiles(model, ((play,),)), psi, ratios).explanatory
+        x = linearized_choices(ProfileProblems(model, ((play,),)), psi, ratios).explanatory
         errors = _standard_errors(x.reshape(play.n_events, -1, 3))
         # theta2 and theta3 are the deviations of mu0 and delta over nu; sigma0^2 goes as 1/delta.
         found.append(DECISION_NOISE * errors[1:] / np.array([PRIOR_MEAN, psi[0]]))
@@ -407,12 +411,12 @@ def real_time(*, rng: np.random.Generator) -> RealTime:
     """Update both estimates after each of the last decisions of a play with the paper's grid."""
     (play,) = played(FIGURE_4, rng=rng, n_replicates=1, n_decisions=EXPERIMENT_DECISIONS)
     model = model_of(FIGURE_4)
-    psi, ratios = nominal_point(model, FIGURE_4.nominal)
+    psi, ratios = nominal_psi_and_ratios(model, FIGURE_4.nominal)
     first = EXPERIMENT_DECISIONS - DECISIONS_TIMED
 
     def linearized(t: int) -> None:
         now = Episode(play.chosen[:t], play.rewards[:t])
-        fit_choices(linearized_choices(Profiles(model, ((now,),)), psi, ratios), threads=1)
+        fit_choices(linearized_choices(ProfileProblems(model, ((now,),)), psi, ratios), threads=1)
 
     known = _watching(play, live(model), first)
 
@@ -536,7 +540,7 @@ def conclusion(
 def _natural(setting: UCLSetting, plays: Sequence[Episode], threads: int | None) -> Matrix:
     (drawn,) = linearized_ensembles(setting, plays, [UCL_DECISIONS], threads)
     model = model_of(setting)
-    back = BackMap(model, *nominal_point(model, setting.nominal), "delta")
+    back = LinearizedParameterMap(model, *nominal_psi_and_ratios(model, setting.nominal), "delta")
     return np.array([back.values(theta) for theta in drawn.theta])
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from penchant import UCL, GaussianNoise, compare_groups, fit_linearized, grid, simulate
 from penchant._typing import Matrix, Vector
 from penchant.errors import PenchantWarning
-from penchant.paper import back_map, landscape_a
+from penchant.paper import landscape_a, population_in_natural_parameters
 from penchant.population.group_comparison_result import Difference
 from penchant.result_tables import progress
 from penchant.results import PopulationEstimate
@@ -206,7 +206,9 @@ def _natural(category: Category, theta: Vector) -> Vector:
         noise_variance=EXPERIMENT_NOISE_VARIANCE,
         length_scale=nominal.length_scale,
     )
-    return back_map(population, model, nominal=replace(nominal, length_scale=None)).estimate
+    return population_in_natural_parameters(
+        population, model, nominal=replace(nominal, length_scale=None)
+    ).estimate
 
 
 DELTA_STEP = 1e-4  # of delta, relative, for its derivatives

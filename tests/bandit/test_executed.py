@@ -13,7 +13,7 @@ import penchant as pn
 from penchant.errors import DataError
 from penchant.models.simulate import play_like
 from penchant.models.task import Task
-from penchant.workflow.model_selection import with_scored_decisions
+from penchant.workflow.model_selection import copy_with_scored_mask
 
 CHOSEN = [4, 2, 6, 1, 3, 0, 5, 2]
 EXECUTED = [4, 5, 6, 3, 3, 1, 5, 4]
@@ -234,7 +234,7 @@ def test_beliefs_and_prediction_errors_are_of_what_was_executed():
 
 def test_decisions_left_out_keep_what_was_executed():
     episode = assisted(9, 4)
-    other = with_scored_decisions(episode, np.arange(60) % 3 == 0, "someone")
+    other = copy_with_scored_mask(episode, np.arange(60) % 3 == 0, "someone")
     np.testing.assert_array_equal(other.executed, episode.executed)
     np.testing.assert_array_equal(other.scored_options, episode.chosen[::3])
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from penchant.bandit.landscape import check_locations, distances, distances_to, grid
+from penchant.bandit.landscape import check_locations, distances, distances_to_options, grid
 from penchant.errors import DataError
 
 
@@ -51,9 +51,9 @@ def test_distances_to_some_options_are_those_columns_of_all():
     locations = scattered(11, 2)
     options = np.array([8, 2, 8, 5])
     np.testing.assert_array_equal(
-        distances_to(locations, options), distances(locations)[:, options]
+        distances_to_options(locations, options), distances(locations)[:, options]
     )
-    assert distances_to(locations, np.array([], dtype=int)).shape == (11, 0)
+    assert distances_to_options(locations, np.array([], dtype=int)).shape == (11, 0)
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e200])
@@ -64,7 +64,9 @@ def test_tiny_and_huge_distances_keep_their_digits(unit):
 
 def test_distances_to_many_options_need_no_square_matrix():
     locations = grid(1000, 1000)  # all pairs would need 8 TB
-    assert distances_to(locations, np.array([999_999]))[0, 0] == pytest.approx(999 * np.sqrt(2))
+    assert distances_to_options(locations, np.array([999_999]))[0, 0] == pytest.approx(
+        999 * np.sqrt(2)
+    )
 
 
 def test_checked_locations_are_a_locked_copy():

@@ -126,7 +126,7 @@ def test_the_choices_are_unchanged():
         (
             lambda c: c.with_interaction("price"),
             "price must be the same for all options of a decision; got different values at "
-            "decision 0, decision 1, decision 2.\nPass `values`",
+            "decision 0, decision 1, decision 2.\nGive it one value per decision",
         ),
         (lambda c: c.with_interaction("age"), "names must be variables; got 'age'"),
         (

@@ -33,7 +33,7 @@ def test_subjects_until_a_difference_is_found(penchant, folder):
         pn.models.RandomChoice(2),
         pn.Task(pn.Landscape([0.0, 0.0], pn.GaussianNoise(1.0)), 60),
         {"bias_0": 0.0},
-        goal=pn.Differ({"bias_0": 1.0}),
+        goal=pn.DetectDifference({"bias_0": 1.0}),
         n_subjects=30,
         rng=np.random.default_rng(1),
     )

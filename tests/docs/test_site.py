@@ -15,7 +15,7 @@ DRAWING = set(penchant.figures.__all__) - {
     "PALETTE",
     "figure",
     "inline_svg",
-    "look",
+    "series_style",
     "save",
     "style",
 }

@@ -6,7 +6,7 @@ import pytest
 from penchant.errors import DataError
 from penchant.figures import convergence, figure, without_estimate
 from penchant.figures.model_comparison import wilson_interval
-from penchant.figures.style import INK, look
+from penchant.figures.style import INK, series_style
 
 N = np.array([4.0, 9.0, 25.0, 60.0])
 MEAN = np.array([6.1, 5.0, 4.4, 4.1])
@@ -40,7 +40,9 @@ def test_several_parameters_are_told_apart_and_all_stay_in_sight():
     low, high = axes.get_ylim()
     assert low < 0.5 * MEAN.min()
     assert high > 3 * MEAN.max()
-    assert [line(axes, f"θ{i}").get_color() for i in range(3)] == [look(i).color for i in range(3)]
+    assert [line(axes, f"θ{i}").get_color() for i in range(3)] == [
+        series_style(i).color for i in range(3)
+    ]
 
 
 def test_a_gap_is_left_where_no_estimate_is_finite():

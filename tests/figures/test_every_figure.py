@@ -127,7 +127,7 @@ UNKNOWN = {
     "model_totals": (["UCL", "random"], [NAN, np.inf]),
     "exceedance": (["UCL", "random"], [NAN, NAN]),
 }
-NOT_A_FIGURE = {"PALETTE", "figure", "inline_svg", "look", "save", "style"}
+NOT_A_FIGURE = {"PALETTE", "figure", "inline_svg", "series_style", "save", "style"}
 ON_OTHERS = {  # thin layers, and people under their population: tested beside what they use
     "belief_map",
     "choices_and_belief",
@@ -295,7 +295,7 @@ def test_a_whole_figure_is_made_of_a_result():
         pn.models.RandomChoice(2),
         pn.Task(pn.Landscape([0.0, 0.0], pn.GaussianNoise(1.0)), 1),
         {"bias_0": 0.0},
-        goal=pn.Narrow("bias_0", 1.0, most=50),
+        goal=pn.NarrowIntervals("bias_0", 1.0, most=50),
         n_subjects=3,
         rng=np.random.default_rng(0),
     )

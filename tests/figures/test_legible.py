@@ -8,18 +8,18 @@ import pytest
 from matplotlib.text import Text
 
 from penchant import figures
-from penchant.figures.axis_limits import Scale
+from penchant.figures.axis_limits import AxisScale
 from penchant.figures.label_text import (
     FONT_SIZE,
     axis_label,
     break_lines,
     display_name,
     format_tick,
-    labelled_row_inches,
+    labelled_row_height_inches,
     text_width,
     wrap_text,
 )
-from penchant.figures.style import grow_for_legends
+from penchant.figures.style import grow_figure_for_legends
 
 LONG = [
     "cannabis use disorder, heavy users (at least 20 days a month)",
@@ -165,7 +165,7 @@ ENDS = [(0.013, 42.0), (0.1, 9.0), (0.21, 0.83), (1e-4, 1e5), (3.1, 4.2), (0.05,
 def test_numbers_of_a_logarithmic_axis_read_plainly_and_stand_apart(ends, which, panels):
     canvas = figures.figure(columns=2 if panels > 1 else 1)
     axes = canvas.subplots(1, panels, squeeze=False)[0][0]
-    Scale(*ends, logarithmic=True).apply(axes, which)
+    AxisScale(*ends, logarithmic=True).apply(axes, which)
     finished(canvas)
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = ends
@@ -365,7 +365,7 @@ DISORDERS = [
 
 
 def test_rows_are_as_high_as_their_names_need_and_names_stay_whole():
-    high = labelled_row_inches(DISORDERS, 3.5)
+    high = labelled_row_height_inches(DISORDERS, 3.5)
     canvas = figures.figure(height=0.8 + high * len(DISORDERS))
     ends = [[-1, 1]] * 3
     axes = figures.coefficients(canvas.subplots(), DISORDERS, [0.2, 0.4, 0.1], ends)
@@ -388,7 +388,7 @@ def test_a_legend_of_many_lines_makes_the_figure_higher_not_the_axes_lower():
         x, density = np.linspace(0, 1, 9), np.tile(np.hanning(9), (n, 1))
         names = [f"{DISORDERS[k % 3]}, site {k}" for k in range(n)]
         figures.population_density(canvas.subplots(), x, density, categories=names)
-        grow_for_legends(canvas)
+        grow_figure_for_legends(canvas)
         finished(canvas)
         heights.append(canvas.axes[0].get_window_extent().height)
     assert heights[1] > 0.9 * heights[0]

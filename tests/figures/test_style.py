@@ -5,20 +5,20 @@ import numpy as np
 import pytest
 
 from penchant.errors import DataError
-from penchant.figures import PALETTE, figure, look, style
+from penchant.figures import PALETTE, figure, series_style, style
 from penchant.figures.label_text import FONT_SIZE
 
 
 def test_every_series_differs_in_colour_and_in_marker():
-    looks = [look(series) for series in range(8)]
+    looks = [series_style(series) for series in range(8)]
     assert len({one.color for one in looks}) == 8
     assert len({one.marker for one in looks}) == 8
-    assert look(8) == look(0)
+    assert series_style(8) == series_style(0)
 
 
 def test_neighbouring_series_differ_in_line_style():
     for series in range(7):
-        assert look(series).line != look(series + 1).line
+        assert series_style(series).line != series_style(series + 1).line
 
 
 def test_the_palette_is_that_of_okabe_and_ito():
@@ -39,7 +39,7 @@ def test_the_first_series_differ_in_grey():
         red, green, blue = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
         return 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
 
-    first = np.array([lightness(look(series).color) for series in range(4)])
+    first = np.array([lightness(series_style(series).color) for series in range(4)])
     assert np.ptp(first) > 0.1
 
 

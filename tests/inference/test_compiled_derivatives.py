@@ -17,7 +17,7 @@ def test_derivatives_equal_the_sums_over_decisions_and_options(n_options, size, 
     (d, q), n = size, len(theta)
     gradient, spread = np.full((n, q), np.nan), np.full((n, d, q), np.nan)
     curvature = tuple(np.full((n, *s), np.nan) for s in ((d, q), (d, q), (q, q), (d, d)))
-    scored = DecisionIndex(chosen, bounds, order, bounds).counted
+    scored = DecisionIndex(chosen, bounds, order, bounds).to_scored_decisions
     psi_derivatives(x, dx, scored, theta, gradient, curvature)
     scatter_derivative(x, dx, scored, spread)
     for k in range(n):
@@ -35,7 +35,7 @@ def test_choices_that_are_nearly_certain_keep_their_digits(n_options):
     n = len(theta)
     gradient = np.empty((n, q))
     curvature = tuple(np.empty((n, *s)) for s in ((d, q), (d, q), (q, q), (d, d)))
-    scored = DecisionIndex(chosen, bounds, order, bounds).counted
+    scored = DecisionIndex(chosen, bounds, order, bounds).to_scored_decisions
     psi_derivatives(x, dx, scored, 40 * theta, gradient, curvature)
     for k in range(n):
         rows = order[bounds[k] : bounds[k + 1]]

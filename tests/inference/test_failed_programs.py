@@ -111,7 +111,7 @@ def test_no_linear_program_is_asked_where_a_prior_holds_every_direction(model, m
 
     prior = pn.GaussianPrior(0.0, 3.0)
     before = pn.fit_each(_players(), model, parameter_prior=prior)
-    monkeypatch.setattr(decisions, "choice_cone", refuse)
+    monkeypatch.setattr(decisions, "build_recession_cone", refuse)
     after = pn.fit_each(_players(), model, parameter_prior=prior)
     assert after.status == before.status
     assert "stopped early" not in after.status

@@ -5,7 +5,7 @@ import pytest
 
 import penchant as pn
 from penchant.inference.profile.inner_problems import LinearConstraint, best_weights
-from penchant.inference.profile.profile_likelihood import ITERATE, VALUES, Profiles
+from penchant.inference.profile.profile_likelihood import ITERATE, VALUES, ProfileProblems
 from penchant.inference.search import grid_search as grid_profile
 from penchant.inference.search.grid_search import full_grids, grid_points, search_grids
 from penchant.softmax.intervals_and_tests import Hypothesis
@@ -41,11 +41,11 @@ def offers_profiles(model, n_subjects=4, seed=2):
         delay = np.column_stack([rng.choice([0.0, 7.0], 60), rng.choice([30.0, 90.0, 365.0], 60)])
         chosen = rng.integers(0, 2, 60)
         groups.append((pn.Offers(chosen, {"amount": amount, "delay": delay}),))
-    return Profiles(model, tuple(groups))
+    return ProfileProblems(model, tuple(groups))
 
 
 def episode_profiles(model, **sizes):
-    return Profiles(model, tuple((episode,) for episode in plays(**sizes)))
+    return ProfileProblems(model, tuple((episode,) for episode in plays(**sizes)))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -112,7 +112,7 @@ def test_no_number_of_a_grid_depends_on_the_company(grids_of, monkeypatch):
     model = MODELS["trace"]
     together = grids_of(episode_profiles(model, n_subjects=5)).values
     for k, episode in enumerate(plays(n_subjects=5)):
-        alone = grids_of(Profiles(model, ((episode,),))).values
+        alone = grids_of(ProfileProblems(model, ((episode,),))).values
         np.testing.assert_array_equal(together[k], alone[0])
     monkeypatch.setattr(grid_profile, "NUMBERS_AT_ONCE", 20_000)
     split = grids_of(episode_profiles(model, n_subjects=5)).values
@@ -145,7 +145,7 @@ def test_between_points_near_the_best_that_were_looked_at_a_profile_is_nearly_a_
     model, task = pn.QLearning(2), pn.Landscape([0.3, 0.6], pn.GaussianNoise(0.1))
     truth, rng = {"temperature": 0.2, "learning_rate": 0.4}, np.random.default_rng(3)
     people = pn.simulate(task, model, truth, n_decisions=400, n_subjects=6, rng=rng)
-    profiles = Profiles(model, tuple((person,) for person in people))
+    profiles = ProfileProblems(model, tuple((person,) for person in people))
     whole, searched = full_grids(profiles), search_grids(profiles)
     near = whole.values > whole.values.max(axis=1, keepdims=True) - 2.0
     away = np.abs(searched.values - whole.values)[near & ~searched.solved]
@@ -213,7 +213,7 @@ def test_numbers_on_the_way_are_those_of_proven_maxima(held):
 @pytest.mark.parametrize("name", ["one rate", "trace", "restless"])
 def test_a_weight_held_under_a_weak_prior_leaves_what_the_others_find_one_by_one(name):
     model, prior = MODELS[name], pn.ScaledPrior()
-    profiles = Profiles(model, tuple((episode,) for episode in plays()), prior)
+    profiles = ProfileProblems(model, tuple((episode,) for episode in plays()), prior)
     rng, (low, high) = np.random.default_rng(4), profiles.bounds.T
     subject, n = np.arange(12) % 3, 12
     psi = profiles.from_unconstrained(low + (high - low) * rng.uniform(0.1, 0.9, (n, len(low))))
@@ -245,7 +245,7 @@ def test_suprema_near_the_best_of_a_grid_are_followed_to_their_end():
     truth = {name: rng.uniform(*ends) for name, ends in ranges.items()}
     cards = pn.Task(pn.models.iowa_schedule(100, rng=rng))
     player = pn.simulate(cards, pn.models.VPP(), truth, rng=rng)
-    profiles = Profiles(pn.models.VPP(), ((player,),))
+    profiles = ProfileProblems(pn.models.VPP(), ((player,),))
     found = search_grids(profiles)[0]
     near = np.flatnonzero(found.solved & (found.values > found.values.max() - 0.5))
     points = profiles.solve(np.zeros(len(near), dtype=np.int64), found.psi[near])

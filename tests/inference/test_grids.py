@@ -9,8 +9,8 @@ from penchant.inference.search.grid_search import (
     are_flat,
     best_cells,
     grid_points,
-    grid_steps,
-    vertices,
+    parabola_vertices,
+    unconstrained_grid_steps,
 )
 
 
@@ -51,7 +51,9 @@ def test_points_of_the_grid_are_all_combinations():
     assert psi.shape == (33 * 19, 2)
     assert len(np.unique(psi, axis=0)) == 33 * 19
     along = np.log(psi.reshape(33, 19, 2))
-    np.testing.assert_allclose(along[1, 0, 0] - along[0, 0, 0], grid_steps(model.shape)[0])
+    np.testing.assert_allclose(
+        along[1, 0, 0] - along[0, 0, 0], unconstrained_grid_steps(model.shape)[0]
+    )
 
 
 @pytest.mark.parametrize("dimensions", [(5,), (6,), (3, 8), (4, 5, 7)], ids=str)
@@ -103,12 +105,12 @@ def test_a_parabola_peaks_where_it_peaks():
     values = -((places - top) ** 2 * [2.0, 0.5]).sum(axis=-1).ravel()
     cell = np.array([3 * 5 + 2])
     np.testing.assert_allclose(
-        vertices(values[None], (8, 5), np.array([0]), cell), [top - [3, 2]], atol=1e-12
+        parabola_vertices(values[None], (8, 5), np.array([0]), cell), [top - [3, 2]], atol=1e-12
     )
 
 
 def test_no_vertex_is_looked_for_at_ends_or_in_hollows():
     values = np.array([[5.0, 4.0, 4.5, -np.inf, 1.0]] * 4)
-    found = vertices(values, (5,), np.arange(4), np.array([0, 1, 2, 3]))
+    found = parabola_vertices(values, (5,), np.arange(4), np.array([0, 1, 2, 3]))
     assert found[[0, 1, 3], 0].tolist() == [0.0, 0.0, 0.0]
     assert abs(found[2, 0]) <= 0.5

@@ -23,9 +23,11 @@ class Problem:
         self.d = x.shape[2]
         names = NAMES[: self.d]
         self.choices = pn.Choices.from_arrays(x, chosen, names=list(names))
-        self.limits = Constraints.single(names, {names[a]: 0.0 for a in self.positive}, 1.0)
+        self.limits = Constraints.on_single_parameters(
+            names, {names[a]: 0.0 for a in self.positive}, 1.0
+        )
         self.row, self.right = (np.zeros((0, self.d)), np.zeros(0)) if plane is None else plane
-        spread = np.diag(likelihood_of(self.choices, 1).scatter())
+        spread = np.diag(likelihood_of(self.choices, 1).scatter_within_sets())
         self.quadratic = prior_quadratic(prior, self.d, np.sqrt(spread))
         away = x - x[np.arange(len(x)), chosen][:, None]
         largest = np.abs(away).max(axis=(0, 1))
@@ -215,7 +217,7 @@ def test_a_limit_far_out_is_left_once_if_nothing_is_gained_by_it(monkeypatch):
 
     monkeypatch.setattr("penchant.softmax.constraints.maximise_on_plane", counted)
     chosen = pn.Choices.from_arrays(sets, [0, 1, 3], names=["b", "c", "d"])
-    limits = Constraints.single(("b", "c", "d"), {"b": 0.0}, 1.0)
+    limits = Constraints.on_single_parameters(("b", "c", "d"), {"b": 0.0}, 1.0)
     found = best_weights(chosen, limits, None)
     assert len(faces) < 10  # 200 where the slope is followed again and again
     assert found.theta[0] >= 0

@@ -30,9 +30,11 @@ def maximize_by_bundle(function, start, bounds):
     """Maximum of one function, which returns value and gradient; its curvature is taken as 1."""
     value, gradient = function(start)
     free, unknown = np.zeros((1, len(start)), dtype=bool), np.eye(len(start))[None]
-    state = BundleState.at(bounds, free, start[None], np.array([value]), gradient[None], unknown)
+    state = BundleState.start_at_points(
+        bounds, free, start[None], np.array([value]), gradient[None], unknown
+    )
     while True:
-        rows, points = state.propose(np.zeros(1, dtype=np.int64))
+        rows, points = state.propose_trial_points(np.zeros(1, dtype=np.int64))
         if not len(rows):
             return state.u[0], float(state.value[0])
         found = [function(point) for point in points[0]]
@@ -113,7 +115,7 @@ def test_a_rate_that_is_fixed_stays_and_the_other_is_climbed_to_its_top_among_ki
 def test_a_maximum_at_a_kink_says_so(seed, n_decisions, status):
     estimate = pn.fit(kinked_episode(seed, n_decisions), MODEL)
     assert estimate.status == status
-    assert estimate.source.optimum.kinked[0]
+    assert estimate.source.optimum.is_at_kink[0]
     assert "kink at its maximum" in estimate.message
 
 
@@ -136,7 +138,7 @@ def test_the_profile_falls_to_all_sides_of_a_kink_with_slopes_that_jump():
     episode = kinked_episode()
     estimate = pn.fit(episode, MODEL)
     problem = Problem(MODEL, (episode,))
-    u, value = estimate.source.optimum.u[0], estimate.source.optimum.points.value[0]
+    u, value = estimate.source.optimum.unconstrained_psi[0], estimate.source.optimum.points.value[0]
     angle = np.linspace(0, np.pi, 180, endpoint=False)
     ways = np.column_stack([np.cos(angle), np.sin(angle)])
     for far in (1e-2, 1e-3, 1e-4, 1e-5):
@@ -156,7 +158,7 @@ def test_a_dense_grid_around_a_kink_shows_nothing_higher():
     for reach in (1.0, 0.03, 1e-3):
         offsets = np.linspace(-reach, reach, 61)
         mesh = np.stack(np.meshgrid(offsets, offsets), axis=-1).reshape(-1, 2)
-        u = np.clip(estimate.source.optimum.u[0] + mesh, *problem.bounds.T)
+        u = np.clip(estimate.source.optimum.unconstrained_psi[0] + mesh, *problem.bounds.T)
         heights = problem.values(problem.profiles.from_unconstrained(u))[0]
         assert heights.max() <= estimate.log_likelihood + 1e-6
 
@@ -164,7 +166,7 @@ def test_a_dense_grid_around_a_kink_shows_nothing_higher():
 def test_smooth_maxima_and_corners_of_the_range_are_no_kinks():
     episodes = [kinked_episode(seed) for seed in range(12)] + [kinked_episode(346)]
     for episode in episodes:
-        assert not pn.fit(episode, MODEL).source.optimum.kinked[0]
+        assert not pn.fit(episode, MODEL).source.optimum.is_at_kink[0]
 
 
 @pytest.mark.parametrize("seed", [141, 144])
@@ -197,5 +199,5 @@ def test_no_estimate_lies_below_the_grid_it_was_looked_for_on():
         task = pn.Task(world, 120)
         people.append(pn.simulate(task, model, truth, rng=rng, subject=subject))
     for estimate in pn.fit_each(people, model, threads=1):
-        highest = estimate.source.searched.values.max()
+        highest = estimate.source.search_grid.values.max()
         assert estimate.log_likelihood >= highest - 1e-6, estimate.subject

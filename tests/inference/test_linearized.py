@@ -9,7 +9,7 @@ import pytest
 
 import penchant as pn
 import played
-from penchant.inference.linearized_model import linearized_choices, nominal_point
+from penchant.inference.linearized_model import linearized_choices, nominal_psi_and_ratios
 from profile_problem import Problem
 
 MODEL = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
@@ -89,7 +89,7 @@ def case(name):
 def test_columns_are_the_first_order_expansion_of_the_objective(name):
     """theta_1 (sum_a ratio_a x_a(psi)) differentiated in theta, at zero deviation."""
     model, nominal, episode = case(name)
-    psi, ratios = nominal_point(model, nominal)
+    psi, ratios = nominal_psi_and_ratios(model, nominal)
     problem = Problem(model, (episode,))
     choices = linearized_choices(problem.profiles, psi, ratios)
     d, n = len(ratios), len(ratios) + len(psi)

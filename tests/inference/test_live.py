@@ -66,7 +66,7 @@ def is_fit(now, fitted):
         return
     errors = fitted.standard_errors
     unit = np.where(np.isfinite(errors), errors, np.abs(fitted.theta) + 1e-12)
-    idle = fitted.source.optimum.points.fisher[0].diagonal() < 1e-200  # changes nothing
+    idle = fitted.source.optimum.points.psi_information[0].diagonal() < 1e-200  # changes nothing
     told = np.append(np.ones(len(unit) - len(idle), dtype=bool), ~idle)
     np.testing.assert_allclose((now.theta / unit)[told], (fitted.theta / unit)[told], atol=1e-4)
     np.testing.assert_array_equal(np.isnan(now.covariance), np.isnan(fitted.covariance))
@@ -365,17 +365,17 @@ def test_nothing_is_compiled_or_loaded_after_the_start(name):
 
 def test_what_is_compiled_at_the_start_is_announced(tmp_path):
     program = """
-from penchant._numba_cache import announce_compilation, njit
+from penchant._numba_cache import with_compilation_announcement, njit
 from pathlib import Path
 
 @njit(cache=True)
 def twice(x):
     return 2 * x
 
-with announce_compilation("for later"):
+with with_compilation_announcement("for later"):
     pass
 print("nothing", flush=True)
-with announce_compilation("for later"):
+with with_compilation_announcement("for later"):
     twice(1), twice(1.5)
 """
     (tmp_path / "twofold.py").write_text(program)

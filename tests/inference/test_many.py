@@ -111,7 +111,7 @@ def test_each_of_many_is_fitted_as_by_itself_under_other_priors(prior):
 def test_neither_order_nor_threads_nor_portions_matter(monkeypatch, at_once, threads):
     episodes = people(learner, 3)
     usual = pn.fit_each(episodes, pn.QLearning(3), threads=1)
-    for name in ("profile.profiles", "search.grid"):
+    for name in ("profile.profile_likelihood", "search.grid_search"):
         module = importlib.import_module(f"penchant.inference.{name}")
         monkeypatch.setattr(module, "NUMBERS_AT_ONCE", at_once)
     backwards = sorted(episodes, key=lambda e: str(e.subject))

@@ -10,7 +10,7 @@ import belief_reference as dense
 import penchant as pn
 import played
 from penchant.inference.profile.inner_problems import LinearConstraint
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.models.parameters import Parameter
 from penchant.models.transforms import Transform
 
@@ -401,7 +401,7 @@ def test_the_stickiness_of_a_separated_learner_ends_where_plain_search_says():
 @pytest.mark.parametrize("stickiness", [-600.0, -90.0, -50.0, 60.0])
 def test_weights_far_out_are_solved_for_where_nothing_is_left_to_chance_at_0(stickiness):
     episode, model = pn.Episode(*CONSISTENT), pn.QLearning(2, stickiness=True)
-    profiles = Profiles(model, ((episode,),))
+    profiles = ProfileProblems(model, ((episode,),))
     constraint = LinearConstraint.of(profiles.natural[2], np.array([stickiness]), 2)
     found = profiles.solve(np.zeros(1, dtype=int), np.array([[0.75]]), constraint=constraint)
     gap, own = model.explanatory(episode, 0.75)[:, :, 0], model.explanatory(episode, 0.75)[:, :, 1]

@@ -190,7 +190,7 @@ def test_people_whom_nothing_was_asked_yet_are_predicted_like_the_population(epi
 
 
 def test_an_average_needs_the_decisions_that_were_fitted(alone, episodes):
-    stored = replace(alone, source=alone.source.stored())
+    stored = replace(alone, source=alone.source.without_data_for_pickling())
     with pytest.raises(pn.errors.DataError, match="episodes must be at hand"):
         stored.predict(episodes[3], average=True)
     again = stored.attach(episodes[2]).predict(episodes[3], average=True)

@@ -85,4 +85,6 @@ def test_an_estimate_that_does_not_exist_has_no_profile(estimate):
     ):
         pn.results.profile_curve(replace(estimate, status="separated"), "prior_mean")
     with pytest.raises(DataError, match="got an estimate without its episodes"):
-        pn.results.profile_curve(replace(estimate, source=estimate.source.stored()), "prior_mean")
+        pn.results.profile_curve(
+            replace(estimate, source=estimate.source.without_data_for_pickling()), "prior_mean"
+        )

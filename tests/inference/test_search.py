@@ -27,7 +27,9 @@ def test_curvature_equals_second_differences_of_the_profile():
     h = 0.02
 
     def value(*shift):
-        return problem.values(problem.from_unconstrained(peak.u[0] + np.array(shift))[None])[0][0]
+        return problem.values(
+            problem.from_unconstrained(peak.unconstrained_psi[0] + np.array(shift))[None]
+        )[0][0]
 
     middle = value(0, 0)
     first = (value(h, 0) - 2 * middle + value(-h, 0)) / h**2
@@ -40,7 +42,10 @@ def test_curvature_equals_second_differences_of_the_profile():
 
 def test_climbing_from_anywhere_near_ends_in_the_same_place():
     problem = Problem(played.ucl(), (played.ucl_episode(seed=1),))
-    peaks = [newton_from(problem.profiles, np.array([d])).u[0, 0] for d in (0.004, 0.02, 0.05, 0.3)]
+    peaks = [
+        newton_from(problem.profiles, np.array([d])).unconstrained_psi[0, 0]
+        for d in (0.004, 0.02, 0.05, 0.3)
+    ]
     np.testing.assert_allclose(peaks, peaks[0], atol=1e-6)
 
 

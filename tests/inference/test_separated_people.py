@@ -221,7 +221,7 @@ def test_weights_that_are_huge_live_on_no_rounding():
         people.append(pn.simulate(task, model, truth, rng=rng, subject=subject))
     some = [people[17], people[51], people[3]]
     for person, estimate in zip(some, pn.fit_each(some, model, threads=1), strict=True):
-        assert estimate.log_likelihood >= estimate.source.searched.values.max() - 1e-6
+        assert estimate.log_likelihood >= estimate.source.search_grid.values.max() - 1e-6
         peak = estimate.source.optimum.points
         exact = exact_log_likelihood(person, peak.theta[0], peak.psi[0])
         assert peak.value[0] == pytest.approx(exact, abs=1e-6)

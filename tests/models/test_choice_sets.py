@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize
 
 import penchant as pn
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy.subject_likelihoods import EpisodeLikelihoods
 
@@ -162,7 +162,7 @@ def test_people_with_and_without_sets_are_fitted_together_as_alone():
 
 def test_a_population_has_the_likelihood_of_what_was_on_offer():
     people = [played(seed, 30) for seed in range(10, 16)]
-    profiles = Profiles(LEARNER, tuple((one,) for one in people), None)
+    profiles = ProfileProblems(LEARNER, tuple((one,) for one in people), None)
     coordinates = Coordinates.of_model(LEARNER)
     likelihoods = EpisodeLikelihoods(
         coordinates=coordinates, profiles=profiles, subjects=tuple(range(6))

@@ -118,9 +118,9 @@ def test_a_decision_without_a_choice_is_as_if_its_row_were_not_there(name):
         late[-2:] = True
     chosen, rewards = episode.chosen.copy(), episode.rewards.copy()
     chosen[late], rewards[late] = -1, np.nan
-    seen = episode.seen
+    seen = episode.context
     missed = pn.Episode(chosen, rewards, **seen._asdict())
-    without = pn.Episode(chosen[~late], rewards[~late], **seen.at_events(~late)._asdict())
+    without = pn.Episode(chosen[~late], rewards[~late], **seen.select_events(~late)._asdict())
     found = model.explanatory(missed, *psi)[~late]
     np.testing.assert_allclose(found, model.explanatory(without, *psi), atol=1e-14)
     assert pn.fit([missed], model).n_decisions == int((~late).sum())
@@ -143,7 +143,7 @@ def test_the_model_works_wherever_others_do(name):
     live = pn.live(model, parameter_prior=prior)
     first = plays[0]
     for t in range(8):
-        seen = first.seen.at_events(t)
+        seen = first.context.select_events(t)
         live.observe(first.chosen[t], first.rewards[t], **seen._asdict())
     assert live.n_decisions == 8
     np.testing.assert_array_equal(live.episode.chosen, first.chosen[:8])
@@ -248,7 +248,7 @@ def test_the_standard_error_at_a_kink_of_the_second_rate_is_that_of_the_expected
     rng = np.random.default_rng(3)
     episode = pn.simulate(pn.models.TwoStepWorld(200), model, truth, rng=rng)
     estimate = pn.fit(episode, model)
-    assert estimate.source.optimum.kinked[0]
+    assert estimate.source.optimum.is_at_kink[0]
     theta, psi = estimate.weights, estimate.psi
     x, slopes = model.explanatory_and_slopes(episode, *psi)
     p = np.exp(log_probabilities(model, episode, theta, psi))
@@ -488,7 +488,7 @@ def test_at_the_edge_of_the_domain_nothing_is_found_that_the_grid_was_above(seed
     task = pn.Task(pn.models.InputWorld(1000), 200)
     play = pn.simulate(task, pn.models.HGF(), truth, rng=rng)
     estimate = pn.fit(play, pn.models.HGF())
-    assert estimate.log_likelihood >= estimate.source.searched.values.max() - 1e-9
+    assert estimate.log_likelihood >= estimate.source.search_grid.values.max() - 1e-9
 
 
 @pytest.mark.parametrize("seed", [194, 279])

@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.special import gamma
 
 import penchant as pn
-from penchant.population.group_tests import SpreadWithinGroups, hedges_g, joint_test
+from penchant.population.group_tests import SpreadWithinGroups, hedges_g, joint_difference_test
 
 SPREAD = np.array([[1.0, 0.3, -0.2], [0.0, 2.0, 0.5], [0.0, 0.0, 0.7]])
 
@@ -228,7 +228,7 @@ def test_groups_without_enough_subjects_are_said_and_nothing_is_invented():
     assert "no joint test" in str(few.joint[0])
     again = pn.compare_groups({"A": first, "B": second[:1]}, degrees_of_freedom="subjects")
     assert np.isnan(again.differences[0].p_value)
-    zero = joint_test(np.ones(2), (np.eye(2), np.eye(2)), (3.0, 0.0))
+    zero = joint_difference_test(np.ones(2), (np.eye(2), np.eye(2)), (3.0, 0.0))
     assert zero.note == "one subject tells nothing of how subjects differ"
 
 

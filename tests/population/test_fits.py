@@ -124,7 +124,9 @@ def test_linearised_estimates_are_pooled_and_mapped_back():
     pooled = pn.pool(fits, rule="mean-pooled", subjects=["ann", "bob", "cy"])
     assert pooled.names == ("theta1", "theta2", "theta3")
     np.testing.assert_allclose(pooled.estimate, np.mean([f.theta for f in fits], axis=0))
-    one = pn.paper.back_map(pn.pool(fits[:1], rule="mean-pooled"), model, nominal=nominal)
+    one = pn.paper.population_in_natural_parameters(
+        pn.pool(fits[:1], rule="mean-pooled"), model, nominal=nominal
+    )
     np.testing.assert_allclose(one.estimate, [p.estimate for p in fits[0].parameters], rtol=1e-9)
     np.testing.assert_allclose(
         one.standard_errors, [p.standard_error for p in fits[0].parameters], rtol=1e-6

@@ -32,7 +32,9 @@ def model(performance):
 
 def mapped(category):
     performance = category[0]
-    return pn.paper.back_map(published(category), model(performance), nominal=NOMINALS[performance])
+    return pn.paper.population_in_natural_parameters(
+        published(category), model(performance), nominal=NOMINALS[performance]
+    )
 
 
 def test_high_performers_differ_in_two_parameters_of_three():
@@ -85,7 +87,7 @@ def test_errors_with_full_covariances_are_those_of_derivatives_written_out():
     root = rng.normal(size=(3, 4)) * np.array([1e-3, 0.2, 2e-8])[:, None]
     covariance = root @ root.T
     one = pn.pool(theta[None], covariance[None], rule="mean-pooled")
-    found = pn.paper.back_map(one, model("high"), nominal=NOMINALS["high"])
+    found = pn.paper.population_in_natural_parameters(one, model("high"), nominal=NOMINALS["high"])
     t1, t2, t3 = theta
     delta = 1e-5 + t3 / t1
     slopes = np.array(
@@ -100,9 +102,9 @@ def test_errors_with_full_covariances_are_those_of_derivatives_written_out():
 
 def test_a_population_outside_the_model_has_no_natural_parameters():
     wrong = pn.results.PopulationEstimate.from_summary([-0.3, 1.0, 0.1], [0.1, 0.1, 0.1], 5)
-    found = pn.paper.back_map(wrong, model("low"), nominal=NOMINALS["low"])
+    found = pn.paper.population_in_natural_parameters(wrong, model("low"), nominal=NOMINALS["low"])
     assert found.status == "outside the model"
     assert np.isnan(found.estimate).all()
     assert "no natural parameters" in found.message
     with pytest.raises(pn.errors.DataError, match="population must hold the 3 parameters theta"):
-        pn.paper.back_map(found, model("low"), nominal=NOMINALS["low"])
+        pn.paper.population_in_natural_parameters(found, model("low"), nominal=NOMINALS["low"])

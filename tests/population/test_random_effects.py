@@ -10,7 +10,7 @@ from penchant.population.meta_analysis import (
     dersimonian_laird,
     is_reml_maximum,
     reml_covariance_and_convergence,
-    restricted_log_likelihood,
+    restricted_log_likelihood_and_gradient,
 )
 
 # Vaccination against tuberculosis, 13 trials: sick and well, treated and not (Colditz et al., 1994)
@@ -106,7 +106,7 @@ def test_restricted_likelihood_and_its_derivative_are_those_written_out():
     estimates, covariances = drawn(rng, np.array([[0.8, 0.3], [0.3, 0.5]]), 6)
     white = WhitenedEstimates(estimates, covariances, np.eye(2))
     between = np.array([[0.7, 0.2], [0.2, 0.9]])
-    value, slope = restricted_log_likelihood(between, white)
+    value, slope = restricted_log_likelihood_and_gradient(between, white)
     assert value == pytest.approx(literal_reml(estimates, covariances, between), rel=1e-12)
     for a, b in ((0, 0), (0, 1), (1, 1)):
         step = np.zeros((2, 2))
@@ -147,9 +147,9 @@ def test_subjects_known_to_a_thousandth_or_to_a_thousand_have_the_highest_peak(s
     white = WhitenedEstimates.of(estimates, variances)
     between, arrived = reml_covariance_and_convergence(white)
     assert arrived
-    top, _ = restricted_log_likelihood(between, white)
+    top, _ = restricted_log_likelihood_and_gradient(between, white)
     for size in np.append(0.0, 10.0 ** np.linspace(-6, 14, 300)):
-        assert restricted_log_likelihood(np.array([[size]]), white)[0] <= top + 1e-8
+        assert restricted_log_likelihood_and_gradient(np.array([[size]]), white)[0] <= top + 1e-8
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from penchant.population.group_tests import welch, welch_anova
+from penchant.population.group_tests import welch_anova, welch_t_test
 from penchant.population.rank_tests import (
     gehan_scores,
     rank_test,
@@ -118,7 +118,9 @@ def test_welchs_test_of_two_means_is_the_square_of_t():
     errors = [g.std(ddof=1) / np.sqrt(len(g)) for g in (first, second)]
     means = np.array([first.mean(), second.mean()])
     several = welch_anova(means, np.array(errors), np.array([8, 12]))
-    two = welch(means[:1] - means[1:], (np.array(errors[:1]), np.array(errors[1:])), (8, 12), 0.95)
+    two = welch_t_test(
+        means[:1] - means[1:], (np.array(errors[:1]), np.array(errors[1:])), (8, 12), 0.95
+    )
     assert several.statistic == pytest.approx(float(two.statistic[0]) ** 2, rel=1e-10)
     assert several.p_value == pytest.approx(float(two.p_value[0]), rel=1e-10)
 

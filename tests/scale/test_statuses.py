@@ -8,7 +8,7 @@ import pytest
 import penchant as pn
 from penchant.choices import Choices
 from penchant.softmax import chunked_decisions, decisions, separation
-from penchant.softmax.chunked_likelihood import ChunkReducer
+from penchant.softmax.chunked_likelihood import ChunkMapper
 from trips import COLUMNS
 
 
@@ -180,7 +180,7 @@ def test_the_size_of_a_typical_difference_has_the_bits_of_memory(tmp_path):
     table = _table(x, rng.integers(0, 3, 300))
     pq.write_table(table, tmp_path / "t.parquet")
     given = COLUMNS | {"explanatory": [f"x{a}" for a in range(1, 5)]}
-    passes = ChunkReducer(pn.scan(tmp_path / "t.parquet", **given, chunk_rows=70))
+    passes = ChunkMapper(pn.scan(tmp_path / "t.parquet", **given, chunk_rows=70))
     scale = np.array([1.0, 2.0, 3.0, 4.0])
     memory = separation.large_difference_quantile(Choices.from_frame(table, **given), scale)
     found = chunked_decisions.large_difference_quantile(passes, scale)

@@ -194,10 +194,10 @@ def test_careful_steps_end_where_newtons_method_does():
     available[:, 0] = True
     sets = pn.Choices.from_arrays(x, None, available=available, offset=rng.normal(size=(60, 4)))
     choices = pn.simulate(sets, [0.5, -1.0, 0.2], rng=rng)
-    likelihood = StableChoiceLikelihood.of(choices, np.full(3, 10.0))
+    likelihood = StableChoiceLikelihood.from_choices_with_offsets(choices, np.full(3, 10.0))
     found = newton_without_cancellation(likelihood, np.zeros(3), 50)
     expected = pn.fit(choices)
-    assert found.settled and found.proof
+    assert found.settled and found.proves_maximum
     assert found.theta == pytest.approx(expected.theta, rel=1e-12)
     assert found.maximum().information == pytest.approx(
         np.linalg.inv(expected.covariance), rel=1e-9

@@ -91,7 +91,9 @@ def test_spread_is_the_mean_within_set_scatter(kind):
     weights = np.ones(len(data.sets)) if data.weights is None else data.weights
     total = sum(w * len(x) for w, x in zip(weights, data.sets, strict=True))
     expected = reference.within_set_scatter(data.sets, data.weights) / total
-    np.testing.assert_allclose(likelihood_of(data.choices).scatter(), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        likelihood_of(data.choices).scatter_within_sets(), expected, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("kind", CASES)
@@ -196,4 +198,4 @@ def test_variables_in_other_units_are_packed_as_if_they_were_given_so(name):
     np.testing.assert_array_equal(
         found.largest_values_and_differences, expected.largest_values_and_differences
     )
-    np.testing.assert_array_equal(found.scatter(), expected.scatter())
+    np.testing.assert_array_equal(found.scatter_within_sets(), expected.scatter_within_sets())

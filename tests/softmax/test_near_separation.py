@@ -13,7 +13,7 @@ from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import maximise
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
-    choice_cone,
+    build_recession_cone,
     is_separated,
     large_difference_quantile,
     may_depend_on_small_differences,
@@ -97,11 +97,11 @@ def test_where_the_bound_rules_it_out_rounded_choices_are_not_separated(seed):
     small = small_difference_bound(choices, maximum.theta, largest)
     if may_depend_on_small_differences(small, largest[None], maximum.information[None])[0]:
         return
-    scale = np.sqrt(np.diag(likelihood.scatter()))
+    scale = np.sqrt(np.diag(likelihood.scatter_within_sets()))
     rounded = with_differences_zeroed(
         choices, NEGLIGIBLE_DIFFERENCE * large_difference_quantile(choices, scale)
     )
-    assert rounded is None or not is_separated(choice_cone(rounded, scale))
+    assert rounded is None or not is_separated(build_recession_cone(rounded, scale))
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -59,7 +59,7 @@ class StepByStep:
     """A likelihood that the compiled loops do not know."""
 
     def __init__(self, whole):
-        self.moments, self.scatter = whole.moments, whole.scatter
+        self.moments, self.scatter_within_sets = whole.moments, whole.scatter_within_sets
         self.largest_values_and_differences = whole.largest_values_and_differences
         self.n_parameters = whole.n_parameters
 
@@ -80,7 +80,7 @@ def test_steps_on_a_plane_are_the_same_in_one_compiled_call(make, patient):
                     RestrictedLikelihood(one, origin, basis), np.array([0.1, 0.7]), along
                 ),
                 quadratic,
-                patient=patient,
+                ignore_slow_steps=patient,
                 **limits,
             )
             for one in (whole, StepByStep(whole))
@@ -102,7 +102,9 @@ def test_a_restricted_likelihood_has_the_derivatives_along_its_plane():
     assert found.log_likelihood == at.log_likelihood
     np.testing.assert_allclose(found.gradient, basis.T @ at.gradient, rtol=1e-14)
     np.testing.assert_allclose(found.information, basis.T @ at.information @ basis, rtol=1e-14)
-    np.testing.assert_allclose(plane.scatter(), basis.T @ whole.scatter() @ basis, rtol=1e-14)
+    np.testing.assert_allclose(
+        plane.scatter_within_sets(), basis.T @ whole.scatter_within_sets() @ basis, rtol=1e-14
+    )
     assert plane.n_parameters == 2
 
 

@@ -9,7 +9,7 @@ from made import case
 from penchant.softmax.probabilities import (
     decision_log_likelihoods,
     log_probabilities,
-    objective,
+    option_utilities,
     rows_less_expectation,
     scores,
 )
@@ -32,7 +32,7 @@ def test_probabilities_equal_the_equation(with_offset):
 
 def test_objectives_are_relative_to_the_option_chosen():
     data = case()
-    found = objective(THETA, data.choices)
+    found = option_utilities(THETA, data.choices)
     np.testing.assert_array_equal(found[data.choices.chosen_row], 0.0)
     x = data.sets[0]
     expected = np.array(reference.objective(THETA, x)) - (x @ THETA)[data.chosen[0]]

@@ -16,7 +16,7 @@ from penchant.softmax.separation import (
     _solve_linear_program,
     _unique_vertex,
     are_maxima_proven_to_exist,
-    choice_cone,
+    build_recession_cone,
     limits_along_recession,
     nnls_bounds,
 )
@@ -408,16 +408,24 @@ def test_multipliers_tell_whether_the_linear_program_comes_anywhere(seed):
     goals = [(rows.sum(axis=0), len(rows)), (rng.choice([-1.0, 1.0]) * np.eye(d)[0], 1)]
     for goal, size in goals:
         furthest = goal @ _solve_linear_program(goal, np.vstack([rows, allowed]))
-        assert nnls_bounds([goal], rows, allowed)[0].decides(size) == (furthest > 1e-6 * size)
+        assert nnls_bounds([goal], rows, allowed)[0].decide_whether_rise_exists(size) == (
+            furthest > 1e-6 * size
+        )
 
 
 def test_multipliers_leave_to_the_linear_program_what_is_nearly_balanced():
     rows = np.array(
         [[1.0, 0.3, 0.2], [-1.0, -0.3, -0.2 + 1e-6], [0.5, -1.0, 0.1], [-0.5, 1.0, 0.1]]
     )
-    assert nnls_bounds([rows.sum(axis=0)], rows, np.empty((0, 3)))[0].decides(4) is True
+    assert (
+        nnls_bounds([rows.sum(axis=0)], rows, np.empty((0, 3)))[0].decide_whether_rise_exists(4)
+        is True
+    )
     rows[2:] = [[0.5, -1.0, 1e-6], [-0.5, 1.0, 0.0]]
-    assert nnls_bounds([rows.sum(axis=0)], rows, np.empty((0, 3)))[0].decides(4) is None
+    assert (
+        nnls_bounds([rows.sum(axis=0)], rows, np.empty((0, 3)))[0].decide_whether_rise_exists(4)
+        is None
+    )
 
 
 @given(seed=st.integers(0, 10**6), whole=st.booleans())
@@ -451,9 +459,11 @@ def test_weights_go_where_linear_programs_say_that_recession_directions_lead(see
     chosen = (x @ rng.integers(-1, 2, size=3) + rng.normal(size=x.shape[:2]) / 3).argmax(axis=1)
     choices = pn.Choices.from_arrays(x, chosen)
     found = solve(ChoiceDecisions(choices, 1))
-    if found.recession is None or not found.known.complete:
+    if found.recession is None or not found.identified_part.complete:
         return
-    where = limits_along_recession(choice_cone(choices, found.known.scale), found.recession)
+    where = limits_along_recession(
+        build_recession_cone(choices, found.identified_part.scale), found.recession
+    )
     np.testing.assert_array_equal(np.where(np.isinf(found.theta), found.theta, 0.0), _ends(where))
 
 

@@ -92,7 +92,9 @@ def test_table_2_is_the_map_of_the_average(found):
     theta = {column.group.label: column.theta for column in found.linearized}
     for column in found.linearized:
         model, point = linear(column.group.performance)
-        again = pn.paper.back_map(theta[column.group.label], model, nominal=point)
+        again = pn.paper.population_in_natural_parameters(
+            theta[column.group.label], model, nominal=point
+        )
         np.testing.assert_array_equal(column.natural.estimate, again.estimate)
     table_2 = found.to_frame("table-2", "pandas")
     printed = table_2[table_2.estimator == "linearised"].estimate

@@ -165,9 +165,9 @@ def client(serving, file):
 
     def _client(text=PLAIN, service=None, **more):
         testclient = pytest.importorskip("starlette.testclient", reason="httpx is not installed")
-        from penchant.task.server import make_app
+        from penchant.task.server import make_asgi_app
 
-        app = make_app(service or serving(file, text), token="r" * 30, **more)
+        app = make_asgi_app(service or serving(file, text), token="r" * 30, **more)
         clients.append(testclient.TestClient(app, raise_server_exceptions=False))
         return clients[-1]
 

@@ -21,7 +21,11 @@ from penchant.errors import DataError
 from penchant.inference.fit import fit
 from penchant.models.learning.q_learning import QLearning
 from penchant.models.spatial.ucl import UCL
-from penchant.task.estimation_worker import SessionEstimator, live_model_settings, run_until_closed
+from penchant.task.estimation_worker import (
+    SessionEstimator,
+    live_model_settings,
+    run_estimation_worker,
+)
 from penchant.task.live_estimates import check_model_settings
 from penchant.task.simulated_players import Client, Player
 from task.conftest import PLAIN, come, take
@@ -113,7 +117,7 @@ def test_the_latest_choice_wins(serving, file, capsys):
     for t in range(6):
         take(service, token, t, t % 2)
     questions = queue.Queue()
-    working = threading.Thread(target=run_until_closed, args=(service.store, questions))
+    working = threading.Thread(target=run_estimation_worker, args=(service.store, questions))
     working.start()
     deadline = time.monotonic() + 60
     said = ""

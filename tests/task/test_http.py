@@ -342,13 +342,13 @@ def test_too_many_at_once_are_told_to_come_again(client):  # S61
 def test_more_writes_than_may_wait_are_refused(serving, tmp_path, clock):  # S61
     import threading
 
-    from penchant.task.session_store import BusyError, Store
+    from penchant.task.session_store import Store, StoreBusyError
 
     store = Store(str(tmp_path / "full.sqlite"), waiting=3)
     gate = threading.Event()
     blocked = store.write(lambda connection: gate.wait(10))
     waiting = [store.write(lambda connection: 1) for _ in range(8)]
-    refused = [one for one in waiting if one.done() and isinstance(one.exception(), BusyError)]
+    refused = [one for one in waiting if one.done() and isinstance(one.exception(), StoreBusyError)]
     gate.set()
     assert blocked.result() and refused
     assert all(one.result() == 1 for one in waiting if one not in refused)

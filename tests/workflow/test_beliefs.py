@@ -266,7 +266,9 @@ def test_wrong_requests_are_refused():
     with pytest.raises(pn.errors.DataError, match="rows must hold a row for each event"):
         found.to_frame(rows=[[0, 1]])
     with pytest.raises(pn.errors.DataError, match="episodes must be given for an estimate without"):
-        pn.beliefs(dataclasses.replace(estimate, source=estimate.source.stored()))
+        pn.beliefs(
+            dataclasses.replace(estimate, source=estimate.source.without_data_for_pickling())
+        )
     many = pn.fit_each([episode], pn.QLearning(3), parameter_prior=WEAK)
     with pytest.raises(pn.errors.DataError, match="subjects that were fitted; got 'new'"):
         pn.beliefs(many, pn.Episode([0, 1], [1.0, 0.0], subject="new"))
@@ -347,7 +349,7 @@ def test_log_likelihood_draws_are_those_of_the_parameters_drawn():
         np.testing.assert_allclose(row, other.log_likelihoods(), rtol=1e-9)
     with pytest.raises(pn.errors.DataError, match="episodes must be at hand"):
         pn.results.log_likelihood_draws(
-            dataclasses.replace(estimate, source=estimate.source.stored()),
+            dataclasses.replace(estimate, source=estimate.source.without_data_for_pickling()),
             3,
             rng=np.random.default_rng(0),
         )

@@ -20,7 +20,7 @@ def test_decisions_for_the_log_odds_are_those_of_the_formula(bias, width):
         pn.models.RandomChoice(2),
         TASK,
         {"bias_0": bias},
-        goal=pn.Narrow("bias_0", width),
+        goal=pn.NarrowIntervals("bias_0", width),
         n_subjects=60,
         rng=np.random.default_rng(1),
     )
@@ -37,7 +37,7 @@ def test_a_width_may_be_relative_to_the_true_value():
         pn.models.RandomChoice(2),
         TASK,
         {"bias_0": 0.5},
-        goal=pn.Narrow("bias_0", 2.0, relative=True),
+        goal=pn.NarrowIntervals("bias_0", 2.0, relative=True),
         n_subjects=40,
         rng=np.random.default_rng(1),
     )
@@ -50,7 +50,7 @@ def test_a_goal_out_of_reach_is_said_to_be():
         pn.models.RandomChoice(2),
         TASK,
         {"bias_0": 0.0},
-        goal=pn.Narrow("bias_0", 0.01, most=50),
+        goal=pn.NarrowIntervals("bias_0", 0.01, most=50),
         n_subjects=10,
         rng=np.random.default_rng(1),
     )
@@ -67,7 +67,7 @@ def test_subjects_for_a_difference_are_those_of_the_noncentral_t():
         pn.models.RandomChoice(2),
         TASK.with_decisions(n_decisions),
         {"bias_0": stats.norm(0.0, spread)},
-        goal=pn.Differ({"bias_0": stats.norm(apart, spread)}),
+        goal=pn.DetectDifference({"bias_0": stats.norm(apart, spread)}),
         n_subjects=250,
         rng=np.random.default_rng(3),
     )
@@ -93,7 +93,7 @@ def test_without_a_difference_it_is_found_as_often_as_the_level_says():
         pn.models.RandomChoice(2),
         TASK,
         group,
-        goal=pn.Differ(group, most=16),
+        goal=pn.DetectDifference(group, most=16),
         n_subjects=150,
         rng=np.random.default_rng(4),
     )
@@ -132,7 +132,7 @@ def test_the_same_randomness_gives_the_same_design():
             pn.QLearning(2),
             pn.Task(pn.Landscape([0.2, 0.8], pn.GaussianNoise(0.1)), 1),
             {"temperature": (0.2, 0.4), "learning_rate": (0.3, 0.6)},
-            goal=pn.Narrow("temperature", 0.3, first=40),
+            goal=pn.NarrowIntervals("temperature", 0.3, first=40),
             n_subjects=5,
             rng=np.random.default_rng(9),
             threads=threads,
@@ -152,7 +152,7 @@ def test_the_same_randomness_gives_the_same_design():
     ],
 )
 def test_wrong_goals_are_refused(options, words):
-    goal = pn.Narrow(**{"parameter": "bias_0", "width": 1.0, **options})
+    goal = pn.NarrowIntervals(**{"parameter": "bias_0", "width": 1.0, **options})
     with pytest.raises(pn.errors.DataError, match=words):
         pn.design(
             pn.models.RandomChoice(2),
@@ -171,6 +171,6 @@ def test_which_of_several_differences_is_tested_must_be_said():
             pn.models.RandomChoice(3),
             TASK,
             {"bias_0": 0.0, "bias_1": 0.0},
-            goal=pn.Differ({"bias_0": 1.0, "bias_1": 0.5}),
+            goal=pn.DetectDifference({"bias_0": 1.0, "bias_1": 0.5}),
             rng=np.random.default_rng(0),
         )

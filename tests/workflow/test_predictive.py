@@ -8,7 +8,7 @@ import pytest
 import penchant as pn
 from penchant.models.simulate import play_like
 from penchant.workflow.predictive_checks import (
-    best_options,
+    best_mean_reward_mask,
     choice_statistics,
     scored_decision_sequence,
 )
@@ -33,7 +33,7 @@ def test_statistics_are_those_counted_by_hand():
         is_choice=[False, True, True, True, True, True, True],
         scored=[True, True, True, True, True, True, True],
     )
-    best = best_options(episode, 3)
+    best = best_mean_reward_mask(episode, 3)
     assert best[0].tolist() == [False, True, False]  # option 1 paid 0.8 on average
     play = scored_decision_sequence(episode, best, n_parts=2)
     assert play.chosen.tolist() == [0, 1, 1, 0, 0]
@@ -47,7 +47,7 @@ def test_statistics_are_those_counted_by_hand():
 def test_replaced_choices_follow_the_true_history():
     episode = pn.Episode([0, 1, 1, 0], [1.0, 0.0, 0.2, 0.1])
     play = scored_decision_sequence(
-        episode, best_options(episode, 2), 1, simulated_choices=[1, 1, 0, 1]
+        episode, best_mean_reward_mask(episode, 2), 1, simulated_choices=[1, 1, 0, 1]
     )
     assert play.previous.tolist() == [-1, 0, 1, 1]
     assert choice_statistics([play], 2, 1)[2] == pytest.approx(2 / 3)
@@ -308,6 +308,6 @@ def test_estimates_need_their_episodes():
         pn.errors.DataError, match="episodes must be at hand for a predictive check"
     ):
         pn.predictive_check(
-            dataclasses.replace(estimate, source=estimate.source.stored()),
+            dataclasses.replace(estimate, source=estimate.source.without_data_for_pickling()),
             rng=np.random.default_rng(0),
         )

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import penchant as pn
-from penchant.workflow.parameter_recovery import RecoveredParameter, draw_people
+from penchant.workflow.parameter_recovery import RecoveredParameter, draw_parameters_of_people
 
 TASK = pn.Task(pn.Landscape([0.25, 0.7], pn.GaussianNoise(0.05)), n_decisions=110)
 RANGES = {"temperature": (0.15, 0.4), "learning_rate": (0.2, 0.7)}
@@ -280,7 +280,7 @@ def test_longer_play_begins_as_shorter_play_does():
 
 def test_ranges_of_positive_parameters_are_drawn_on_the_logarithm():
     given = {"temperature": (0.01, 1.0), "learning_rate": (0.2, 0.6)}
-    people = draw_people(pn.QLearning(2), given, 4000, np.random.default_rng(0))
+    people = draw_parameters_of_people(pn.QLearning(2), given, 4000, np.random.default_rng(0))
     logs = np.log(people["temperature"] / 0.01) / np.log(100)
     assert stats.kstest(logs, "uniform").pvalue > 1e-3
     assert stats.kstest((people["learning_rate"] - 0.2) / 0.4, "uniform").pvalue > 1e-3
@@ -288,11 +288,11 @@ def test_ranges_of_positive_parameters_are_drawn_on_the_logarithm():
 
 def test_distributions_numbers_and_arrays_are_taken():
     given = {"temperature": stats.gamma(3.0, scale=0.1), "learning_rate": [0.1, 0.4, 0.7]}
-    people = draw_people(pn.QLearning(2), given, 3, np.random.default_rng(0))
+    people = draw_parameters_of_people(pn.QLearning(2), given, 3, np.random.default_rng(0))
     assert people["learning_rate"].tolist() == [0.1, 0.4, 0.7]
     expected = stats.gamma(3.0, scale=0.1).rvs(size=3, random_state=np.random.default_rng(0))
     assert people["temperature"] == pytest.approx(expected)
-    same = draw_people(
+    same = draw_parameters_of_people(
         pn.QLearning(2), {"temperature": 0.3, "learning_rate": 0.5}, 2, np.random.default_rng(0)
     )
     assert same["temperature"].tolist() == [0.3, 0.3]

@@ -85,7 +85,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class TrackingOptions:
+class OperatorTrackingOptions:
     """Settings of the machine's beliefs within an episode."""
 
     # Share of the variance of the field that stays open however far a map is trusted: at 0 rewards
@@ -95,7 +95,7 @@ class TrackingOptions:
     # Early choices move the mode most, so each is followed; later an update costs O(t) and is due
     # after every third choice only.
     n_early_choices: int = 12
-    later_update_interval: int = 3
+    later_update_interval: int = 3  # choices
     # Relative to 1/nu; the noise of a person differs from episode to episode.
     slope_rel_sd: float = 0.5
     # Share of a full Newton step; where even shorter ones are needed, the search is given up.
@@ -103,7 +103,7 @@ class TrackingOptions:
     log_posterior_tol: float = 1e-9  # log-units; a smaller decrease is rounding, not a failed step
 
 
-TRACKING = TrackingOptions()
+TRACKING = OperatorTrackingOptions()
 Z_90 = 1.645  # half-width of a 90 % normal interval, in standard deviations
 
 
@@ -259,14 +259,14 @@ class OperatorProfile:
 
 
 @dataclass(frozen=True, eq=False)
-class EpisodeFit:
+class OperatorEpisodeFit:
     """Profile and belief map estimated from one unassisted episode."""
 
     profile: OperatorProfile
     belief: Vector
 
 
-def fit_operator(model: UCL, episode: Episode) -> EpisodeFit | None:
+def fit_operator(model: UCL, episode: Episode) -> OperatorEpisodeFit | None:
     """Fit the operator's model to one episode; None without a finite, positive slope."""
     if not episode.n_decisions:
         return None
@@ -279,7 +279,7 @@ def fit_operator(model: UCL, episode: Episode) -> EpisodeFit | None:
     converged = estimate.status in ("converged", "weakly identified", "at a bound")
     slope, precision = float(estimate.weights[0]), float(estimate.psi[0])
     profile = OperatorProfile(1 / slope, precision, found.width, found.level, converged)
-    return EpisodeFit(profile, found.mean)
+    return OperatorEpisodeFit(profile, found.mean)
 
 
 def merge_profiles(profiles: list[OperatorProfile]) -> OperatorProfile:
@@ -298,16 +298,16 @@ class OperatorState:
     """Model of the operator within one episode, updated choice by choice and reward by reward.
 
     With prior map mu0 = Phi c, the operator's mean beliefs are linear in the map's coefficients,
-    mu_t = b + F c, and each observation updates b, F (`response`) and S (`covariance`, in units of
-    the noise variance) by the same Kalman gain. `theta` is the posterior mode of (1/nu, c/nu,
-    locality) under a Gaussian prior, and `contrasts` has, for every choice, attributes of all
+    mu_t = b + F c, and each observation updates b, F (`belief_map_jacobian`) and S (`covariance`,
+    in units of the noise variance) by the same Kalman gain. `theta` is the posterior mode of (1/nu,
+    c/nu, locality) under a Gaussian prior, and `contrasts` has, for every choice, attributes of all
     options less those of the option chosen.
     """
 
     model: UCL
     profile: OperatorProfile
-    b: Vector
-    response: Matrix
+    belief_offset: Vector
+    belief_map_jacobian: Matrix
     covariance: Matrix
     theta: Vector
     prior_mean: Vector
@@ -353,7 +353,7 @@ class OperatorState:
         t = np.array([float(self.time)])
         z, cooling = float(model.credible_z(t)[0]), float(model.inverse_temperature(t)[0])
         sd = np.sqrt(model.noise_variance * np.diagonal(self.covariance))
-        columns = [(self.b + sd * z) * cooling, *(self.response * cooling).T]
+        columns = [(self.belief_offset + sd * z) * cooling, *(self.belief_map_jacobian * cooling).T]
         return np.column_stack([*columns, *self._locality_columns()])
 
     def _locality_columns(self) -> list[Vector]:
@@ -431,8 +431,10 @@ class OperatorState:
         """Update the operator's beliefs with the reward of the option that was executed."""
         row = self.covariance[option].copy()
         gain = row / (1.0 + row[option])
-        self.b = self.b + gain * (reward - self.b[option])
-        self.response = self.response - np.outer(gain, self.response[option])
+        self.belief_offset = self.belief_offset + gain * (reward - self.belief_offset[option])
+        self.belief_map_jacobian = self.belief_map_jacobian - np.outer(
+            gain, self.belief_map_jacobian[option]
+        )
         self.covariance = self.covariance - np.outer(gain, row)
         self.executed.append(option)
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.argument_checks import check_whole_number, one_of
+from penchant.argument_checks import check_one_of, check_whole_number
 from penchant.assistance.assistant_beliefs import Z_90
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
@@ -259,7 +259,7 @@ def train_warning(
     True
     """
     at = check_whole_number(at, "at", 5)
-    one_of(by, "by", FEATURES)
+    check_one_of(by, "by", FEATURES)
     labels = np.asarray(poor, dtype=bool)
     if len(labels) != len(plays):
         raise DataError(
@@ -292,7 +292,9 @@ def train_warning(
         covariance,
         len(plays),
         float(labels.mean()),
-        _cross_validate(values, labels, seed.permutation(len(plays)) % WARNING.n_folds),
+        _cross_validated_calibration(
+            values, labels, seed.permutation(len(plays)) % WARNING.n_folds
+        ),
     )
 
 
@@ -372,7 +374,7 @@ def _logistic_regression(x: Matrix, labels: BoolVector) -> tuple[Vector, Matrix]
     return estimate.theta, estimate.covariance
 
 
-def _cross_validate(values: Matrix, labels: BoolVector, fold: Any) -> Calibration:
+def _cross_validated_calibration(values: Matrix, labels: BoolVector, fold: Any) -> Calibration:
     odds = np.empty(len(labels))
     base = np.empty(len(labels))
     for k in np.unique(fold):

@@ -218,7 +218,7 @@ class Helper(Result):
         One row for every decision, from which `replay` makes the same state.
     trust
         In the operator's map, as learnt so far.
-    known
+    operator_profile
         The operator's parameters, from episodes without assistance.
     is_assisted
         Whether this episode goes with assistance.
@@ -248,11 +248,11 @@ class Helper(Result):
         self.seed = check_whole_number(seed, "rng", 0)
         self.log: list[dict[str, Any]] = []
         self._carried: tuple[list[OperatorProfile], int, float] | None = None
-        self._restart()
+        self._reset_operator_knowledge()
 
-    def _restart(self) -> None:
+    def _reset_operator_knowledge(self) -> None:
         self.trust = self.first_trust
-        self.known = OperatorProfile.default(self.model, self.field.mean, self.field.sd)
+        self.operator_profile = OperatorProfile.default(self.model, self.field.mean, self.field.sd)
         self.n_scored, self._score = 0, 0.0
         self._profiles: list[OperatorProfile] = []
         self._rng = np.random.default_rng(self.seed)
@@ -261,7 +261,7 @@ class Helper(Result):
 
     def _begin_episode(self) -> None:
         self._field = FieldState.before_play(self.field)
-        self._operator = OperatorState.before_play(self.model, self.known)
+        self._operator = OperatorState.before_play(self.model, self.operator_profile)
         self._decisions: list[tuple[int, int, float]] = []
         self._payoff_z: list[float] = []
         self._pending: tuple[int, Advice] | None = None
@@ -414,7 +414,7 @@ class Helper(Result):
         if found is None:
             return
         self._profiles.append(found.profile)
-        self.known = merge_profiles(self._profiles)
+        self.operator_profile = merge_profiles(self._profiles)
         paid = ~np.isnan(rewards[:last])
         self.trust = self.trust.updated_by_episode(
             self.field, found.belief, done[:last][paid], rewards[:last][paid]
@@ -431,7 +431,7 @@ class Helper(Result):
         z = float(self.model.credible_z(t)[0])
         return np.asarray(posterior.mean + self.field.bonus * z * posterior.sd())
 
-    def _advise(self, option: int, u: Vector) -> Advice:
+    def _advise(self, option: int, operator_utilities: Vector) -> Advice:
         silence = self._silence_reason()
         if silence is not None:
             return Advice(None, "silent", silence)
@@ -456,7 +456,7 @@ class Helper(Result):
                 return Advice(None, "silent", reason)
         gain = float(mean[other] - mean[option])
         half = Z_90 * float(difference_sd[other])
-        q = np.exp(u - u.max())
+        q = np.exp(operator_utilities - operator_utilities.max())
         return Advice(
             other,
             "decide" if self.mode == "decide" else "suggest",
@@ -465,7 +465,7 @@ class Helper(Result):
             (gain - half, gain + half),
             float(p_better[other]),
             float(1.0 - q[option]),
-            float(special.expit(u[other] - u[option])),
+            float(special.expit(operator_utilities[other] - operator_utilities[option])),
         )
 
     def _p_better_and_sd_of_difference(
@@ -491,7 +491,7 @@ class Helper(Result):
         if self.mode == "decide":
             return None
         # The conditions below protect the last word of the operator; "decide" has none to protect.
-        if not (self.known.converged and self._operator.is_at_mode):
+        if not (self.operator_profile.converged and self._operator.is_at_mode):
             return "The model of the operator has not converged."
         if self.n_scored < ADVICE.min_scored_choices:
             return (
@@ -563,7 +563,7 @@ class Helper(Result):
         """Delete the log, and all that was learnt of the operator."""
         self.log.clear()
         self._carried = None
-        self._restart()
+        self._reset_operator_knowledge()
 
     def table(self) -> Table:
         """The last decisions as a table."""
@@ -603,7 +603,7 @@ class Helper(Result):
         kept = session_from_document(cls, document, HelperRecord, model=None)
         again = cls(kept.model, kept.field, kept.mode, kept.trust, kept.seed, kept.unassisted)
         if kept.carried is not None:
-            again._adopt_knowledge(*kept.carried)
+            again._adopt_operator_knowledge(*kept.carried)
         again = cast("Self", again._replay_on_copy(kept.log, any_option=True))
         if kept.proposed is not None:
             again.proposed(kept.proposed)
@@ -620,22 +620,22 @@ class Helper(Result):
         )
         if self._carried is not None:
             profiles, n_scored, score = self._carried
-            other._adopt_knowledge(list(profiles), n_scored, score)
+            other._adopt_operator_knowledge(list(profiles), n_scored, score)
         return other
 
     def copy_with_operator_knowledge(self, mode: Mode, trust: Trust) -> Helper:
         """Return a machine that knows the operator as this one does, before an assisted episode."""
         other = Helper(self.model, self.field, mode, trust, self.seed, self.unassisted)
-        other._adopt_knowledge(list(self._profiles), self.n_scored, self._score)
+        other._adopt_operator_knowledge(list(self._profiles), self.n_scored, self._score)
         return other
 
-    def _adopt_knowledge(
+    def _adopt_operator_knowledge(
         self, profiles: list[OperatorProfile], n_scored: int, score: float
     ) -> None:
         """Begin with an assisted episode, with another machine's knowledge of the operator."""
         self._carried = (list(profiles), n_scored, score)
         self._profiles = profiles
-        self.known = merge_profiles(profiles) if profiles else self.known
+        self.operator_profile = merge_profiles(profiles) if profiles else self.operator_profile
         self.n_scored, self._score = n_scored, score
         self.is_assisted = True
         self._begin_episode()

@@ -24,13 +24,15 @@ OPTIONS_PER_BLOCK = 56
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def fill_observed_posteriors(columns, d_columns, delta, visits, active, rewards, rows, innovations):
+def fill_observed_posteriors(
+    columns, d_correlations, delta, observed_indices, n_active_columns, rewards, rows, innovations
+):
     """Update S[V, V], b and f of the observed options by every observation.
 
     Only what is needed later is updated: rows and columns of options observed again.
 
-    columns, d_columns : (U, U) correlations among V and their derivative in the length scale
-    visits : which of V each observation is of; active : columns needed after it; rewards
+    columns, d_correlations : (U, U) correlations among V and their derivative in the length scale
+    observed_indices : which of V each observation is of; n_active_columns : columns needed after it
     rows : (n, 1 to 3, U), filled: row of the observed option just before, as far as it is needed
     innovations : (n, 1 to 3, 2), filled: reward less b, and f, of the observed option just before
     """
@@ -41,14 +43,14 @@ def fill_observed_posteriors(columns, d_columns, delta, visits, active, rewards,
         for c in range(size):
             s[0, i, c] = columns[i, c] / delta
             s[1, i, c] = -columns[i, c] / delta / delta
-            s[2, i, c] = d_columns[i, c] / delta
+            s[2, i, c] = d_correlations[i, c] / delta
     b, f = np.zeros((n_orders, size)), np.zeros((n_orders, size))
     for i in range(size):
         f[0, i] = 1.0
     k, dk = np.empty(size), np.empty(size)
     before = size
-    for t in range(len(visits)):
-        j, n_active = visits[t], active[t]
+    for t in range(len(observed_indices)):
+        j, n_active = observed_indices[t], n_active_columns[t]
         row = rows[t]
         for q in range(n_orders):
             for c in range(before):
@@ -93,12 +95,12 @@ def fill_observed_posteriors(columns, d_columns, delta, visits, active, rewards,
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def fill_option_posteriors(
-    columns, d_columns, delta, place, events, active, rows, innovations, begin, end, out
+    columns, d_columns, delta, observed_position, events, active, rows, innovations, begin, end, out
 ):
     """Compute b, f and S_ii of options begin..end before every event.
 
     columns, d_columns : (N, U) correlations of all options with V, and their derivative
-    place : which of V an option is, or -1; events : which of V each event observes, or -1
+    observed_position : which of V an option is, or -1; events : which of V each observes, or -1
     out : (3, 1 to 3, n_events, N), filled: b, f, S_ii; each with its derivatives
     """
     size = columns.shape[1]
@@ -163,12 +165,12 @@ def fill_option_posteriors(
                 f[0, lane] -= k[lane] * new[0, 1]
                 s[0, j, lane] = k[lane]
             for lane in range(width):
-                if place[first + lane] == j:
-                    set_observed_row(s, own, b, f, row, new, j, g, lane, n_active)
+                if observed_position[first + lane] == j:
+                    set_covariance_row_of_observed(s, own, b, f, row, new, j, g, lane, n_active)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def set_observed_row(s, own, b, f, row, new, j, g, lane, n_active):
+def set_covariance_row_of_observed(s, own, b, f, row, new, j, g, lane, n_active):
     """Set the row of the option just observed by its closed form.
 
     The general update subtracts nearly equal numbers there, and would lose digits where delta is

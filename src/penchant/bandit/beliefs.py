@@ -189,16 +189,16 @@ class ObservedSequence:
     ----------
     options
         Options ever observed, in descending order of the time of their last observation.
-    events
+    observed_index_by_event
         Index in `options` of what each event observes, or -1.
-    active
+    n_observed_again
         Number of options that are observed again after each observation: the first of `options`,
         by their order, so that the recursion updates a leading block only.
     """
 
     options: IntVector
-    events: IntVector
-    active: IntVector
+    observed_index_by_event: IntVector
+    n_observed_again: IntVector
     rewards: Vector
 
     @classmethod
@@ -236,7 +236,7 @@ def posterior_beliefs(
         Options observed and rewards received.
     distances
         Distances of all options to those observed, in the order of `options` of
-        `ObservedSequence.of(episode)`: (n_options, n_observed). `distances_to` makes them.
+        `ObservedSequence.of(episode)`: (n_options, n_observed). `distances_to_options` makes them.
     delta
         Relative precision sigma_s^2 / sigma0^2.
     length_scale
@@ -244,37 +244,38 @@ def posterior_beliefs(
     n_derivatives
         0: none; 1: in delta; 2: in delta and the length scale.
     """
-    columns = np.ascontiguousarray(kernel(distances, length_scale))
-    # Compiled loops need an array of this type even where they do not use it: `columns` serves.
-    slopes = columns
+    correlations = np.ascontiguousarray(kernel(distances, length_scale))
+    # Compiled loops need an array of this type even where they do not use it: `correlations`
+    # serves.
+    slopes = correlations
     if n_derivatives == 2:
         slopes = np.ascontiguousarray(kernel.derivative(distances, length_scale))
     observed = ObservedSequence.of(episode)
-    n_options, size = columns.shape
+    n_options, size = correlations.shape
     n_orders = 1 + n_derivatives
-    rows = np.empty((len(observed.active), n_orders, size))
-    innovations = np.empty((len(observed.active), n_orders, 2))
-    visits = observed.events[observed.events >= 0]
+    rows = np.empty((len(observed.n_observed_again), n_orders, size))
+    innovations = np.empty((len(observed.n_observed_again), n_orders, 2))
+    visits = observed.observed_index_by_event[observed.observed_index_by_event >= 0]
     compiled.fill_observed_posteriors(
-        np.ascontiguousarray(columns[observed.options]),
+        np.ascontiguousarray(correlations[observed.options]),
         np.ascontiguousarray(slopes[observed.options]),
         float(delta),
         visits,
-        observed.active,
+        observed.n_observed_again,
         observed.rewards,
         rows,
         innovations,
     )
     position = np.full(n_options, -1, dtype=np.int64)
     position[observed.options] = np.arange(size)
-    out = np.empty((3, n_orders, len(observed.events), n_options))
+    out = np.empty((3, n_orders, len(observed.observed_index_by_event), n_options))
     compiled.fill_option_posteriors(
-        columns,
+        correlations,
         slopes,
         float(delta),
         position,
-        observed.events,
-        observed.active,
+        observed.observed_index_by_event,
+        observed.n_observed_again,
         rows,
         innovations,
         0,

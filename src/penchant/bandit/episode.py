@@ -50,7 +50,7 @@ class EventContext(NamedTuple):
     after: Mapping[str, Matrix] = EMPTY
     available: BoolMatrix | None = None
 
-    def at_events(self, selection: Any) -> EventContext:
+    def select_events(self, selection: Any) -> EventContext:
         """Context of some events, given by a slice or a mask."""
         return EventContext(
             {name: values[selection] for name, values in self.before.items()},
@@ -71,7 +71,7 @@ class EventContext(NamedTuple):
         before, after = MappingProxyType(dict(self.before)), MappingProxyType(dict(self.after))
         return EventContext(before, after, self.available)
 
-    def with_availability_like(self, other: EventContext, n_events: int) -> EventContext:
+    def with_full_availability_mask(self, other: EventContext, n_events: int) -> EventContext:
         """The context of events at which all options could be chosen, if `other` has a mask."""
         if self.available is not None or other.available is None:
             return self
@@ -80,16 +80,16 @@ class EventContext(NamedTuple):
 
 
 def read_event_context(
-    before: Any, after: Any, available: Any, events: Events, place: Place
+    before: Any, after: Any, available: Any, events: Events, describe_place: Place
 ) -> EventContext:
     """Check and copy what the player saw at the events."""
     # Numbers may be missing where no model can use them: without a choice, or without a reward.
     needed = events.chosen != NOTHING
     learnt = needed & ~np.isnan(events.rewards)
     return EventContext(
-        _read_context_numbers(before, "before", needed, place),
-        _read_context_numbers(after, "after", learnt, place),
-        None if available is None else _read_availability(available, events, place),
+        _read_context_numbers(before, "before", needed, describe_place),
+        _read_context_numbers(after, "after", learnt, describe_place),
+        None if available is None else _read_availability(available, events, describe_place),
     )
 
 
@@ -281,8 +281,8 @@ class Episode:
         place = places_of(subject, block, "decision" if is_choice is None else "event")
         events = read_events(**aligned(given), place=place)
         check_events(events, _last_event_mask(len(events.chosen)), place)
-        seen = read_event_context(before, after, available, events, place)
-        _set_fields(self, events, subject, block, seen)
+        context = read_event_context(before, after, available, events, place)
+        _set_episode_fields(self, events, subject, block, context)
 
     @classmethod
     def of_events(
@@ -290,15 +290,17 @@ class Episode:
         events: Events,
         subject: Any = None,
         block: Any = None,
-        seen: EventContext | None = None,
+        context: EventContext | None = None,
     ) -> Episode:
         """Make an episode of events that have been checked, without checking or copying them."""
         episode = object.__new__(cls)
-        _set_fields(episode, events, subject, block, EventContext() if seen is None else seen)
+        _set_episode_fields(
+            episode, events, subject, block, EventContext() if context is None else context
+        )
         return episode
 
     @property
-    def seen(self) -> EventContext:
+    def context(self) -> EventContext:
         """Observations before and after decisions, and which options could be chosen."""
         return EventContext(self.before, self.after, self.available)
 
@@ -322,7 +324,7 @@ class Episode:
                 # An event at which nothing was executed has no option that could be scored.
                 scored = self.scored & (self.executed != NOTHING)
                 events = self.events._replace(chosen=self.executed, scored=scored)
-                known = Episode.of_events(events, self.subject, self.block, self.seen)
+                known = Episode.of_events(events, self.subject, self.block, self.context)
             object.__setattr__(self, "_learnt_from", known)
         return known
 
@@ -384,8 +386,8 @@ class Episode:
         penchant.errors.DataError: chosen must lie in 0..3; got 4 at decision 1.
         It looks 1-based: subtract 1, options are counted from 0.
         """
-        check_options(self.chosen, n_options, self._locator())
-        check_options(self.executed, n_options, self._locator(), "executed")
+        check_options(self.chosen, n_options, self._event_describer())
+        check_options(self.executed, n_options, self._event_describer(), "executed")
 
     def extended(
         self,
@@ -434,7 +436,7 @@ class Episode:
         ):
             longer = _append_choice(self.events, chosen, reward)
             return Episode.of_events(longer, self.subject, self.block)
-        place = self._locator()
+        place = self._event_describer()
         done = None if executed is None else [executed]
         one = read_events(
             [chosen], [reward], [is_choice], [scored], lambda k: place(n + k), executed=done
@@ -450,10 +452,13 @@ class Episode:
             None if available is None else [available],
         )
         new = read_event_context(*given, one, lambda k: place(n + k))
-        past = self.seen
-        both_masked = [past.with_availability_like(new, n), new.with_availability_like(past, 1)]
-        seen = concat_contexts(both_masked) if n else new
-        return Episode.of_events(both, self.subject, self.block, seen)
+        past = self.context
+        both_masked = [
+            past.with_full_availability_mask(new, n),
+            new.with_full_availability_mask(past, 1),
+        ]
+        context = concat_contexts(both_masked) if n else new
+        return Episode.of_events(both, self.subject, self.block, context)
 
     def _is_ordinary_choice(self, chosen: Any, reward: Any) -> bool:
         """Whether the next event is an ordinary choice, of which nothing need be checked."""
@@ -465,7 +470,7 @@ class Episode:
         known = self.rewards[-1] == self.rewards[-1]
         return bool(known and 0 <= chosen <= MAX_SURE_OPTION and abs(reward) < LARGEST_REWARD)
 
-    def _locator(self) -> Place:
+    def _event_describer(self) -> Place:
         return places_of(self.subject, self.block, "decision" if self.is_choice.all() else "event")
 
     def __repr__(self) -> str:
@@ -480,20 +485,22 @@ class Episode:
         return {**state, "before": dict(self.before), "after": dict(self.after)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        seen = EventContext(state.get("before", {}), state.get("after", {}), state.get("available"))
+        context = EventContext(
+            state.get("before", {}), state.get("after", {}), state.get("available")
+        )
         events = Events(*(state[name] for name in Events._fields))
-        _set_fields(self, events, state["subject"], state["block"], seen)
+        _set_episode_fields(self, events, state["subject"], state["block"], context)
 
 
-def _set_fields(
-    episode: Episode, events: Events, subject: Any, block: Any, seen: EventContext
+def _set_episode_fields(
+    episode: Episode, events: Events, subject: Any, block: Any, context: EventContext
 ) -> None:
     for name, values in events._asdict().items():
         values.flags.writeable = False
         object.__setattr__(episode, name, values)
     object.__setattr__(episode, "subject", subject)
     object.__setattr__(episode, "block", block)
-    for name, values in seen.as_read_only()._asdict().items():
+    for name, values in context.as_read_only()._asdict().items():
         object.__setattr__(episode, name, values)
 
 
@@ -527,7 +534,7 @@ def executed_history(history: Any) -> Any:
     return getattr(history, "executed_episode", history)
 
 
-def highest_option(history: Any) -> int:
+def largest_option_index(history: Any) -> int:
     """Highest index of an option that was chosen or executed; -1 without any."""
     taken = (history.chosen, getattr(history, "executed", history.chosen))
     return max(int(options.max(initial=NOTHING)) for options in taken)

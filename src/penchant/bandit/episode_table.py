@@ -16,10 +16,16 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.bandit.episode import Episode, EventContext, read_event_context
 from penchant.bandit.landscape import check_locations
-from penchant.errors import Code, DataError, argument, format_list, quoted_argument
+from penchant.errors import (
+    DataError,
+    PythonExpression,
+    format_list,
+    mark_argument,
+    mark_quoted_argument,
+)
 from penchant.tables.choice_coding import OptionCodes, options_at
 from penchant.tables.columns import flagged, in_condition
 from penchant.tables.events import NOTHING, Events, check_events, option_indices
@@ -154,12 +160,12 @@ def episodes_from_frame(
     >>> bo
     Episode: 2 decisions scored of 2 events, subject bo
     """
-    _check_settings(base, chosen, options, locations)
+    _check_episode_settings(base, chosen, options, locations)
     roles = {"chosen": chosen, "reward": reward, "subject": subject, "block": block}
     roles |= {"decision": decision, "is_choice": is_choice, "scored": scored}
     roles |= {"executed": executed}
     named = {role: _as_tuple(flagged(name)[0]) for role, name in roles.items() if name is not None}
-    context = {"before": _columns_by_name(before), "after": _columns_by_name(after)}
+    context = {"before": _context_columns_by_name(before), "after": _context_columns_by_name(after)}
     table = open_frame(frame)
     check_columns(
         table,
@@ -174,7 +180,7 @@ def episodes_from_frame(
         if decision is None
         else decision_numbers(_float_column(table, decision, "decision"), decision, owners)
     )
-    place = _row_locator(owners, number)
+    place = _row_describer(owners, number)
     first = 0 if options is not None or locations is not None else base
 
     def picked_of(name: Any, role: str) -> IntVector:
@@ -211,8 +217,8 @@ def episodes_from_frame(
         # The likeliest cause first: a column of blocks, a counter that restarts, unsorted rows.
         assert number is not None
         episode, _ = rows.owner_codes()
-        columns = _block_columns(table, episode, number)
-        found = _block_column_remedy(table, columns, subject, block) or _restart_remedy(
+        columns = _candidate_block_columns(table, episode, number)
+        found = _block_column_remedy(table, columns, subject, block) or _restarted_numbering_remedy(
             episode, number, decision
         )
         return f"{found}, or drop repeated rows." if found else ""
@@ -262,7 +268,7 @@ class EventRows:
     def check_counting(self, order: InTime) -> None:
         """Raise an error unless decisions are numbered without a gap."""
         if self.number is not None:
-            place = _row_locator(self.owners)
+            place = _row_describer(self.owners)
             check_counting(order, self.number, self.owner_codes()[1], place)
 
 
@@ -284,19 +290,19 @@ def episodes_of_rows(
     repeated_number_remedy
         What to do about decisions of the same number, in a sentence.
     """
-    one_of(gaps, "gaps", GAPS)
-    one_of(missing_reward, "missing_reward", MISSING_REWARD)
+    check_one_of(gaps, "gaps", GAPS)
+    check_one_of(missing_reward, "missing_reward", MISSING_REWARD)
     missed, rewards = rows.executed == NOTHING, rows.rewards
     # Programs write 0 or -1 as the reward of no choice; such rewards are missing, not paid.
     if are_fillers(rewards, missed):
         rewards = np.where(missed, np.nan, rewards)
     episode, person = rows.owner_codes()
     order = in_time(
-        episode, rows.number, person, gaps, _row_locator(rows.owners), repeated_number_remedy
+        episode, rows.number, person, gaps, _row_describer(rows.owners), repeated_number_remedy
     )
 
     def place(k: int) -> str:
-        return _row_locator(rows.owners, rows.number)(int(order.rows[k]))
+        return _row_describer(rows.owners, rows.number)(int(order.rows[k]))
 
     def in_order(values: Any, absent: Any) -> Any:
         # `values[rows]` alone would take the last row for ABSENT, as -1 is a valid index.
@@ -372,7 +378,7 @@ def episode_rows(
     nothing = np.full(len(table), np.nan)
     rows = EventRows(zeros, nothing, owners, number, None, None, zeros, {}, None)
     episode, person = rows.owner_codes()
-    return in_time(episode, number, person, gaps, _row_locator(owners)).by_episode()
+    return in_time(episode, number, person, gaps, _row_describer(owners)).by_episode()
 
 
 def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, block: Any) -> str:
@@ -382,20 +388,20 @@ def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, blo
     names = " or ".join(map(str, columns))
     known = [name for name in _as_tuple(block) if name is not None]
     blocks = " or ".join(
-        argument("block", _columns_by_number_of_changes(table, [*known, c])) for c in columns
+        mark_argument("block", _sort_columns_by_changes(table, [*known, c])) for c in columns
     )
     if subject is None:
-        people = " or ".join(argument("subject", str(column)) for column in columns)
+        people = " or ".join(mark_argument("subject", str(column)) for column in columns)
         ways = f"{people} if it names people, or {blocks}"
         return f"Column {names} tells them apart: add {ways} if each of its labels is a play"
-    both = argument("subject", (str(subject), str(columns[0])))
+    both = mark_argument("subject", (str(subject), str(columns[0])))
     return (
         f"Column {names} tells them apart: add {blocks} if each of its labels is a play of its "
         f"own, {both} if the same label of {subject} is several people"
     )
 
 
-def _columns_by_number_of_changes(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]:
+def _sort_columns_by_changes(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]:
     """Sort columns by how often their cells change between rows: sessions before blocks."""
     changes = {}
     for name in columns:
@@ -405,7 +411,7 @@ def _columns_by_number_of_changes(table: Table, columns: Sequence[Any]) -> str |
     return ordered if len(ordered) > 1 else ordered[0]
 
 
-def _restart_remedy(episode: IntVector, number: IntVector, decision: Any) -> str:
+def _restarted_numbering_remedy(episode: IntVector, number: IntVector, decision: Any) -> str:
     """Remedy for numbers that start again among the rows of a subject; "" if they do not."""
     for one in np.unique(episode):
         own = number[episode == one]
@@ -420,11 +426,11 @@ def _restart_remedy(episode: IntVector, number: IntVector, decision: Any) -> str
     return (
         f"{decision} begins anew among the rows of a subject. If another play begins there, number "
         f"the plays, table['play'] = (table[{decision!r}] == {first}).cumsum(), and add "
-        f"{argument('block', 'play')}. If it goes on, leave {decision} out"
+        f"{mark_argument('block', 'play')}. If it goes on, leave {decision} out"
     )
 
 
-def _block_columns(table: Table, episode: IntVector, number: IntVector) -> list[Any]:
+def _candidate_block_columns(table: Table, episode: IntVector, number: IntVector) -> list[Any]:
     """Columns that may name blocks: few labels, and no number repeats within one.
 
     Rows of a block must stand together, and have two rows on average, or any code would qualify.
@@ -445,15 +451,18 @@ def _block_columns(table: Table, episode: IntVector, number: IntVector) -> list[
     return found
 
 
-def _check_settings(base: int, chosen: Any, options: Any, locations: Any) -> None:
-    one_of(base, "base", (0, 1), "Say which number the first option has.")
+def _check_episode_settings(base: int, chosen: Any, options: Any, locations: Any) -> None:
+    check_one_of(base, "base", (0, 1), "Say which number the first option has.")
     several = isinstance(chosen, (tuple, list))
     if several and locations is None:
         raise DataError(
             "locations",
             "must be given where the columns of chosen are coordinates",
             got="none",
-            fix=(f"Say where the options lie, e.g. {argument('locations', Code('grid(10, 10)'))}."),
+            fix=(
+                "Say where the options lie, e.g. "
+                f"{mark_argument('locations', PythonExpression('grid(10, 10)'))}."
+            ),
         )
     if several and options is not None:
         raise DataError(
@@ -525,7 +534,7 @@ def _numbers_as_written(table: Table, name: Any, role: str, place: Place) -> Vec
         labels = [repr(word) for word, is_odd in zip(words, odd, strict=True) if is_odd]
         raise DataError(
             f"{role} {name!r}",
-            f"must hold numbers of options, or labels that {quoted_argument('options')} names",
+            f"must hold numbers of options, or labels that {mark_quoted_argument('options')} names",
             got=format_list(cells, wrong.size),
             fix=f"Pass options=[{format_list(labels)}] if these are the labels, or leave cells "
             "empty where nothing was chosen.",
@@ -564,7 +573,7 @@ def _context_columns(table: Table, role: str, names: Mapping[str, Any]) -> dict[
     return {name: _float_column(table, column, role) for name, column in names.items()}
 
 
-def _columns_by_name(given: ContextColumns) -> dict[str, Any]:
+def _context_columns_by_name(given: ContextColumns) -> dict[str, Any]:
     """Columns by their name in episodes."""
     if isinstance(given, Mapping):
         return dict(given)
@@ -573,7 +582,7 @@ def _columns_by_name(given: ContextColumns) -> dict[str, Any]:
 
 
 def _split_episodes(
-    events: Events, order: InTime, owners: Owners, seen: EventContext
+    events: Events, order: InTime, owners: Owners, context: EventContext
 ) -> list[Episode]:
     """Make one episode of each run of events.
 
@@ -582,7 +591,7 @@ def _split_episodes(
     return [
         Episode.of_events(
             events.between(a, b),
-            seen=seen.at_events(slice(a, b)),
+            context=context.select_events(slice(a, b)),
             **{role: coded.at(order.rows[b - 1]) for role, coded in owners.items()},
         )
         for a, b in zip(order.start.tolist(), order.stop.tolist(), strict=True)
@@ -596,7 +605,7 @@ def decision_numbers(numbers: Vector, name: Any, owners: Owners) -> IntVector:
         whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= EXACT_INTEGERS)
     wrong = np.flatnonzero(~whole)
     if wrong.size:
-        place = _row_locator(owners)
+        place = _row_describer(owners)
         cells = (_format_cell(numbers[row], place(row)) for row in wrong[:11].tolist())
         raise DataError(
             "decision",
@@ -631,7 +640,7 @@ def _format_cell(value: float, place: str) -> str:
     return f"{'an empty cell' if np.isnan(value) else format(value, 'g')} at {place}"
 
 
-def _row_locator(owners: Owners, number: IntVector | None = None) -> Place:
+def _row_describer(owners: Owners, number: IntVector | None = None) -> Place:
     """Function that names a row of the table in messages: its subject, block and number."""
 
     def locate(row: int) -> str:

@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.argument_checks import check_entries, check_number, check_whole_number, one_of
+from penchant.argument_checks import check_entries, check_number, check_one_of, check_whole_number
 from penchant.bandit.episode import Episode
-from penchant.errors import DataError, argument, format_list
+from penchant.errors import DataError, format_list, mark_argument
 from penchant.tables.events import NOTHING
 from penchant.tables.numbers import exact_floats
 
@@ -67,7 +67,7 @@ def check_locations(locations: Any, n_options: int | None = None) -> Matrix:
     array([[0. , 1.5],
            [2. , 3. ]])
     """
-    matrix = np.array(exact_floats(locations, argument("locations")))
+    matrix = np.array(exact_floats(locations, mark_argument("locations")))
     if matrix.ndim != 2 or not matrix.size:
         advice = "For options on a line use locations[:, None]." if matrix.ndim == 1 else ""
         raise DataError(
@@ -138,10 +138,10 @@ def distances(locations: Matrix) -> Matrix:
     array([[0., 1.],
            [1., 0.]])
     """
-    return distances_to(locations, np.arange(len(locations)))
+    return distances_to_options(locations, np.arange(len(locations)))
 
 
-def distances_to(locations: Matrix, options: IntVector) -> Matrix:
+def distances_to_options(locations: Matrix, options: IntVector) -> Matrix:
     """Euclidean distance of all options from some of them.
 
     Parameters
@@ -158,8 +158,8 @@ def distances_to(locations: Matrix, options: IntVector) -> Matrix:
     Examples
     --------
     >>> from penchant import grid
-    >>> from penchant.bandit.landscape import distances_to
-    >>> distances_to(grid(4, 1), [1])
+    >>> from penchant.bandit.landscape import distances_to_options
+    >>> distances_to_options(grid(4, 1), [1])
     array([[1.],
            [0.],
            [1.],
@@ -175,7 +175,7 @@ def distances_to(locations: Matrix, options: IntVector) -> Matrix:
 
 # Mean rewards at the maxima of the reconstructed landscapes; both then have mean 30 over options.
 HIGHEST_MEAN_REWARD = 60.0
-SECOND_HIGHEST_MEAN_REWARD = 50.0
+SECOND_HIGHEST_MEAN_REWARD = 50.0  # of landscape B, which has two maxima
 
 
 @dataclass(frozen=True)
@@ -317,13 +317,13 @@ class Landscape:
         )
 
 
-def option_place_in_message(i: int) -> str:
-    """Where option i is, for arrays."""
+def describe_option(i: int) -> str:
+    """Return the words for where option i is, counted from 0 as in arrays."""
     return f"option {i}"
 
 
 def _check_mean_rewards(mean_rewards: Any) -> Vector:
-    means = np.array(exact_floats(mean_rewards, "mean_rewards", option_place_in_message))
+    means = np.array(exact_floats(mean_rewards, "mean_rewards", describe_option))
     if means.ndim != 1 or not means.size:
         raise DataError(
             "mean_rewards",
@@ -334,9 +334,7 @@ def _check_mean_rewards(mean_rewards: Any) -> Vector:
             ),
         )
     fix = "Fill or drop these options."
-    check_entries(
-        np.isfinite(means), means, "mean_rewards", "must be finite", fix, option_place_in_message
-    )
+    check_entries(np.isfinite(means), means, "mean_rewards", "must be finite", fix, describe_option)
     means.flags.writeable = False
     return means
 
@@ -440,7 +438,7 @@ def cumulative_regret(
     >>> cumulative_regret(episode, landscape, kind="received")
     array([13.5, 45.5, 42. , 43. ])
     """
-    one_of(kind, "kind", ("expected", "received"))
+    check_one_of(kind, "kind", ("expected", "received"))
     episode.check_options(landscape.n_options)
     # Regret is of what was executed: a proposal that was not done cost nothing.
     done = episode.executed

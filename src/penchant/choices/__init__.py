@@ -17,7 +17,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
 from penchant.argument_checks import check_entries, check_length
-from penchant.errors import DataError, argument, closest_match_hint, format_list
+from penchant.errors import DataError, closest_match_hint, format_list, mark_argument
 from penchant.result_tables import single_option_notes, zero_weight_notes
 from penchant.tables import arrays
 from penchant.tables.arrays import available_counts, available_mask, check_available, one_by_one
@@ -40,7 +40,7 @@ def contrasted_options(
     labels: tuple[Any, ...], options: Sequence[Any] | None, reference: Any
 ) -> list[int]:
     """Codes of the options that get a column: those given, or all but the reference."""
-    typed = argument("reference")
+    typed = mark_argument("reference")
     if options is None:
         # Weights of all options would not be identified: only differences of utility matter.
         left_out = 0 if reference is None else _option_code(reference, labels, typed)
@@ -52,7 +52,7 @@ def contrasted_options(
             got=repr(reference),
             fix="Give one of them.",
         )
-    codes = [_option_code(label, labels, argument("options")) for label in options]
+    codes = [_option_code(label, labels, mark_argument("options")) for label in options]
     # One option must be left out to compare with, as with a reference.
     if not codes or len(codes) == len(labels) or len(set(codes)) < len(codes):
         raise DataError(

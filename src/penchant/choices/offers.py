@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.choices import Choices
-from penchant.errors import DataError, argument, format_list
+from penchant.errors import DataError, format_list, mark_argument
 from penchant.result_tables import format_count
 from penchant.tables.events import (
     NOTHING,
@@ -414,7 +414,7 @@ def offers_from_frame(
     >>> al.notes
     ('1 decision without a choice: not scored.',)
     """
-    one_of(base, "base", (0, 1), "Say which number the first option has.")
+    check_one_of(base, "base", (0, 1), "Say which number the first option has.")
     table = open_frame(frame)
     given = {"subject": subject, "block": block, "chosen": chosen, "scored": scored}
     columns = offer_columns(list(map(str, table.columns)), given, offers)
@@ -585,10 +585,10 @@ def _taken(
 def _from_1(has_zero: bool) -> str:
     if has_zero:
         return (
-            f"Correct it, or pass {argument('base', 1)} if options are counted from 1 and "
+            f"Correct it, or pass {mark_argument('base', 1)} if options are counted from 1 and "
             "0 marks decisions without a choice."
         )
-    return f"It looks 1-based: pass {argument('base', 1)}."
+    return f"It looks 1-based: pass {mark_argument('base', 1)}."
 
 
 def _code(label: Any) -> Any:
@@ -612,12 +612,12 @@ def _check_codes(codes: list[int], name: str, base: int, n_options: int) -> None
             f"chosen {name!r}",
             "must count options from 0, with -1 for no choice",
             got="-1 and 1 only",
-            fix=f"If -1 is the first option, pass {argument('options', [-1, 1])}.",
+            fix=f"If -1 is the first option, pass {mark_argument('options', [-1, 1])}.",
         )
     if base == 1 and 0 in codes and codes[-1] < n_options:
         raise DataError(
             f"chosen {name!r}",
             "must count options from 1, as base says, with 0 for no choice",
             got=f"{format_list(map(str, codes))}, and never {n_options}",
-            fix=f"If 0 is the first option, leave {argument('base')} out.",
+            fix=f"If 0 is the first option, leave {mark_argument('base')} out.",
         )

@@ -17,7 +17,7 @@ from penchant.cli.settings import counts_options, model_named, nominal, say_plac
 from penchant.cli.showing import Result, many, one
 from penchant.cli.tables import load_offers, load_play
 from penchant.cli.words import refuse, say
-from penchant.errors import DataError, PenchantWarning, marked
+from penchant.errors import DataError, PenchantWarning, text_with_marks
 from penchant.inference.fit import fit, fit_model
 from penchant.inference.fit_each import fit_each, fit_each_model
 from penchant.inference.linearized_model import fit_linearized, fit_linearized_each
@@ -191,7 +191,7 @@ def _linearized(
         warnings.simplefilter("ignore", PenchantWarning)
         found = fit_linearized_each(episodes, model, nominal=prior)
     if found.n_valid < len(found):
-        say(f"Warning: {marked(found.validity_words())}")
+        say(f"Warning: {text_with_marks(found.validity_words())}")
     return many(found, show)
 
 

@@ -11,7 +11,7 @@ from penchant.choices import Choices, decision_values
 from penchant.cli.options import Data, Terms
 from penchant.cli.tables import kind_and_task, open_raw, read_typed, said, schema_typed
 from penchant.cli.words import say
-from penchant.errors import DataError, argument, closest_match_hint, format_names
+from penchant.errors import DataError, closest_match_hint, format_names, mark_argument
 from penchant.reading.formula_sets import attribute_sets
 from penchant.reading.tasks import NamedTask, task_named, task_of_columns
 from penchant.tables.frames import column_floats, open_frame
@@ -118,7 +118,7 @@ def with_formula(reading: Reading, formula: str | None) -> Choices:
 
 
 def _say_unused(who: str) -> None:
-    say(f"Note: column {who} is not used; {argument('subject', who)} gives one estimate each.")
+    say(f"Note: column {who} is not used; {mark_argument('subject', who)} gives one estimate each.")
 
 
 def _example(name: str, data: Data, terms: Terms) -> Choices:

@@ -49,7 +49,7 @@ from penchant.files.output import TABLES, json_text, write_json, write_table, wr
 from penchant.files.table import read_table
 from penchant.inference.fit import fit
 from penchant.inference.fit_each import OF_CHOICES as OF_CHOICES_ALONE
-from penchant.inference.fit_each import fit_each, portion_fit
+from penchant.inference.fit_each import build_portion_fitter, fit_each
 from penchant.models.catalogue import entry_of
 from penchant.models.coordinates import WEIGHTS
 from penchant.models.model import Declared
@@ -329,13 +329,15 @@ def run_predict_files(
     if are_together(found, prediction.pool):
         _predict_together(found, weights, prediction.all_options, written)
     else:
-        fits = portion_fit(found.scan, found.model, weights, OF_CHOICES_ALONE)
+        fits = build_portion_fitter(found.scan, found.model, weights, OF_CHOICES_ALONE)
         say(f"Model: {fits}.")
         _, place = found.scan.subjects.output_file(written.output, written.overwrite)
         words = "what is done is kept; the same command goes on from there."
         with when_interrupted(lambda: words):
             work = BatchBeliefs(fits, prediction.all_options)
-            found.scan.subjects.write(work, place, None, prediction.threads, "Predicting")
+            found.scan.subjects.write_batch_results(
+                work, place, None, prediction.threads, "Predicting"
+            )
     say(f"Written: {written.output}")
     return _say_predicted(written)
 

@@ -23,12 +23,12 @@ from penchant.models.catalogue import entry_of
 from penchant.task.simulated_players import Client, Player, PlayerModel, PlayerResult, play
 from penchant.task.study_plan import (
     DEMONSTRATION_STUDY,
-    Plan,
+    StudyPlan,
     new_study_text,
     read_study_file,
     read_study_text,
 )
-from penchant.workflow.parameter_recovery import draw_people
+from penchant.workflow.parameter_recovery import draw_parameters_of_people
 
 NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "sqlalchemy": "SQLAlchemy"}
 
@@ -45,7 +45,7 @@ def check_extra() -> None:
         )
 
 
-def planned(file: str | None) -> Plan:
+def planned(file: str | None) -> StudyPlan:
     """The study of a file; the demonstration if there is none."""
     return read_study_text(DEMONSTRATION_STUDY) if file is None else read_study_file(file)
 
@@ -138,7 +138,9 @@ def _model(agent: Agent, playing: Playing) -> tuple[PlayerModel | None, dict[str
     offers = entry_of(str(agent.model)).data == "offers"
     example = make(USUAL_GRID if has_known_range else None, 0 if offers else 2)
     rng = np.random.default_rng([playing.seed or 0, 1])
-    people = draw_people(example, ranges(playing.parameters, example), playing.players, rng)
+    people = draw_parameters_of_people(
+        example, ranges(playing.parameters, example), playing.players, rng
+    )
     return PlayerModel(str(agent.model), make), people
 
 

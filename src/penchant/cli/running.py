@@ -94,7 +94,7 @@ def check_bounds(bounds: Sequence[str]) -> None:
 
 def _constraint(bound: str, names: Sequence[str]) -> Constraints:
     name, symbol, value = _parts(bound)
-    return Constraints.single(names, {name: value}, 1.0 if symbol == ">=" else -1.0)
+    return Constraints.on_single_parameters(names, {name: value}, 1.0 if symbol == ">=" else -1.0)
 
 
 def _parts(bound: str) -> tuple[str, str, float]:

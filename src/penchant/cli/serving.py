@@ -17,10 +17,10 @@ from penchant.cli.live_options import Served
 from penchant.cli.rehearsing import planned
 from penchant.cli.words import say
 from penchant.errors import DataError
-from penchant.task.export import StoreExport, export, overview_document
+from penchant.task.export import StoreExport, export, study_overview_json
 from penchant.task.server import serve
 from penchant.task.session_store import Store, backup_store, remove_person
-from penchant.task.study_plan import Plan
+from penchant.task.study_plan import StudyPlan
 
 TOKEN = "PENCHANT_TOKEN"
 LEAST_TOKEN = 22  # characters: 128 bits
@@ -43,7 +43,7 @@ def _usual_store(file: str | None) -> str:
     return str(Path(file).with_suffix(".sqlite"))
 
 
-def _serve(plan: Plan, store: str, served: Served) -> None:
+def _serve(plan: StudyPlan, store: str, served: Served) -> None:
     token, is_given = _token(served.host)
     where = store if "://" not in store else store.split("://")[0] + "://..."
 
@@ -131,8 +131,8 @@ def _say_status(store: str, *, as_json: bool) -> int:
     held = Store(store, must_exist=True)
     try:
         plans = StoreExport(held).plans
-        with held.reading() as connection:
-            found = overview_document(connection, plans.__getitem__, time.time())
+        with held.read_connection() as connection:
+            found = study_overview_json(connection, plans.__getitem__, time.time())
     finally:
         held.close()
     if as_json:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_number, one_of
+from penchant.argument_checks import check_number, check_one_of
 from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52, RewardPrior
 from penchant.bandit.landscape import check_locations, grid
 from penchant.cli.options import Agent
@@ -90,7 +90,7 @@ def made(entry: Entry, given: Mapping[str, Any], words: list[str]) -> Any:
 def _value(setting: Setting, words: str, word: str) -> Any:
     """A value as it is typed: a number, several as 1/2/3, free, true, false, or a word."""
     if setting.name == "kernel":
-        one_of(words, "kernel in --settings", KERNELS)
+        check_one_of(words, "kernel in --settings", KERNELS)
         return KERNELS[words]
     value = WORDS[words] if words in WORDS else _numbers_or_words(words)
     worded = setting.name in WORDED and isinstance(value, str)

@@ -196,7 +196,7 @@ def many(estimates: Estimates, show: Show) -> Result:
 
     def table(most: int) -> Table:
         errors = show.intervals == "wald" or show.json  # intervals are worth their time if seen
-        return estimates.table(*how(), most=most, errors=errors)
+        return estimates.table(*how(), max_rows_shown=most, errors=errors)
 
     printed = table(MOST_ROWS)
     return Result(

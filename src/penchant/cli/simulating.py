@@ -41,7 +41,7 @@ from penchant.models.model import Declared, natural_parameters
 from penchant.models.simulate import simulate
 from penchant.models.task import Task
 from penchant.result_tables import format_count
-from penchant.workflow.design_simulation import Differ, Narrow, design
+from penchant.workflow.design_simulation import DetectDifference, NarrowIntervals, design
 from penchant.workflow.model_recovery import recover_models
 from penchant.workflow.parameter_recovery import recover
 
@@ -525,7 +525,7 @@ def _check_goal(goal: Goal, simulated: Simulated, regained: Regained) -> None:
         raise DataError("--most", "must be at least 2", got=goal.most, fix="Correct it.")
 
 
-def _narrow(goal: Goal, regained: Regained) -> Narrow:
+def _narrow(goal: Goal, regained: Regained) -> NarrowIntervals:
     name, _, value = (part.strip() for part in str(goal.width).partition("="))
     width = number_or_none(value)
     if width is None:
@@ -535,20 +535,20 @@ def _narrow(goal: Goal, regained: Regained) -> Narrow:
             got=repr(goal.width),
             fix="Try --width learning_rate=0.2.",
         )
-    most = goal.most or Narrow.most
-    return Narrow(
+    most = goal.most or NarrowIntervals.most
+    return NarrowIntervals(
         name,
         width,
         relative=goal.relative,
         share=goal.share,
         level=regained.level,
         intervals=regained.intervals,
-        first=min(Narrow.first, most),
+        first=min(NarrowIntervals.first, most),
         most=most,
     )
 
 
-def _differ(goal: Goal, model: Any) -> Differ:
+def _differ(goal: Goal, model: Any) -> DetectDifference:
     differs = some_ranges(goal.against, model, "--against")
     if goal.tested is None and len(differs) > 1:
         raise DataError(
@@ -557,5 +557,5 @@ def _differ(goal: Goal, model: Any) -> Differ:
             got="none",
             fix=f"Say which difference shall be found: --tested {next(iter(differs))}.",
         )
-    most = goal.most or Differ.most
-    return Differ(differs, goal.tested, power=goal.power, alpha=goal.alpha, most=most)
+    most = goal.most or DetectDifference.most
+    return DetectDifference(differs, goal.tested, power=goal.power, alpha=goal.alpha, most=most)

@@ -37,7 +37,7 @@ from penchant.cli.tables import (
 from penchant.cli.wording import in_options
 from penchant.cli.words import refuse, say, when_interrupted
 from penchant.cli.workflow_options import Analysis, Compared, Experiment, Kept, Played
-from penchant.errors import DataError, NotWrittenError, marked
+from penchant.errors import DataError, NotWrittenError, text_with_marks
 from penchant.files.folder import TABLES
 from penchant.files.output import json_text, write_json
 from penchant.files.text import STDIN
@@ -187,7 +187,7 @@ def _say_notes(found: StudyData, reading: Reading) -> None:
     """What was found beyond what was said when the table was read."""
     for note in found.notes:
         if note not in reading.doubts:
-            say(f"Note: {in_options(reading.in_words(marked(note)))}")
+            say(f"Note: {in_options(reading.in_words(text_with_marks(note)))}")
 
 
 def read_offers_study(file: str, table: Played, compared: Compared, model: str) -> StudyData:

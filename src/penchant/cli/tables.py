@@ -15,7 +15,7 @@ from penchant.cli.options import Agent, Data, History
 from penchant.cli.questions import questions_to_paste, roles_as_options
 from penchant.cli.wording import quoted
 from penchant.cli.words import refuse, say
-from penchant.errors import DataError, SchemaQuestions, marked
+from penchant.errors import DataError, SchemaQuestions, text_with_marks
 from penchant.files.folder import Raw
 from penchant.files.table import read_table
 from penchant.files.text import TextSource, source
@@ -329,7 +329,7 @@ def read_typed(raw: Raw, schema: Schema, data: Data, kind: ReadingKind | None) -
 
 def said(reading: Reading) -> Reading:
     """The same; says what was taken for what."""
-    lines = marked(reading.summary()).splitlines()
+    lines = text_with_marks(reading.summary()).splitlines()
     for line in lines if reading.program else lines[1:]:
         if not line.startswith("Next:"):
             say(line)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from penchant.errors import DataError, Text, worded
+from penchant.errors import DataError, MarkedText, word_marked_arguments
 
 # Options that are not called like the argument of Python.
 OPTIONS: Mapping[str, str] = {
@@ -113,7 +113,7 @@ def quoted(word: str) -> str:
 
 def in_options(text: str) -> str:
     """Word a text of the library for who types commands."""
-    return worded(text, option)
+    return word_marked_arguments(text, option)
 
 
 def error_words(error: DataError, options: Collection[str] = ()) -> str:
@@ -126,7 +126,7 @@ def error_words(error: DataError, options: Collection[str] = ()) -> str:
     options
         Names of the options there are: another argument keeps its name. Any is one if not given.
     """
-    words, typed = error.worded(in_options), f"--{error.argument.replace('_', '-')}"
+    words, typed = error.worded_message(in_options), f"--{error.argument.replace('_', '-')}"
     if options and words.startswith(f"{typed} ") and typed not in options:
         return f"{error.argument}{words.removeprefix(typed)}"
     return words
@@ -140,7 +140,7 @@ def results_in_options(value: Any, depth: int = MAX_DEPTH) -> Any:
 
     What holds no sentence is returned as it is, not copied.
     """
-    if isinstance(value, Text):
+    if isinstance(value, MarkedText):
         return in_options(value)
     if not depth or isinstance(value, type):
         return value

@@ -41,7 +41,7 @@ from penchant.figures.simulation_studies import (
     recovery,
     without_estimate,
 )
-from penchant.figures.style import PALETTE, figure, inline_svg, look, save, style
+from penchant.figures.style import PALETTE, figure, inline_svg, save, series_style, style
 from penchant.figures.subject_estimates import forest, parameter_scatter
 
 # imported lazily: the overview needs the modules of all results, which other figures do not
@@ -68,7 +68,6 @@ __all__ = [
     "interface",
     "landscape_profile",
     "learning_curve",
-    "look",
     "model_differences",
     "model_totals",
     "overview",
@@ -82,6 +81,7 @@ __all__ = [
     "recovery",
     "regret_growth",
     "save",
+    "series_style",
     "shrinkage",
     "step_distances",
     "style",

@@ -40,7 +40,7 @@ LIMITS = LimitOptions()
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisScale:
     """Range and scale of a numerical axis.
 
     Attributes
@@ -88,7 +88,7 @@ def choose_scale(
     logarithmic: bool = False,
     limits: tuple[float, float] | None = None,
     bounds: tuple[float, float] | None = None,
-) -> Scale:
+) -> AxisScale:
     """Choose limits that show all estimates and interval ends but outliers.
 
     Parameters
@@ -107,8 +107,8 @@ def choose_scale(
     """
     if limits is not None:
         check_limits(limits, logarithmic)
-        return Scale(float(limits[0]), float(limits[1]), logarithmic)
-    known = _without_outliers(estimates[np.isfinite(estimates)], logarithmic)
+        return AxisScale(float(limits[0]), float(limits[1]), logarithmic)
+    known = _drop_outliers(estimates[np.isfinite(estimates)], logarithmic)
     lows, highs = ends[:, 0], ends[:, 1]
     floor = 0.0 if logarithmic else -np.inf  # log(0) is no place: ends at 0 cannot set limits
     lows, highs = lows[np.isfinite(lows) & (lows > floor)], highs[np.isfinite(highs)]
@@ -119,21 +119,21 @@ def choose_scale(
     shown = np.concatenate(reach)
     shown = shown[shown > floor]
     if not shown.size:  # without any finite value the axis carries only marks at its edge
-        return Scale(1.0, 10.0, True) if logarithmic else Scale(0.0, 1.0)
+        return AxisScale(1.0, 10.0, True) if logarithmic else AxisScale(0.0, 1.0)
     shown = np.append(shown, _interval_ends_near_range(shown, ends, logarithmic))
     padded = _padded_scale(float(shown.min()), float(shown.max()), logarithmic)
     if bounds is None or logarithmic:  # a bound at 0 is infinitely far on a logarithmic axis
         return padded
     room = LIMITS.bound_padding * (bounds[1] - bounds[0])
-    return Scale(max(padded.low, bounds[0] - room), min(padded.high, bounds[1] + room))
+    return AxisScale(max(padded.low, bounds[0] - room), min(padded.high, bounds[1] + room))
 
 
-def _without_outliers(estimates: Vector, logarithmic: bool) -> Vector:
+def _drop_outliers(estimates: Vector, logarithmic: bool) -> Vector:
     """Drop estimates that would flatten all others."""
     able = estimates[estimates > 0] if logarithmic else estimates
     if not able.size:
         return able
-    places = Scale(0.0, 1.0, logarithmic).transform(able)
+    places = AxisScale(0.0, 1.0, logarithmic).transform(able)
     low, high = np.quantile(places, [LIMITS.trim, 1 - LIMITS.trim])
     # a range of 0 would make every other value an outlier
     room = LIMITS.outlier_reach * (high - low) or np.inf
@@ -160,7 +160,7 @@ def clipped_intervals_and_range(
 
 def _interval_ends_near_range(shown: Vector, ends: Matrix, logarithmic: bool) -> Vector:
     """Interval ends near enough to the range shown to extend it."""
-    axis = Scale(0.0, 1.0, logarithmic)
+    axis = AxisScale(0.0, 1.0, logarithmic)
     able = ends > 0 if logarithmic else np.ones(ends.shape, dtype=bool)
     able &= np.isfinite(ends)
     places = axis.transform(np.where(able, ends, 1.0))
@@ -182,19 +182,19 @@ def check_limits(limits: tuple[float, float], logarithmic: bool = False) -> None
         raise DataError("limits", f"must {rule}", got=f"{low} and {high}", fix="Correct them.")
 
 
-def _padded_scale(low: float, high: float, logarithmic: bool) -> Scale:
+def _padded_scale(low: float, high: float, logarithmic: bool) -> AxisScale:
     if logarithmic:
         ratio = max(high / low, 1.5) ** LIMITS.padding
         if high == low:
             ratio = 1.5  # a single value has no range to pad, and an axis of no length fails
-        return Scale(low / ratio, high * ratio, True)
+        return AxisScale(low / ratio, high * ratio, True)
     # a single value has no range to pad
     room = LIMITS.padding * (high - low) or 0.1 * abs(low) or 1.0
-    return Scale(low - room, high + room)
+    return AxisScale(low - room, high + room)
 
 
 def mark_values_outside_axis(
-    axes: Axes, places: Vector, values: Vector, scale: Scale, color: str
+    axes: Axes, places: Vector, values: Vector, scale: AxisScale, color: str
 ) -> int:
     """Mark values outside the y axis at its edge, above their x; return how many are not finite.
 
@@ -225,7 +225,7 @@ def mark_values_outside_axis(
     return int((~np.isfinite(values)).sum())
 
 
-def note_values_off_axis(axes: Axes, values: Vector, scale: Scale) -> None:
+def note_values_off_axis(axes: Axes, values: Vector, scale: AxisScale) -> None:
     """Remark how many finite estimates lie outside the axis."""
     away = np.isfinite(values) & ~scale.contains(values)
     nowhere = away & (values <= 0) if scale.logarithmic else np.zeros(len(values), dtype=bool)
@@ -243,11 +243,13 @@ class TruncatedIntervalCounts:
     """Numbers of intervals without a bound, and of intervals that end beyond the axis."""
 
     unbounded: int = 0
-    cut: int = 0
+    n_beyond_axis: int = 0
 
     def __add__(self, other: TruncatedIntervalCounts) -> TruncatedIntervalCounts:
         """Sum of both counts."""
-        return TruncatedIntervalCounts(self.unbounded + other.unbounded, self.cut + other.cut)
+        return TruncatedIntervalCounts(
+            self.unbounded + other.unbounded, self.n_beyond_axis + other.n_beyond_axis
+        )
 
     def add_remarks(self, axes: Axes, axis_name: str, logarithmic: bool = False) -> None:
         """Explain above the axes the marks at its edges, if there are any."""
@@ -255,15 +257,15 @@ class TruncatedIntervalCounts:
         if self.unbounded:
             words = "to 0 or without a bound" if logarithmic else "without a bound"
             add_remark(axes, f"{full} interval {words}: {self.unbounded}")
-        if self.cut:
-            add_remark(axes, f"{hollow} interval ends beyond the axis: {self.cut}")
+        if self.n_beyond_axis:
+            add_remark(axes, f"{hollow} interval ends beyond the axis: {self.n_beyond_axis}")
 
 
 def draw_intervals(
     axes: Axes,
     places: Vector,
     ends: Matrix,
-    scale: Scale,
+    scale: AxisScale,
     axis_name: str,
     *,
     color: str,
@@ -306,14 +308,16 @@ def draw_intervals(
         draw(places, scale.clip(low), scale.clip(high), color=color, **line)
     for side, (is_open, is_cut) in enumerate(((open_low, cut_low), (open_high, cut_high))):
         marker = EDGE_MARKERS[axis_name][side]
-        _mark_edge(axes, places[is_open], marker, side, axis_name, color, size, color)
-        _mark_edge(axes, places[is_cut & ~is_open], marker, side, axis_name, color, size, "white")
+        _draw_axis_edge_markers(axes, places[is_open], marker, side, axis_name, color, size, color)
+        _draw_axis_edge_markers(
+            axes, places[is_cut & ~is_open], marker, side, axis_name, color, size, "white"
+        )
     return TruncatedIntervalCounts(
         int((open_low | open_high).sum()), int((cut_low | cut_high).sum())
     )
 
 
-def _mark_edge(
+def _draw_axis_edge_markers(
     axes: Axes,
     places: Vector,
     marker: str,

@@ -33,7 +33,7 @@ from penchant.figures.style import (
     add_remark,
     draw_placeholder,
     format_percent,
-    look,
+    series_style,
     style,
     style_axes,
 )
@@ -137,7 +137,7 @@ def _all_proportions(plays: Any) -> bool:
 
 def _draw_mean_with_band(axes: Axes, mean: Vector, band: Matrix, series: int, label: str) -> None:
     decision = np.arange(1, len(mean) + 1)
-    drawn = look(series)
+    drawn = series_style(series)
     known = np.isfinite(band).all(axis=1)
     if known.any():
         shade: dict[str, Any] = {"color": drawn.color, "alpha": 0.2, "linewidth": 0}
@@ -188,7 +188,7 @@ def regret_growth(
     )
     for series, (name, values) in enumerate((fitted or {}).items()):
         curve = array_checks.check_vector(f"fitted[{name!r}]", values, len(regret), "decision")
-        drawn = look(series)
+        drawn = series_style(series)
         entry = name if not weights or name not in weights else f"{name} ({weights[name]:.2f})"
         axes.plot(
             decision,
@@ -263,7 +263,7 @@ def step_distances(
 def _draw_histogram(axes: Axes, distances: Vector, edges: Vector, series: int, label: str) -> None:
     share = np.histogram(distances, edges)[0] / distances.size
     centres = (edges[:-1] + edges[1:]) / 2
-    drawn = look(series)
+    drawn = series_style(series)
     if series == 0:
         axes.bar(
             centres,

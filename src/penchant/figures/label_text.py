@@ -319,7 +319,9 @@ ROW_LABEL_SHARES = (0.5, 0.62, 0.75)
 MIN_ROW_INCHES = 0.28  # room for two lines of text and a gap, so that rows do not run together
 
 
-def label_y_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look: Any) -> None:
+def label_y_rows(
+    axes: Axes, places: Sequence[float], names: Sequence[str], **text_style: Any
+) -> None:
     """Label rows at the y axis, wrapped over as many lines as the height of a row allows.
 
     Long labels of low rows take more of the width. Labels are cut only where they would take most
@@ -335,14 +337,14 @@ def label_y_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **lo
             break
     if len(set(wrapped)) < len(set(names)):  # cut labels that are equal would confuse two rows
         wrapped = list(names)
-    axes.set_yticks(list(places), wrapped, fontsize=FONT_SIZE, **look)
+    axes.set_yticks(list(places), wrapped, fontsize=FONT_SIZE, **text_style)
     left = across + LABEL_SPACE_POINTS[0] - max((text_width(one) for one in wrapped), default=0.0)
     # a centred label would leave the figure at the right; aligned, it may begin below the names
     if text_width(axes.get_xlabel()) > left:
         axes.set_xlabel(axes.get_xlabel(), loc="right")
 
 
-def labelled_row_inches(names: Sequence[str], panel_inches: float) -> float:
+def labelled_row_height_inches(names: Sequence[str], panel_inches: float) -> float:
     """Height in inches of a row whose label stands uncut at the left of a panel this wide."""
     max_points = ROW_LABEL_SHARES[0] * (72 * panel_inches - LABEL_SPACE_POINTS[0])
     max_lines = max((len(_fill_lines(name, max_points)) for name in names), default=1)

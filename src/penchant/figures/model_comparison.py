@@ -30,7 +30,7 @@ from penchant.figures.style import (
     add_legend_bars_first,
     add_remark,
     draw_placeholder,
-    look,
+    series_style,
     style,
     style_axes,
 )
@@ -305,7 +305,7 @@ def predicted_observed(
     if not known.any():
         draw_placeholder(axes)
         return axes
-    drawn = look(series)
+    drawn = series_style(series)
     # models drawn earlier must stay in view
     before = axes.get_xlim()[1] if axes.has_data() else 0.0
     upper = max(float(predicted[known].max()), float(observed[known].max()))
@@ -372,7 +372,7 @@ def choice_probability(
     axes.axvline(0.0, color=PALE, linewidth=THIN_LINE, zorder=0)
     difference = np.linspace(-reach, reach, n_points)
     for series, one in enumerate(known):
-        drawn = look(series)
+        drawn = series_style(series)
         # the logistic function; exp would overflow for large differences
         p = 0.5 * (1 + np.tanh(one * difference / 2))
         axes.plot(

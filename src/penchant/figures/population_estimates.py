@@ -15,7 +15,7 @@ from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import array_checks
 from penchant.figures.axis_limits import (
-    Scale,
+    AxisScale,
     TruncatedIntervalCounts,
     choose_scale,
     clipped_intervals_and_range,
@@ -40,9 +40,9 @@ from penchant.figures.style import (
     add_legend,
     add_remark,
     draw_placeholder,
-    look,
     note_missing_estimates,
     raise_titles_above_artists,
+    series_style,
     style,
     style_axes,
 )
@@ -136,11 +136,11 @@ def _range_of_pooled_intervals(values: Vector, ends: Matrix, logarithmic: bool) 
     return np.array([[both.min(), both.max()]]) if both.size else np.empty((0, 2))
 
 
-def _draw_subject_swarm(axes: Axes, values: Vector, place: int, scale: Scale) -> int:
+def _draw_subject_swarm(axes: Axes, values: Vector, place: int, scale: AxisScale) -> int:
     """Draw subjects side by side; return how many have no finite estimate."""
     if not len(values):
         return 0
-    drawn = look(place)
+    drawn = series_style(place)
     across = place + SWARM_HALF_WIDTH * _swarm_x_offsets(values, scale)
     seen = scale.contains(values)
     size = 3.0 if len(values) <= 60 else 2.0
@@ -157,7 +157,7 @@ def _draw_subject_swarm(axes: Axes, values: Vector, place: int, scale: Scale) ->
     return mark_values_outside_axis(axes, across, values, scale, drawn.color)
 
 
-def _swarm_x_offsets(values: Vector, scale: Scale) -> Vector:
+def _swarm_x_offsets(values: Vector, scale: AxisScale) -> Vector:
     """Sideways offsets in -1..1, wider where more values share a bin.
 
     They follow a low-discrepancy sequence: even, and the same in every call.
@@ -179,7 +179,7 @@ def _van_der_corput_sequence(length: int) -> Vector:
 
 
 def _draw_pooled_estimate(
-    axes: Axes, place: int, value: float, ends: Matrix, scale: Scale
+    axes: Axes, place: int, value: float, ends: Matrix, scale: AxisScale
 ) -> TruncatedIntervalCounts:
     here, one = np.array([float(place)]), np.array([value])
     if not scale.contains(one).all():
@@ -197,11 +197,11 @@ def _draw_pooled_estimate(
     axes.plot(
         [place],
         [value],
-        look(place).marker,
+        series_style(place).marker,
         color=INK,
         markersize=5.5,
         zorder=6,
-        markerfacecolor=look(place).color,
+        markerfacecolor=series_style(place).color,
     )
     return found
 
@@ -334,7 +334,7 @@ def shrinkage(
     return axes
 
 
-def _shrinkage_line_starts(alone: Matrix, together: Matrix, scales: Sequence[Scale]) -> Matrix:
+def _shrinkage_line_starts(alone: Matrix, together: Matrix, scales: Sequence[AxisScale]) -> Matrix:
     """Starting points of the lines, at the edge of the axes for estimates beyond them.
 
     Lines of estimates beyond both axes start level at the side, else all would share one corner.
@@ -405,7 +405,7 @@ def population_density(
     top = highest = float(heights.max())
     room = 0.06 * top
     for series, (line, label) in enumerate(zip(heights, names, strict=True)):
-        drawn = look(series)
+        drawn = series_style(series)
         if bands is not None:
             low, high = np.asarray(bands, dtype=np.float64)[series].T
             # matplotlib draws no infinite band: a finite one far above the axes looks the same
@@ -417,7 +417,7 @@ def population_density(
         at = own[series][np.isfinite(own[series])]
         place = -room * (series + 1)
         axes.plot(at, np.full(len(at), place), "|", color=drawn.color, markersize=5, alpha=0.8)
-    scale = Scale(float(x[0]), float(x[-1]), logarithmic)
+    scale = AxisScale(float(x[0]), float(x[-1]), logarithmic)
     scale.apply(axes, "x")
     # a high band would flatten the curves: it is cut, and the reader is told
     ceiling = min(1.05 * highest, MAX_BAND_HEIGHT * top)

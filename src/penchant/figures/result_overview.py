@@ -97,7 +97,9 @@ def draw_estimate(result: Estimate, parameters: Sequence[ParameterEstimate]) -> 
         Its parameters, with the intervals to draw.
     """
     if result.model is not None:
-        return draw_estimates(Estimates.of_each([result.subject or "all"], [result]), [parameters])
+        return draw_estimates(
+            Estimates.from_single_estimates([result.subject or "all"], [result]), [parameters]
+        )
     drawn = figure(columns=1, height=max(1.6, 0.9 + 0.3 * len(parameters)))
     names = [display_name(one.name) for one in parameters]
     ends = [(one.low, one.high) for one in parameters]
@@ -298,6 +300,6 @@ def _(result: PopulationFit) -> Any:
             pooled_interval=(middle.low, middle.high),
             pooled_name="typical",
             name=name,
-            logarithmic=people.views[j].link.name == "log",
+            logarithmic=people.natural_parameter_rows[j].link.name == "log",
         )
     return drawn

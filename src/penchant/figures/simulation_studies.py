@@ -50,8 +50,8 @@ from penchant.figures.style import (
     add_remark,
     draw_placeholder,
     format_percent,
-    look,
     note_missing_estimates,
+    series_style,
     style,
     style_axes,
 )
@@ -379,7 +379,7 @@ def convergence(
     if limits is not None:
         check_limits(limits)
     before = axes.get_ylim() if axes.has_data() else None  # earlier series must stay in view
-    drawn = look(series)
+    drawn = series_style(series)
     several = label is not None
     values = np.append(mean, np.nan if truth is None else truth)
     ends = _robust_y_limits(values, empirical, before) if limits is None else limits
@@ -518,7 +518,7 @@ def without_estimate(
     if not np.isfinite(share).any():
         draw_placeholder(axes)
         return axes
-    drawn = look(series)
+    drawn = series_style(series)
     if n_replicates is not None:
         _draw_band(
             axes, n, wilson_interval(share, np.full(len(n), float(n_replicates))), drawn.color, None

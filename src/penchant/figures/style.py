@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from penchant._typing import FilePath
-from penchant.argument_checks import check_number, one_of
+from penchant.argument_checks import check_number, check_one_of
 from penchant.errors import DataError
 from penchant.figures.label_text import (
     FONT,
@@ -95,7 +95,7 @@ _RC_LOCK = RLock()  # matplotlib's settings are global: threads would draw in ea
 
 
 @dataclass(frozen=True)
-class Look:
+class SeriesStyle:
     """Colour, line style and marker of a series."""
 
     color: str
@@ -103,7 +103,7 @@ class Look:
     marker: str
 
 
-def look(series: int) -> Look:
+def series_style(series: int) -> SeriesStyle:
     """Return colour, line style and marker of a series; after the eighth they repeat.
 
     Parameters
@@ -114,11 +114,11 @@ def look(series: int) -> Look:
     Examples
     --------
     >>> import penchant as pn
-    >>> pn.figures.look(1)
-    Look(color='#D55E00', line='--', marker='s')
+    >>> pn.figures.series_style(1)
+    SeriesStyle(color='#D55E00', line='--', marker='s')
     """
     place = series % len(PALETTE)
-    return Look(PALETTE[place], _LINE_STYLES[place], _MARKERS[place])
+    return SeriesStyle(PALETTE[place], _LINE_STYLES[place], _MARKERS[place])
 
 
 @contextmanager
@@ -163,7 +163,7 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
     >>> axes = pn.figures.figure().subplots()
     >>> two = pn.figures.figure(columns=2, height=2.4).subplots(1, 2)
     """
-    one_of(columns, "columns", COLUMN_INCHES)
+    check_one_of(columns, "columns", COLUMN_INCHES)
     width = COLUMN_INCHES[columns]
     tall = width * HEIGHT_TO_WIDTH / columns if height is None else height
     check_number(tall, "height", above=0, fix="Give it in inches.")
@@ -320,7 +320,7 @@ def add_legend(
     raise_titles_above_artists(axes)
 
 
-def grow_for_legends(figure: Figure) -> None:
+def grow_figure_for_legends(figure: Figure) -> None:
     """Make a figure higher by the height that legends of many lines take from its axes."""
     dots, taken = figure.dpi / 72, dict[int, float]()
     for axes in figure.axes:  # panels of a row share their height, so only the highest counts
@@ -394,7 +394,7 @@ def save(figure: Figure, path: FilePath, *, title: str = "", overwrite: bool = F
     if suffix == ".svg":
         content = f'<?xml version="1.0" encoding="UTF-8"?>\n{inline_svg(figure, title)}\n'.encode()
     else:
-        content = _render(figure, suffix)
+        content = _render_figure(figure, suffix)
     with written(path, overwrite=overwrite) as temporary:
         temporary.write_bytes(content)
 
@@ -414,7 +414,7 @@ def inline_svg(figure: Figure, title: str = "", description: str = "") -> str:
     description
         What it shows, in a sentence or two, for those who cannot see it.
     """
-    text = _render(figure, ".svg").decode()
+    text = _render_figure(figure, ".svg").decode()
     body = text[text.index("<svg") :].rstrip()
     title = title or _title_from_axis_labels(figure)
     name = "figure-" + sha256(f"{title}\n{description}\n{body}".encode()).hexdigest()[:10]
@@ -537,7 +537,7 @@ def _wrap_long_y_labels(figure: Figure) -> None:
             label.set_text(wrap_text(" ".join(label.get_text().split("\n")), high, 3))
 
 
-def _render(figure: Figure, suffix: str) -> bytes:
+def _render_figure(figure: Figure, suffix: str) -> bytes:
     buffer = BytesIO()
     with style():
         _repeat_layout_for_fixed_aspect(figure)

@@ -13,7 +13,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.figures import array_checks
 from penchant.figures.axis_limits import (
-    Scale,
+    AxisScale,
     TruncatedIntervalCounts,
     choose_scale,
     clipped_intervals_and_range,
@@ -33,8 +33,8 @@ from penchant.figures.style import (
     add_legend,
     add_remark,
     draw_placeholder,
-    look,
     note_missing_estimates,
+    series_style,
     style,
     style_axes,
 )
@@ -135,7 +135,7 @@ def forest(
 
 
 def _draw_subject_rows(
-    axes: Axes, values: Vector, ends: Matrix, scale: Scale
+    axes: Axes, values: Vector, ends: Matrix, scale: AxisScale
 ) -> TruncatedIntervalCounts:
     crowded = len(values) > MAX_NAMED_SUBJECTS
     rows = np.arange(len(values))
@@ -195,7 +195,7 @@ def _draw_pooled_row(
     pooled: float,
     interval: Any,
     row: int,
-    scale: Scale,
+    scale: AxisScale,
     bounds: tuple[float, float] | None,
 ) -> TruncatedIntervalCounts:
     if not np.isfinite(pooled):
@@ -306,11 +306,11 @@ def _draw_points_with_intervals(
     axes: Axes,
     estimates: tuple[Vector, Vector],
     ends: tuple[Matrix, Matrix],
-    scales: tuple[Scale, Scale],
+    scales: tuple[AxisScale, AxisScale],
     series: int,
     label: str,
 ) -> tuple[TruncatedIntervalCounts, TruncatedIntervalCounts]:
-    drawn = look(series)
+    drawn = series_style(series)
     x, y = estimates
     across, up = scales
     both = across.contains(x) & up.contains(y)

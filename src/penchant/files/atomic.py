@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from penchant.errors import DataError, NotWrittenError, argument, closest_match_hint
+from penchant.errors import DataError, NotWrittenError, closest_match_hint, mark_argument
 
 if TYPE_CHECKING:  # NumPy takes a moment, and help needs none
     from penchant._typing import FilePath
@@ -176,7 +176,7 @@ def _check_existing(given: str, file: Path, overwrite: bool) -> None:
             "output",
             "must not exist",
             got=f"{given}, which does",
-            fix=f"Choose another name, or pass {argument('overwrite')} to replace it.",
+            fix=f"Choose another name, or pass {mark_argument('overwrite')} to replace it.",
         )
     if not os.access(file, os.W_OK):
         raise DataError(

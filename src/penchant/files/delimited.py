@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from penchant.argument_checks import one_of
-from penchant.errors import DataError, argument
+from penchant.argument_checks import check_one_of
+from penchant.errors import DataError, mark_argument
 from penchant.files.lines import END_OF_FILE, Header, check_records, explained, no_rows
 from penchant.files.lines import header as read_header
 from penchant.files.text import MISSING_WORDS, TextSource, blocks, check_encoding
@@ -47,7 +47,7 @@ def read_delimited(
     text = b"".join(blocks(source, encoding))
     source = replace(source, path=None, content=text)  # errors look for lines in the same text
     top = read_header(source, delimiter=delimiter, named=header)
-    one_of(decimal, "decimal", (".", ","))
+    check_one_of(decimal, "decimal", (".", ","))
     table = _read_portion(source, text, top, top.n_lines, decimal)
     n_quotes = text.count(b'"')
     if decimal == top.delimiter and not n_quotes:
@@ -55,8 +55,8 @@ def read_delimited(
             "decimal",
             "must differ from the delimiter, unless cells are quoted",
             got=f"{decimal!r} for both",
-            fix=f"Pass the {argument('delimiter')} that divides the columns, such as "
-            f"{argument('delimiter', ';')}.",
+            fix=f"Pass the {mark_argument('delimiter')} that divides the columns, such as "
+            f"{mark_argument('delimiter', ';')}.",
         )
     long_cells = n_quotes > 0 and _has_long_cells(table)
     _check_whole(source, top, table.num_rows, n_quotes, long_cells)

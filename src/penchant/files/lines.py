@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from penchant._typing import FilePath
-from penchant.errors import MAX_LISTED, DataError, argument, format_list
+from penchant.errors import MAX_LISTED, DataError, format_list, mark_argument
 from penchant.files import text
 from penchant.files.text import TextSource, source
 
@@ -187,7 +187,7 @@ def _check_single_column(source: TextSource, delimiter: str, sample: list[str]) 
                     f"{delimiter!r}, which leaves one column on line 1, where {other!r} would "
                     f"make {widths[0]}"
                 ),
-                fix=f"Pass {argument('delimiter', other)}.",
+                fix=f"Pass {mark_argument('delimiter', other)}.",
             )
 
 
@@ -318,7 +318,7 @@ def _place(first: int, last: int, n_cells: int) -> str:
 
 def _advice(header: Header, seen: Counter[str]) -> str:
     if len(header.names) == 1:
-        typed = argument("delimiter")
+        typed = mark_argument("delimiter")
         return f"Remove the lines above the one that names the columns, or pass {typed}."
     if seen["one more, empty"] == seen["records"]:
         return f"Every line ends in {header.delimiter!r} but the header: add one there."
@@ -329,7 +329,7 @@ def _advice(header: Header, seen: Counter[str]) -> str:
         )
     return (
         f"Complete these lines, quote cells that hold {header.delimiter!r}, or pass another "
-        f"{argument('delimiter')}."
+        f"{mark_argument('delimiter')}."
     )
 
 

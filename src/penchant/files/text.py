@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from penchant.errors import DataError, argument, closest_match_hint
+from penchant.errors import DataError, closest_match_hint, mark_argument
 
 STDIN = "-"
 
@@ -370,8 +370,8 @@ def _wrong_encoding(
     source: TextSource, encoding: str, error: UnicodeDecodeError, at: int
 ) -> DataError:
     advice = (
-        f"Pass the {argument('encoding')} it was saved in, such as "
-        f"{argument('encoding', 'cp1252')} or {argument('encoding', 'latin-1')}."
+        f"Pass the {mark_argument('encoding')} it was saved in, such as "
+        f"{mark_argument('encoding', 'cp1252')} or {mark_argument('encoding', 'latin-1')}."
     )
     got = error.object[error.start : error.start + 1].hex()
     return DataError(
@@ -386,8 +386,8 @@ def _nul(source: TextSource, encoding: str, block: bytes) -> DataError:
     around = block[max(block.index(b"\0") - 64, 0) :][:128]
     utf_16 = around.count(b"\0") > len(around) // 3
     advice = (
-        f"It looks like UTF-16: pass {argument('encoding', 'utf-16-le')} or "
-        + f"{argument('encoding', 'utf-16-be')}."
+        f"It looks like UTF-16: pass {mark_argument('encoding', 'utf-16-le')} or "
+        + f"{mark_argument('encoding', 'utf-16-be')}."
         if utf_16
         else "Remove it, or write the file again: it may be damaged."
     )

@@ -19,15 +19,15 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.inference.intervals import ParameterLine
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.search.local_maxima import Optima
 from penchant.models.parameters import Parameter
 from penchant.result_tables import progress
 from penchant.softmax.calibrated_intervals import (
     FURTHER_RATIO,
     BootstrapTest,
+    DecisionsOnShapeGrid,
     EndSearch,
-    Lattice,
     generator_for,
     search_interval_end,
 )
@@ -65,14 +65,14 @@ class _SubjectLattice:
         Positions of each shape parameter, increasing.
     """
 
-    profiles: Profiles
+    profiles: ProfileProblems
     axes: tuple[Vector, ...]
     uniforms: Matrix
 
     @classmethod
-    def of(
+    def around_profile_intervals(
         cls,
-        profiles: Profiles,
+        profiles: ProfileProblems,
         optimum: Optima,
         naturals: Sequence[Parameter],
         ends: Matrix,
@@ -87,7 +87,7 @@ class _SubjectLattice:
             _lattice_axis(
                 np.asarray(shape.to_unconstrained(shape.grid())),
                 across.get(q, np.array([-np.inf, np.inf])),
-                float(optimum.u[0, q]),
+                float(optimum.unconstrained_psi[0, q]),
                 int(
                     min(
                         LATTICE.n_across[min(profiles.n_shape, len(LATTICE.n_across)) - 1],
@@ -106,11 +106,11 @@ class _SubjectLattice:
 
     @cached_property
     def bootstrap_test(self) -> BootstrapTest:
-        return BootstrapTest(self.lattice(self.axes), self.chosen, self.uniforms)
+        return BootstrapTest(self.decisions_on_lattice(self.axes), self.chosen, self.uniforms)
 
     @property
     def chosen(self) -> IntVector:
-        mine = self.profiles.rows(np.zeros(1, dtype=np.int64))
+        mine = self.profiles.decision_index(np.zeros(1, dtype=np.int64))
         return mine.chosen[mine.order]
 
     def with_indifference_points(self, axis: Vector) -> Vector:
@@ -119,42 +119,44 @@ class _SubjectLattice:
         The likelihood of sure choices has an optimum between any two neighbouring points of
         indifference, however near to each other they are.
         """
-        is_better = self.lattice([axis]).x[:, :, 1:, 0] > 0
+        is_better = self.decisions_on_lattice([axis]).x[:, :, 1:, 0] > 0
         step, decision, option = np.nonzero(is_better[1:] != is_better[:-1])
         if not 0 < len(step) <= LATTICE.max_crossings:
             return axis
         low, high, before = axis[step], axis[step + 1], is_better[step, decision, option]
         for _ in range(LATTICE.max_bisections):
             middle = (low + high) / 2
-            x = self.lattice([middle]).x[np.arange(len(step)), decision, option + 1, 0]
+            x = self.decisions_on_lattice([middle]).x[np.arange(len(step)), decision, option + 1, 0]
             is_before = (x > 0) == before
             low, high = np.where(is_before, middle, low), np.where(is_before, high, middle)
         crossings = np.unique((low + high) / 2)
         between = (crossings[1:] + crossings[:-1]) / 2
         return np.unique(np.concatenate([axis, crossings, between]))
 
-    def lattice(self, axes: Sequence[Vector]) -> Lattice:
+    def decisions_on_lattice(self, axes: Sequence[Vector]) -> DecisionsOnShapeGrid:
         """Lattice of the decisions at all combinations of positions."""
         mesh = np.meshgrid(*axes, indexing="ij")
         u = np.stack([m.ravel() for m in mesh], axis=1) if axes else np.empty((1, 0))
         subject = np.zeros(len(u), dtype=np.int64)
         x, _ = self.profiles.variables(subject, self.profiles.from_unconstrained(u), False)
         x = x.reshape(len(u), -1, *x.shape[1:])
-        x = x[:, self.profiles.rows(subject[:1]).order]
+        x = x[:, self.profiles.decision_index(subject[:1]).order]
         x = np.ascontiguousarray(x - x[:, :, :1])
         positive = np.zeros(x.shape[3], dtype=bool)
         positive[self.profiles.positive] = True
-        return Lattice(x, np.zeros(x.shape[:3]), positive, tuple(map(len, axes)))
+        return DecisionsOnShapeGrid(x, np.zeros(x.shape[:3]), positive, tuple(map(len, axes)))
 
-    def lattice_with_fixed_parameter(self, line: ParameterLine, position: float) -> Lattice:
+    def lattice_with_fixed_parameter(
+        self, line: ParameterLine, position: float
+    ) -> DecisionsOnShapeGrid:
         """Lattice of the decisions where a natural parameter is fixed at this position."""
         if line.is_shape:
             axes = list(self.axes)
             axes[line.natural.index] = np.array([position])
-            return self.lattice(axes)
+            return self.decisions_on_lattice(axes)
         constraint, whole = (
             line.constraint_fixing_parameter(np.array([position])),
-            self.bootstrap_test.whole,
+            self.bootstrap_test.unrestricted_decisions,
         )
         others = np.delete(whole.positive, line.natural.index)
         return whole.on_plane(constraint.origin[0], constraint.basis[0], others)
@@ -175,11 +177,11 @@ def _lattice_axis(grid: Vector, ends: Vector, centre: float, n_across: int) -> V
 
 
 def calibrated_intervals(
-    profiles: Profiles,
+    profiles: ProfileProblems,
     optima: Optima,
     naturals: Sequence[Parameter],
     level: float,
-    ends: tuple[Matrix, Matrix],
+    profile_ends_at_two_levels: tuple[Matrix, Matrix],
     seed: int,
     n_drawn: int,
 ) -> Matrix:
@@ -187,7 +189,7 @@ def calibrated_intervals(
 
     Parameters
     ----------
-    ends
+    profile_ends_at_two_levels
         Positions (n_subjects, n_natural, 2) of profile intervals at this level, and at the level
         where the likelihood ratio is `FURTHER_RATIO` times as large: `level_of_further_interval`.
     seed
@@ -195,14 +197,16 @@ def calibrated_intervals(
     n_drawn
         Number of draws for every value that is tried.
     """
-    found = np.empty(ends[0].shape)
+    found = np.empty(profile_ends_at_two_levels[0].shape)
     with progress("Calibrating intervals", len(optima)) as advance:
         for k, optimum in enumerate(optima):
-            alone = Profiles(profiles.model, profiles.groups[k : k + 1], profiles.prior)
-            person = _SubjectLattice.of(alone, optimum, naturals, ends[0][k], seed, n_drawn)
+            alone = ProfileProblems(profiles.model, profiles.groups[k : k + 1], profiles.prior)
+            person = _SubjectLattice.around_profile_intervals(
+                alone, optimum, naturals, profile_ends_at_two_levels[0][k], seed, n_drawn
+            )
             for a, natural in enumerate(naturals):
                 line = ParameterLine(alone, natural)
-                near, far = ends[0][k, a], ends[1][k, a]
+                near, far = profile_ends_at_two_levels[0][k, a], profile_ends_at_two_levels[1][k, a]
                 both = [
                     _calibrated_end(person, line, optimum, near, far, side, level)
                     for side in (0, 1)
@@ -216,8 +220,8 @@ def _calibrated_end(
     person: _SubjectLattice,
     line: ParameterLine,
     optimum: Optima,
-    near: Vector,
-    far: Vector,
+    profile_end: Vector,
+    further_profile_end: Vector,
     side: int,
     level: float,
 ) -> float:
@@ -226,13 +230,13 @@ def _calibrated_end(
     centre = float(line.positions_of_optima(optimum)[0])
     unit = line.approximate_errors(optimum, np.zeros(1, dtype=np.int64))
     limit = float(line.search_limits(np.array([centre]), unit, np.array([sign]))[0])
-    first = float(near[side])
+    first = float(profile_end[side])
     if np.isinf(first) and line.is_bounded:
         first = limit  # A bounded range can be tested up to its end, such as a learning rate of 1
     if not np.isfinite(first) or first == centre:
-        return float(near[side])
+        return float(profile_end[side])
     root = np.sqrt(chi_square_isf(1 - level, 1))
-    further = far[side] if np.isfinite(far[side]) else limit
+    further = further_profile_end[side] if np.isfinite(further_profile_end[side]) else limit
     slope = (further - first) / (root * (np.sqrt(FURTHER_RATIO) - 1))
     if slope == 0:
         slope = (first - centre) / root

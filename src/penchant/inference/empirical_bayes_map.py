@@ -21,7 +21,7 @@ from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError
 from penchant.inference.belief_map import MapFit
 from penchant.inference.predict import decision_log_likelihoods
-from penchant.inference.profile.profile_likelihood import FINITE_VALUES, VALUES, Profiles
+from penchant.inference.profile.profile_likelihood import FINITE_VALUES, VALUES, ProfileProblems
 from penchant.inference.search.local_maxima import Optima
 from penchant.inference.search.multistart import grid_search
 from penchant.inference.search.projected_newton import BatchNewton, WarmStart, newton_batch
@@ -66,7 +66,7 @@ def fit_map_by_evidence(
     sizes = [model.prior_map.n]
     if prior.n == "evidence":
         sizes = sorted({n for n in BASIS_SIZES if n < model.prior_map.n} | {model.prior_map.n})
-    nu, _ = _fit_without_map(episodes, model, prior, spread)
+    nu, _ = _nu_and_psi_without_map(episodes, model, prior, spread)
     found: list[tuple[Estimate, MapFit]] = []
     for size in sizes:
         own = replace(model, prior_map=model.prior_map.leading(size))
@@ -94,12 +94,12 @@ def check_map(model: Any) -> None:
         )
 
 
-def _fit_without_map(
+def _nu_and_psi_without_map(
     episodes: Sequence[Any], model: UCL, prior: MapPrior, spread: float
 ) -> tuple[float, Vector]:
     """nu of a player without a map, of the order of the rewards where there is none; and psi."""
     flat = replace(model, prior_map=None)
-    profiles = Profiles(flat, (tuple(episodes),), ScaledPrior(prior.others))
+    profiles = ProfileProblems(flat, (tuple(episodes),), ScaledPrior(prior.others))
     _, best = grid_search(profiles)
     slope = float(best.theta[0, 0])
     return 1.0 / slope if slope > 0 and np.isfinite(slope) else spread, best.psi[0]
@@ -118,8 +118,8 @@ def _predictive_width(
     # Cross-validation leaves a play out: of a single one none would be left to fit.
     if len(scored) < 2:
         return "evidence"
-    nu, psi = _fit_without_map(scored, model, prior, spread)
-    bare = Profiles(model, (tuple(scored),), ScaledPrior(prior.others))
+    nu, psi = _nu_and_psi_without_map(scored, model, prior, spread)
+    bare = ProfileProblems(model, (tuple(scored),), ScaledPrior(prior.others))
     x, _ = bare.variables(np.zeros(1, dtype=np.int64), psi[None], False)
     scores = []
     for width in spread * CV_WIDTHS:
@@ -127,7 +127,7 @@ def _predictive_width(
         score = []
         for k, left_out in enumerate(scored):
             others = tuple(scored[:k] + scored[k + 1 :])
-            profiles = Profiles(model, (others,), weights)
+            profiles = ProfileProblems(model, (others,), weights)
             points = profiles.solve(np.zeros(1, dtype=np.int64), psi[None], accuracy=VALUES)
             score.append(decision_log_likelihoods(model, (left_out,), points.theta[0], psi))
         scores.append(np.concatenate(score))
@@ -188,7 +188,12 @@ def _extrapolate_evidence(evidence: list[float]) -> float:
 
 
 def _fit_at_width(
-    profiles: Profiles, optimum: Optima, width: float, nu: float, spread: float, subject: Label
+    profiles: ProfileProblems,
+    optimum: Optima,
+    width: float,
+    nu: float,
+    spread: float,
+    subject: Label,
 ) -> tuple[Estimate, MapFit]:
     """Estimate at the optimum of one width, and its map with its evidence.
 
@@ -239,16 +244,16 @@ def _maximize_at_width(
     width: float,
     nu: float,
     near: Optima | None,
-) -> tuple[Profiles, BatchNewton]:
+) -> tuple[ProfileProblems, BatchNewton]:
     """Newton's method to the optimum for one width, from a coarse grid or another optimum.
 
     The Hessian is left to the caller: it is not needed of every width.
     """
     psi = _start_psi(episodes, model) if near is None else near.points.psi
-    bare = Profiles(model, (tuple(episodes),), ScaledPrior(prior.others))
+    bare = ProfileProblems(model, (tuple(episodes),), ScaledPrior(prior.others))
     x, _ = bare.variables(np.zeros(1, dtype=np.int64), psi[len(psi) // 2][None], False)
     weights = _weights_prior(x, model, prior, width / nu)
-    profiles = Profiles(model, (tuple(episodes),), weights)
+    profiles = ProfileProblems(model, (tuple(episodes),), weights)
     start = None if near is None else WarmStart.of(near)
     if near is None:
         subjects = np.zeros(len(psi), dtype=np.int64)
@@ -256,7 +261,7 @@ def _maximize_at_width(
         psi = psi[[int(np.nanargmax(points.value))]]
     only = np.zeros(1, dtype=np.int64)
     newton = newton_batch(profiles, only, psi, start, finish=False)
-    newton.final_step()
+    newton.take_negligible_step()
     return profiles, newton
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.inference.profile.inner_problems import Evaluations, scored_choices_of_pair
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.profile.inner_problems import InnerSolutions, scored_choices_of_pair
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.search.local_maxima import Optima
 from penchant.models.parameters import Parameter
 from penchant.models.priors import DensityPrior, Prior
@@ -27,8 +27,12 @@ from penchant.softmax.estimate_diagnostics import Diagnostics
 from penchant.softmax.fit import WEAK_CONDITION
 from penchant.softmax.fit_each import Batch, are_maxima_proven_and_identified
 from penchant.softmax.identification import Identification
-from penchant.softmax.maximum_and_covariance import Solution, check_units, inverse_and_condition
-from penchant.softmax.maximum_likelihood import has_maximum, identify, proven_separation, solve
+from penchant.softmax.maximum_and_covariance import (
+    Solution,
+    check_variable_magnitudes,
+    inverse_and_condition,
+)
+from penchant.softmax.maximum_likelihood import has_maximum, identify, solve, solve_if_separated
 from penchant.softmax.newton import UNDECIDED
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
@@ -46,14 +50,14 @@ class ExistenceCertificates:
     ----------
     exists
         The maximum exists, is reached, and all weights are identified.
-    good
+    is_fully_certified
         Besides, it does not rest on negligible differences; where not, linear programs decide.
     identified_all
         All weights are identified for certain, whether there is a maximum or not.
     """
 
     exists: BoolVector
-    good: BoolVector
+    is_fully_certified: BoolVector
     identified_all: BoolVector
     conditions: Vector
     decrement: Vector
@@ -61,11 +65,14 @@ class ExistenceCertificates:
     prior: Prior | None
 
     @classmethod
-    def of(
-        cls, profiles: Profiles, points: Evaluations, thorough: bool = True
+    def certify_by_newton_steps(
+        cls,
+        profiles: ProfileProblems,
+        points: InnerSolutions,
+        check_negligible_differences: bool = True,
     ) -> ExistenceCertificates:
-        """Certify by the last Newton steps; `thorough`: decide also whether they are `good`."""
-        check_units(points.largest.max(axis=0, initial=0.0), profiles.weights)
+        """Certify by the last Newton steps, and fully where `check_negligible_differences`."""
+        check_variable_magnitudes(points.largest.max(axis=0, initial=0.0), profiles.weights)
         n, d = points.theta.shape
         memo = np.zeros((n, 5))
         memo[:, 2] = points.decrement
@@ -89,17 +96,20 @@ class ExistenceCertificates:
         exists = inside & batch.converged & identified_all
         with np.errstate(invalid="ignore"):
             exists &= are_maxima_proven_to_exist(
-                batch.largest[:, 1], covariances, batch.decrement, totals
+                batch.largest_values_by_variable[:, 1], covariances, batch.decrement, totals
             )
         doubtful = np.flatnonzero(exists & ~good & (conditions <= WEAK_CONDITION))
-        if thorough and len(doubtful) and profiles.prior is None:
+        if check_negligible_differences and len(doubtful) and profiles.prior is None:
             plain = profiles.without_small_differences(points.take(doubtful), NEGLIGIBLE_DIFFERENCE)
             good[doubtful] = plain.converged & are_maxima_proven_to_exist(
-                plain.largest[:, 1], plain.covariances()[0], plain.decrement, totals[doubtful]
+                plain.largest_values_by_variable[:, 1],
+                plain.covariances()[0],
+                plain.decrement,
+                totals[doubtful],
             )
         return cls(exists, good, identified_all, conditions, points.decrement, d, profiles.prior)
 
-    def identified(self, points: Evaluations, k: int) -> Identification | None:
+    def identification_of_point(self, points: InnerSolutions, k: int) -> Identification | None:
         """Identification of one point, if all weights are identified for certain."""
         if not self.identified_all[k]:
             return None
@@ -123,23 +133,27 @@ class ExistenceCertificates:
         )
 
 
-def lacks_finite_maximum(profiles: Profiles, points: Evaluations) -> BoolVector:
+def lacks_finite_maximum(profiles: ProfileProblems, points: InnerSolutions) -> BoolVector:
     """Whether the weights have no finite maximum at the best psi of the grid."""
     lost = np.zeros(len(points), dtype=bool)
     if profiles.prior is not None:
         return lost
-    newton_certificates = ExistenceCertificates.of(profiles, points, thorough=False)
+    newton_certificates = ExistenceCertificates.certify_by_newton_steps(
+        profiles, points, check_negligible_differences=False
+    )
     doubtful = np.flatnonzero(~newton_certificates.exists)
     for k, choices, _ in choices_at(profiles, points, doubtful, False):
         # An undecided program is no failure: the search goes on, and its end is checked again.
         with suppress(UnsolvedProgramError):
-            known = newton_certificates.identified(points, k)
-            lost[k] = not has_maximum(ChoiceDecisions(choices, 1), profiles.limits, known)
+            known = newton_certificates.identification_of_point(points, k)
+            lost[k] = not has_maximum(
+                ChoiceDecisions(choices, 1), profiles.positive_weight_constraints, known
+            )
     return lost
 
 
 def choices_at(
-    profiles: Profiles, points: Evaluations, which: IntVector, with_derivatives: bool
+    profiles: ProfileProblems, points: InnerSolutions, which: IntVector, with_derivatives: bool
 ) -> Iterator[tuple[int, Choices, Matrix | None]]:
     """Yield the decisions of some points with their variables, computed in one call.
 
@@ -149,7 +163,7 @@ def choices_at(
     subject, psi = points.subject[which], points.psi[which]
     for begin, end in profiles.portions(subject) if len(which) else ():
         x, slopes = profiles.variables(subject[begin:end], psi[begin:end], with_derivatives)
-        rows = profiles.rows(subject[begin:end])
+        rows = profiles.decision_index(subject[begin:end])
         profiles.check_finite(x, rows)
         for i, k in enumerate(which[begin:end].tolist()):
             steep = None if slopes is None else slopes[:, rows.of(i)]
@@ -157,7 +171,7 @@ def choices_at(
 
 
 def weight_solution_at_optimum(
-    profiles: Profiles, choices: Choices, optimum: Optima, known: Identification | None
+    profiles: ProfileProblems, choices: Choices, optimum: Optima, known: Identification | None
 ) -> Solution:
     """Solution of the weights at the best psi, with its existence decided.
 
@@ -175,7 +189,7 @@ def weight_solution_at_optimum(
         found = _solve_weights(profiles, choices, known, theta)
         if not penalises_weights(profiles):
             finite = np.isfinite(found.theta).all()
-            return replace(found, theta=theta, point=theta) if finite else found
+            return replace(found, theta=theta, finite_theta=theta) if finite else found
         if found.recession is not None or found.ending == UNDECIDED:
             try:
                 separated = unpenalised_separation(profiles, choices, found, theta)
@@ -189,27 +203,27 @@ def weight_solution_at_optimum(
         theta=theta,
         covariance=inverse,
         log_likelihood=log_likelihood,
-        known=identified,
+        identified_part=identified,
         ending=ending,
         decrement=float(optimum.points.decrement[0]),
         n_steps=int(optimum.n_steps[0]),
         condition=condition,
-        point=theta,
-        certainty=inverse,
+        finite_theta=theta,
+        unblanked_covariance=inverse,
         certificate="prior" if ending == "converged" else None,
-        near=near,
+        near_separation_direction=near,
     )
 
 
 def _solve_weights(
-    profiles: Profiles, choices: Choices, known: Identification | None, near: Vector
+    profiles: ProfileProblems, choices: Choices, known: Identification | None, near: Vector
 ) -> Solution:
     """Solve the weights at one psi; separation counts only along allowed directions.
 
     `known`: the identification, if certain; `near`: where Newton's method ended.
     """
     decisions = ChoiceDecisions(choices, 1)
-    found = None if known is None else proven_separation(decisions, known)
+    found = None if known is None else solve_if_separated(decisions, known)
     if found is None:
         start = near if known is not None and np.isfinite(near).all() else None
         found = solve(decisions, start=start)
@@ -217,10 +231,10 @@ def _solve_weights(
     allowed = bool((found.theta[profiles.positive] > 0).all())
     if found.recession is None or allowed:
         return found
-    return solve(decisions, constraints=profiles.limits)
+    return solve(decisions, constraints=profiles.positive_weight_constraints)
 
 
-def has_prior_density(profiles: Profiles, natural: Parameter) -> bool:
+def has_prior_density(profiles: ProfileProblems, natural: Parameter) -> bool:
     """Whether the prior has a density of a parameter, or of the weight that stands for a ratio."""
     assert isinstance(profiles.prior, DensityPrior)
     names = [natural.name]
@@ -229,7 +243,7 @@ def has_prior_density(profiles: Profiles, natural: Parameter) -> bool:
     return any(map(profiles.prior.holds, names))
 
 
-def penalises_weights(profiles: Profiles) -> bool:
+def penalises_weights(profiles: ProfileProblems) -> bool:
     """Whether the prior penalises any weight."""
     prior = profiles.prior
     if prior is None or not isinstance(prior, DensityPrior):
@@ -237,7 +251,7 @@ def penalises_weights(profiles: Profiles) -> bool:
     return len(flat_prior_constraints(profiles, np.ones(len(profiles.model.weights)))) > 0
 
 
-def has_unpenalised_direction(profiles: Profiles, theta: Vector, largest: Vector) -> bool:
+def has_unpenalised_direction(profiles: ProfileProblems, theta: Vector, largest: Vector) -> bool:
     """Whether the prior is flat along some direction of the weights, or there is no prior."""
     if profiles.prior is None or not isinstance(profiles.prior, DensityPrior):
         return profiles.prior is None
@@ -245,7 +259,7 @@ def has_unpenalised_direction(profiles: Profiles, theta: Vector, largest: Vector
     return bool(null_basis(flat_prior_constraints(profiles, theta) / unit, len(theta)).shape[1])
 
 
-def flat_prior_constraints(profiles: Profiles, theta: Vector) -> Matrix:
+def flat_prior_constraints(profiles: ProfileProblems, theta: Vector) -> Matrix:
     """Rows c with c'v = 0 for directions v of the weights along which all densities are flat.
 
     A ratio stays where its weights grow in proportion.
@@ -264,17 +278,19 @@ def flat_prior_constraints(profiles: Profiles, theta: Vector) -> Matrix:
 
 
 def unpenalised_separation(
-    profiles: Profiles, choices: Choices, found: Solution, theta: Vector
+    profiles: ProfileProblems, choices: Choices, found: Solution, theta: Vector
 ) -> Solution | None:
     """Solution separated along directions on which the prior is flat, or None.
 
     `found`: the solution without the prior; `theta`: where Newton's method ended. Raises
     `UnsolvedProgramError` where that could not be decided.
     """
-    cone = _recession_cone(profiles, flat_prior_constraints(profiles, theta))
+    cone = _flat_prior_cone_rows(profiles, flat_prior_constraints(profiles, theta))
     decisions = ChoiceDecisions(choices, 1)
     known = identify(decisions)
-    recession = separating.recession(decisions.cone(known.scale, allowed=cone))
+    recession = separating.find_recession(
+        decisions.recession_cone(known.scale, constraint_rows=cone)
+    )
     if recession is None:
         return None
     direction = direction_without_rounding_noise(recession.direction, known)
@@ -283,17 +299,17 @@ def unpenalised_separation(
         found,
         theta=np.where(direction != 0, np.copysign(np.inf, direction), theta),
         covariance=nothing,
-        certainty=nothing,
+        unblanked_covariance=nothing,
         recession=direction,
-        resolved=recession.resolved,
-        near=None,
+        vanishing_options=recession.resolved,
+        near_separation_direction=None,
         condition=np.inf,
         certificate="linear program",
     )
 
 
 def near_unpenalised_separation(
-    profiles: Profiles, choices: Choices, theta: Vector, information: Matrix
+    profiles: ProfileProblems, choices: Choices, theta: Vector, information: Matrix
 ) -> Vector | None:
     """Unpenalised direction that separates all but negligible differences, or None.
 
@@ -318,8 +334,10 @@ def near_unpenalised_separation(
     if plain is None:
         return None
     try:
-        cone = plain.cone(known.scale, allowed=_recession_cone(profiles, rows))
-        recession = separating.recession(cone)
+        cone = plain.recession_cone(
+            known.scale, constraint_rows=_flat_prior_cone_rows(profiles, rows)
+        )
+        recession = separating.find_recession(cone)
     except UnsolvedProgramError:  # only a hint is lost: the maximum is known to exist
         return None
     return (
@@ -327,9 +345,9 @@ def near_unpenalised_separation(
     )
 
 
-def _recession_cone(profiles: Profiles, rows: Matrix) -> Matrix:
+def _flat_prior_cone_rows(profiles: ProfileProblems, rows: Matrix) -> Matrix:
     """Cone c'v >= 0 of directions along which densities are flat and signs are kept."""
     cone = [rows, -rows]
-    if profiles.limits is not None:
-        cone.append(profiles.limits.matrix)
+    if profiles.positive_weight_constraints is not None:
+        cone.append(profiles.positive_weight_constraints.matrix)
     return np.vstack(cone)

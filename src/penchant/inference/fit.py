@@ -14,12 +14,12 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.offers import Offers
 from penchant.choices.scan_protocols import Chunks, SubjectScan
-from penchant.errors import DataError, argument, prior_argument
+from penchant.errors import DataError, mark_argument, mark_prior_argument
 from penchant.inference.empirical_bayes_map import fit_map_by_evidence
 from penchant.inference.existence_of_maximum import lacks_finite_maximum
 from penchant.inference.model_estimate import ModelSource
-from penchant.inference.profile.profile_likelihood import Profiles
-from penchant.inference.search.grid_search import Grids
+from penchant.inference.profile.profile_likelihood import ProfileProblems
+from penchant.inference.search.grid_search import ProfileGrids
 from penchant.inference.search.local_maxima import Optima
 from penchant.inference.search.multistart import best_optima, grid_search
 from penchant.inference.search.projected_newton import newton_batch
@@ -220,14 +220,14 @@ def prior_for_choices(prior: FitPrior | None) -> ParameterPrior | None:
         return prior.on_variables()
     if isinstance(prior, MapPrior):
         raise DataError(
-            prior_argument(),
+            mark_prior_argument(),
             "must be a GaussianPrior or ScaledPrior for choices",
             got="MapPrior",
             fix="Maps belong to models of places.",
         )
     if isinstance(prior, DensityPrior):
         raise DataError(
-            prior_argument(),
+            mark_prior_argument(),
             "must be a GaussianPrior or ScaledPrior for choices",
             got="NaturalPrior",
             fix="Natural parameters belong to models of episodes.",
@@ -260,7 +260,7 @@ def fit_model(
     if isinstance(parameter_prior, MapPrior):
         return _fit_with_map(tuple(episodes), model, parameter_prior, strict, subject)
     check_prior(model, parameter_prior)
-    profiles = Profiles(model, (tuple(episodes),), parameter_prior)
+    profiles = ProfileProblems(model, (tuple(episodes),), parameter_prior)
     if not profiles.n_decisions[0]:
         raise no_scored_decision_error()
     (estimate,) = fit_profiles(profiles, [subject])
@@ -289,7 +289,7 @@ def no_scored_decision_error() -> DataError:
         "episodes",
         "must hold at least one decision that is scored",
         got="none",
-        fix=f"Check {argument('is_choice')} and {argument('scored')}.",
+        fix=f"Check {mark_argument('is_choice')} and {mark_argument('scored')}.",
     )
 
 
@@ -309,21 +309,21 @@ def check_prior(model: Model, prior: FitPrior | None) -> None:
         prior.of_model(model)
 
 
-def fit_profiles(profiles: Profiles, subjects: Sequence[Label]) -> list[Estimate]:
+def fit_profiles(profiles: ProfileProblems, subjects: Sequence[Label]) -> list[Estimate]:
     """Exact estimates of many subjects, each by itself; all have decisions."""
     grids, best = grid_search(profiles)
     # Without shape parameters the weights at the only cell are exact already: no search is needed.
     if profiles.n_shape:
         optima = best_optima(profiles, grids, lacks_finite_maximum(profiles, best))
     else:
-        optima = Optima.of(profiles, best)
+        optima = Optima.from_inner_solutions(profiles, best)
     found = estimates_at(profiles, grids, optima, subjects)
     # With a prior the grid holds log-posteriors, not to be compared with log-likelihoods.
     if profiles.prior is not None or not profiles.n_shape:
         return found
     highest = (grids.values.max(axis=1) + profiles.log_likelihood_copy_correction).tolist()
     return [
-        _at_least_best_cell(
+        _best_of_estimate_and_cell(
             profiles.for_subject(k), grids.take(np.array([k])), estimate, int(optima.n_steps[k])
         )
         if estimate.log_likelihood < highest[k] - MAX_GRID_DEFICIT
@@ -332,8 +332,8 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Label]) -> list[Estimate
     ]
 
 
-def _at_least_best_cell(
-    profiles: Profiles, grids: Grids, estimate: Estimate, n_steps: int
+def _best_of_estimate_and_cell(
+    profiles: ProfileProblems, grids: ProfileGrids, estimate: Estimate, n_steps: int
 ) -> Estimate:
     """Estimate at the best cell of the grid, if that is higher than the one given.
 

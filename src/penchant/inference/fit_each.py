@@ -24,7 +24,7 @@ from penchant.inference.fit import (
     prior_for_choices,
     scan_needs_model_error,
 )
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.subject_estimates import estimate_without_data
 from penchant.models.arguments import as_described, as_episodes, data_of, needs_model, refuse_word
 from penchant.models.model import Declared, Model
@@ -35,7 +35,7 @@ from penchant.softmax.constraints import Constraints
 from penchant.softmax.data_behind_estimate import IntervalKind
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
-from penchant.softmax.fit import EachOptions
+from penchant.softmax.fit import FitEachOptions
 from penchant.softmax.fit_each import fit_each_choices
 from penchant.softmax.likelihood import available_threads, map_threads
 from penchant.softmax.prior import ScaledPrior
@@ -55,7 +55,7 @@ class ScanFitOptions(TypedDict, total=False):
 
 @overload
 def fit_each(
-    data: Choices | Reading, model: None = None, **options: Unpack[EachOptions]
+    data: Choices | Reading, model: None = None, **options: Unpack[FitEachOptions]
 ) -> Estimates: ...
 @overload
 def fit_each(
@@ -130,7 +130,7 @@ def fit_each(
     given, data = data, as_described(data_of(data), model)
     refuse_word(parameter_prior)
     if isinstance(data, SubjectScan):
-        work = portion_fit(
+        work = build_portion_fitter(
             data,
             model,
             parameter_prior,
@@ -207,15 +207,17 @@ def fit_each_model(
         if isinstance(parameter_prior, MapPrior):  # a map's width is no profile problem
             (mine,), (subject,) = groups, subjects
             return [fit_model(mine, model, parameter_prior=parameter_prior, subject=subject)]
-        return fit_profiles(Profiles(model, groups, prior), subjects)
+        return fit_profiles(ProfileProblems(model, groups, prior), subjects)
 
     found = fit_portions(fit_some, scored, at_once, workers)
     # Subjects without a scored decision get an empty estimate, so that every row of the data has
     # one.
     for subject, mine in by_subject.items():
         if subject not in found:
-            found[subject] = estimate_without_data(Profiles(model, (tuple(mine),), prior), subject)
-    return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
+            found[subject] = estimate_without_data(
+                ProfileProblems(model, (tuple(mine),), prior), subject
+            )
+    return Estimates.from_single_estimates(list(by_subject), [found[s] for s in by_subject])
 
 
 def episodes_by_subject(episodes: Sequence[Any]) -> tuple[dict[Any, list[Any]], list[Any]]:
@@ -229,11 +231,11 @@ def episodes_by_subject(episodes: Sequence[Any]) -> tuple[dict[Any, list[Any]], 
 def fit_portions(
     fit_some: Callable[[Sequence[Label]], list[Estimate]],
     subjects: Sequence[Label],
-    at_once: int,
+    portion_size: int,
     workers: int,
 ) -> dict[Any, Estimate]:
     """Estimate of each subject, by functions of so many subjects at once, with progress."""
-    portions = [subjects[i : i + at_once] for i in range(0, len(subjects), at_once)]
+    portions = [subjects[i : i + portion_size] for i in range(0, len(subjects), portion_size)]
     with progress("Fitting subjects", len(subjects)) as advance:
 
         def fit_and_advance(some: Sequence[Label]) -> list[Estimate]:
@@ -258,7 +260,7 @@ OF_CHOICES = {"method": "ml", "constraints": None, "covariance": "model", "max_s
 
 
 @dataclass(frozen=True)
-class PortionFit:
+class PortionFitter:
     """Fits of all subjects of a portion; picklable."""
 
     model: Model | None
@@ -293,14 +295,14 @@ class PortionFit:
         return "Softmax" if self.model is None else str(self.model)
 
 
-def portion_fit(
+def build_portion_fitter(
     data: SubjectScan,
     model: Model | None,
     parameter_prior: FitPrior | None,
     options: Mapping[str, Any],
     level: float = 0.95,
     intervals: IntervalKind = "wald",
-) -> PortionFit:
+) -> PortionFitter:
     """Function that fits a portion of a scan, with options shared by all subjects."""
     check_level(level)
     # Calibration redraws the choices of each subject many times: too slow for a scan of many.
@@ -317,7 +319,7 @@ def portion_fit(
     if model is None and data.kind != "choices":
         raise scan_needs_model_error(data.kind)
     if model is None:
-        return PortionFit(None, parameter_prior, level, intervals, options)
+        return PortionFitter(None, parameter_prior, level, intervals, options)
     # Options at their defaults cannot be told from options left out: only others are refused.
     if dict(options) != OF_CHOICES:
         raise DataError(
@@ -334,4 +336,4 @@ def portion_fit(
             fix="Name the column of rewards in scan(..., reward=), or leave the model out.",
         )
     check_prior(model, parameter_prior)
-    return PortionFit(model, parameter_prior, level, intervals)
+    return PortionFitter(model, parameter_prior, level, intervals)

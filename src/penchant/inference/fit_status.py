@@ -4,7 +4,7 @@
 rests on is computed elsewhere: whether a maximum of the weights exists (`existence_of_maximum`),
 whether the likelihood rises for ever towards an end of psi (`separation_with_shape_parameters`),
 which parameters the choices leave open (`identifiability`), and which ends of ranges were reached
-(`search.optima`).
+(`search.local_maxima`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,12 @@ import numpy as np
 
 from penchant._typing import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import argument, prior_advice, profile_interval_advice, weak_prior_argument
+from penchant.errors import (
+    advise_prior,
+    mark_argument,
+    mark_weak_prior_argument,
+    profile_interval_advice,
+)
 from penchant.inference.existence_of_maximum import (
     ExistenceCertificates,
     choices_at,
@@ -33,8 +38,8 @@ from penchant.inference.identifiability import (
     weakly_identified,
 )
 from penchant.inference.joint_covariance import joint_covariances
-from penchant.inference.profile.profile_likelihood import Profiles
-from penchant.inference.search.grid_search import Grids
+from penchant.inference.profile.profile_likelihood import ProfileProblems
+from penchant.inference.search.grid_search import ProfileGrids
 from penchant.inference.search.local_maxima import Optima, bounds_message, bounds_reached
 from penchant.inference.separation_with_shape_parameters import (
     JOINT_SEPARATION,
@@ -86,14 +91,14 @@ class Diagnosis:
 
 
 def diagnose(
-    profiles: Profiles, grids: Grids | None, optima: Optima
+    profiles: ProfileProblems, grids: ProfileGrids | None, optima: Optima
 ) -> tuple[Optima, list[Diagnosis]]:
     """Diagnose all optima; those beside an end to which the likelihood rises are moved there."""
     some, towards = _may_lack_maximum(profiles, optima), np.full(len(optima), -1)
     if len(some):
         optima, towards = find_joint_separation(profiles, optima, some)
-    evidence = _OptimaProperties.of(profiles, grids, optima, towards)
-    covariances = joint_covariances(profiles, optima, evidence.touched)
+    evidence = _OptimaProperties.from_optima(profiles, grids, optima, towards)
+    covariances = joint_covariances(profiles, optima, evidence.weights_at_zero)
     found = evidence.diagnoses(covariances)
     reached = np.flatnonzero([diagnosis.status == "converged" for diagnosis in found])
     for k, message in weakly_identified(profiles, grids, optima, covariances, reached).items():
@@ -102,7 +107,7 @@ def diagnose(
     return optima, found
 
 
-def _may_lack_maximum(profiles: Profiles, optima: Optima) -> IntVector:
+def _may_lack_maximum(profiles: ProfileProblems, optima: Optima) -> IntVector:
     """Optima that need not be maxima: some choices are certain, and no prior holds the weights."""
     if profiles.prior is not None or not profiles.n_shape:
         return np.empty(0, dtype=np.int64)
@@ -113,12 +118,12 @@ def _may_lack_maximum(profiles: Profiles, optima: Optima) -> IntVector:
 
 
 class _WeightDiagnosis(NamedTuple):
-    """Diagnosis of the weights at the best psi; `known` are shape parameters with an estimate."""
+    """Diagnosis of the weights at the best psi, and which shape parameters have an estimate."""
 
     status: Status
     message: str
     theta: Vector
-    known: BoolVector
+    has_shape_estimate: BoolVector
     log_likelihood: float
     checks: Diagnostics
 
@@ -129,49 +134,62 @@ class _OptimaProperties:
 
     Attributes
     ----------
-    touched
+    weights_at_zero
         Weights that must be positive and are 0.
-    unmoved
+    shape_without_effect
         Shape parameters that change no probability, as the weights that they shape are 0.
-    flat, loose
+    has_flat_profile, is_shape_on_ridge
         The whole profile is within a 95 % interval; or a shape parameter is, along a ridge.
-    towards
+    diverging_shape_index
         Shape parameter to whose end the likelihood rises while weights diverge, or -1.
-    is_plain
+    is_interior_maximum
         Whether the maximum exists, away from all bounds: no closer look is needed.
     """
 
-    profiles: Profiles
+    profiles: ProfileProblems
     optima: Optima
     newton_certificates: ExistenceCertificates
-    touched: BoolVector
-    unmoved: BoolMatrix
-    flat: BoolVector
-    loose: BoolMatrix
-    towards: IntVector
-    is_plain: BoolVector
+    weights_at_zero: BoolVector
+    shape_without_effect: BoolMatrix
+    has_flat_profile: BoolVector
+    is_shape_on_ridge: BoolMatrix
+    diverging_shape_index: IntVector
+    is_interior_maximum: BoolVector
 
     @classmethod
-    def of(
-        cls, profiles: Profiles, grids: Grids | None, optima: Optima, towards: IntVector
+    def from_optima(
+        cls,
+        profiles: ProfileProblems,
+        grids: ProfileGrids | None,
+        optima: Optima,
+        towards: IntVector,
     ) -> _OptimaProperties:
-        newton_certificates = ExistenceCertificates.of(profiles, optima.points)
+        newton_certificates = ExistenceCertificates.certify_by_newton_steps(profiles, optima.points)
         touched = np.asarray(optima.points.theta[:, profiles.positive] <= ZERO_WEIGHT_TOL)
-        unmoved = np.asarray(optima.points.fisher.diagonal(0, 1, 2) <= 0)
+        unmoved = np.asarray(optima.points.psi_information.diagonal(0, 1, 2) <= 0)
         unmoved &= np.any(touched, axis=1, keepdims=True)
         flat = np.zeros(len(optima), dtype=bool) if grids is None else _have_flat_profile(grids)
         loose = _are_errors_as_wide_as_range(profiles, optima)
         doubtful = touched.any(axis=1) | optima.at_bound.any(axis=1) | flat | loose.any(axis=1)
         doubtful |= prior_expectations_diverged(profiles, optima) | (towards >= 0)
-        plain = newton_certificates.good & optima.converged & ~optima.kinked & ~doubtful
+        plain = (
+            newton_certificates.is_fully_certified
+            & optima.converged
+            & ~optima.is_at_kink
+            & ~doubtful
+        )
         return cls(
             profiles, optima, newton_certificates, touched, unmoved, flat, loose, towards, plain
         )
 
     def diagnoses(self, covariances: Matrix) -> list[Diagnosis]:
         """Diagnosis of every optimum, with the covariances that go with it."""
-        proven = self.newton_certificates.good & self.optima.converged & (self.towards < 0)
-        doubtful = np.flatnonzero(~self.is_plain & ~proven)
+        proven = (
+            self.newton_certificates.is_fully_certified
+            & self.optima.converged
+            & (self.diverging_shape_index < 0)
+        )
+        doubtful = np.flatnonzero(~self.is_interior_maximum & ~proven)
         weights = [self._diagnosis_of_reached_maximum(k) for k in range(len(self.optima))]
         for k, choices, slopes in choices_at(
             self.profiles, self.optima.points, doubtful, self.profiles.n_shape > 0
@@ -181,8 +199,8 @@ class _OptimaProperties:
                 (choices, slopes),
                 self.optima[k],
                 weights[k],
-                self._identified(k),
-                int(self.towards[k]),
+                self._identification_of_optimum(k),
+                int(self.diverging_shape_index[k]),
             )
         return [self._diagnose(k, found, covariances[k]) for k, found in enumerate(weights)]
 
@@ -194,27 +212,27 @@ class _OptimaProperties:
         )
         reached = float(points.log_likelihood[k])
         return _WeightDiagnosis(
-            "converged", REACHED, points.theta[k], ~self.unmoved[k], reached, checks
+            "converged", REACHED, points.theta[k], ~self.shape_without_effect[k], reached, checks
         )
 
-    def _identified(self, k: int) -> Identification | None:
+    def _identification_of_optimum(self, k: int) -> Identification | None:
         """Identification of one optimum, if certain and no prior or bound holds the weights."""
-        if self.profiles.prior is not None or self.touched[k].any():
+        if self.profiles.prior is not None or self.weights_at_zero[k].any():
             return None
-        return self.newton_certificates.identified(self.optima.points, k)
+        return self.newton_certificates.identification_of_point(self.optima.points, k)
 
     def _diagnose(self, k: int, weights: _WeightDiagnosis, covariance: Matrix) -> Diagnosis:
         """Diagnosis with the worst status that applies."""
         status, message, checks = weights.status, weights.message, weights.checks
-        if not self.is_plain[k]:
+        if not self.is_interior_maximum[k]:
             held = self._bounds_reached(k)
             checks = replace(checks, bounds=held, iterations=int(self.optima.n_steps[k]))
             status, message = self._status_and_message(k, (status, message), held)
             if status == "not identified":
                 message = _advice_for_model(message, self.profiles.model, checks)
-            if self.optima.kinked[k] and status not in WITHOUT_ESTIMATE:
+            if self.optima.is_at_kink[k] and status not in WITHOUT_ESTIMATE:
                 message = f"{message} {_kink_message()}"
-        psi = np.where(weights.known, self.optima.points.psi[k], np.nan)
+        psi = np.where(weights.has_shape_estimate, self.optima.points.psi[k], np.nan)
         lost = status in WITHOUT_ESTIMATE
         return Diagnosis(
             status,
@@ -231,11 +249,13 @@ class _OptimaProperties:
         found = [
             f"{shape.name} = {getattr(shape, ends[upper]) if limit is None else limit.value:g}"
             for shape, upper, limit in bounds_reached(profiles.shape, self.optima[k])
-            if not self.unmoved[k, profiles.shape.index(shape)]
+            if not self.shape_without_effect[k, profiles.shape.index(shape)]
         ]
-        if self.touched[k].any():
-            assert profiles.limits is not None
-            found += np.array(profiles.limits.labels)[self.touched[k]].tolist()
+        if self.weights_at_zero[k].any():
+            assert profiles.positive_weight_constraints is not None
+            found += np.array(profiles.positive_weight_constraints.labels)[
+                self.weights_at_zero[k]
+            ].tolist()
         return tuple(found)
 
     def _is_flat_ridge(self, k: int) -> bool:
@@ -243,16 +263,16 @@ class _OptimaProperties:
         return bool(np.abs(free) @ np.ptp(self.profiles.bounds, axis=1) < MAX_RIDGE_GAIN)
 
     def _status_and_message(
-        self, k: int, inner: tuple[Status, str], held: tuple[str, ...]
+        self, k: int, weight_status_and_message: tuple[Status, str], held: tuple[str, ...]
     ) -> tuple[Status, str]:
         # From the gravest: without finite weights psi means nothing; a ridge explains large errors.
-        status, sentence = inner
+        status, sentence = weight_status_and_message
         optima = self.optima
         names = " and ".join(shape.name for shape in self.profiles.shape)
         if status in ("not identified", "separated"):
             advice = _advice_on_separation(sentence, self.profiles.for_subject(k))
             at = ", ".join(
-                f"{s.name} {'near ' if q == self.towards[k] else '= '}{v:.4g}"
+                f"{s.name} {'near ' if q == self.diverging_shape_index[k] else '= '}{v:.4g}"
                 for q, (s, v) in enumerate(
                     zip(self.profiles.shape, optima.points.psi[k], strict=True)
                 )
@@ -261,25 +281,29 @@ class _OptimaProperties:
         if status == "stopped early":
             solved = re.split(" Allow more| To be sure", sentence)[0]
             return status, (
-                f"{solved} The choices hardly bound the weights: {prior_advice()}; until then this "
+                f"{solved} The choices hardly bound the weights: {advise_prior()}; until then this "
                 "is not an estimate."
             )
-        if not optima.converged[k] and not (self.loose[k].any() and self._is_flat_ridge(k)):
+        if not optima.converged[k] and not (
+            self.is_shape_on_ridge[k].any() and self._is_flat_ridge(k)
+        ):
             return "stopped early", (
                 f"The search over {names} stopped after {optima.n_steps[k]} steps before it "
                 "reached a maximum. Look at `profile`."
             )
         if held:
             return "at a bound", bounds_message(self.profiles, optima[k], held)
-        if self.flat[k]:
+        if self.has_flat_profile[k]:
             return "weakly identified", (
                 f"The profile over {names} is flat: it varies by less than {INTERVAL_DROP} "
                 "log-units over the whole range, so that every value is in the 95 % interval. "
                 "Hold it fixed."
             )
-        if self.loose[k].any():
+        if self.is_shape_on_ridge[k].any():
             which = " and ".join(
-                s.name for s, far in zip(self.profiles.shape, self.loose[k], strict=True) if far
+                s.name
+                for s, far in zip(self.profiles.shape, self.is_shape_on_ridge[k], strict=True)
+                if far
             )
             return "weakly identified", (
                 f"The profile has a ridge: {which} can move across its whole range while the other "
@@ -292,25 +316,28 @@ class _OptimaProperties:
 
 
 def _diagnose_weights(
-    profiles: Profiles,
-    described: tuple[Choices, Matrix | None],
+    profiles: ProfileProblems,
+    choices_and_slopes: tuple[Choices, Matrix | None],
     optimum: Optima,
     reached: _WeightDiagnosis,
     identified: Identification | None,
-    towards: int,
+    diverging_shape_index: int,
 ) -> _WeightDiagnosis:
     """Diagnose weights that Newton's method alone does not certify.
 
-    described : the decisions at the optimum, and derivatives of their variables
+    choices_and_slopes : the decisions at the optimum, and derivatives of their variables
     reached : diagnosis if the maximum exists
-    towards : shape parameter to whose end the likelihood rises while weights diverge, or -1
+    diverging_shape_index : shape parameter to whose end the likelihood rises while weights diverge,
+    or -1
     """
-    choices, slopes = described
+    choices, slopes = choices_and_slopes
     has_prior = penalises_weights(profiles)
     solution = weight_solution_at_optimum(profiles, choices, optimum, identified)
     # With weights so large even differences count that a linear program takes for 0.
     value = reached.log_likelihood
-    if towards >= 0 and (solution.recession is None or solution.log_likelihood < value):
+    if diverging_shape_index >= 0 and (
+        solution.recession is None or solution.log_likelihood < value
+    ):
         solution = separated_solution(solution, choices, optimum.points.theta[0], value)
     checks = diagnostics_of(solution, choices, has_prior=has_prior)
     status, message = status_of(solution, checks, profiles.model.weights, has_prior)
@@ -320,12 +347,12 @@ def _diagnose_weights(
     if status != "separated":
         return found
     known = shape_identified_despite_separation(profiles, choices, slopes, solution)
-    if towards >= 0:
-        known[towards] = True
-    return found._replace(known=known, log_likelihood=solution.log_likelihood)
+    if diverging_shape_index >= 0:
+        known[diverging_shape_index] = True
+    return found._replace(has_shape_estimate=known, log_likelihood=solution.log_likelihood)
 
 
-def _have_flat_profile(grids: Grids) -> BoolVector:
+def _have_flat_profile(grids: ProfileGrids) -> BoolVector:
     """Whether whole grids lie within what a 95 % interval gives away."""
     highest = np.fmax.reduce(grids.values, axis=1, keepdims=True)
     # Cells outside the domain do not count; one that has fallen far decides for most subjects.
@@ -333,7 +360,7 @@ def _have_flat_profile(grids: Grids) -> BoolVector:
     return np.asarray(~fallen.any(axis=1) & (np.isfinite(grids.values).sum(axis=1) > 1))
 
 
-def _are_errors_as_wide_as_range(profiles: Profiles, optima: Optima) -> BoolVector:
+def _are_errors_as_wide_as_range(profiles: ProfileProblems, optima: Optima) -> BoolVector:
     """Shape parameters whose standard error, by the curvature, is as long as their range."""
     if not profiles.n_shape:
         return np.zeros((len(optima), 0), dtype=bool)
@@ -363,8 +390,8 @@ def _advice_for_model(message: str, model: Model, checks: Diagnostics) -> str:
     own = "".join(f"{known[name]} " for name in alone if name is not None and name in known)
     use = "Else use" if own else "Use"
     return re.sub(
-        rf"Drop a variable(, [^,]*)??, {re.escape(prior_advice())}",
-        f"{own}{use} {weak_prior_argument()}",
+        rf"Drop a variable(, [^,]*)??, {re.escape(advise_prior())}",
+        f"{own}{use} {mark_weak_prior_argument()}",
         message,
     )
 
@@ -374,11 +401,11 @@ def _only_nonzero_weight(direction: Mapping[str, float]) -> str | None:
     return parts[0] if len(parts) == 1 else None
 
 
-def _advice_on_separation(sentence: str, profiles: Profiles) -> str:
+def _advice_on_separation(sentence: str, profiles: ProfileProblems) -> str:
     """Message with the advice that applies where unpenalised weights have no maximum."""
     if profiles.prior is None or not isinstance(profiles.prior, DensityPrior):
-        return sentence.replace(f"{argument('method', 'firth')} or ", "").replace(
-            f" or use {argument('method', 'firth')}", ""
+        return sentence.replace(f"{mark_argument('method', 'firth')} or ", "").replace(
+            f" or use {mark_argument('method', 'firth')}", ""
         )
     free = [
         natural.name
@@ -387,9 +414,9 @@ def _advice_on_separation(sentence: str, profiles: Profiles) -> str:
     ]
     if not free:
         return sentence.replace(
-            f"Use {argument('method', 'firth')} or {weak_prior_argument()}, or r", "R"
+            f"Use {mark_argument('method', 'firth')} or {mark_weak_prior_argument()}, or r", "R"
         )
     density = f"ive {' and '.join(free)} a density too"
     return sentence.replace(
-        f"Use {argument('method', 'firth')} or {weak_prior_argument()}", f"G{density}"
-    ).replace(f"{prior_advice()} or use {argument('method', 'firth')}", f"g{density}")
+        f"Use {mark_argument('method', 'firth')} or {mark_weak_prior_argument()}", f"G{density}"
+    ).replace(f"{advise_prior()} or use {mark_argument('method', 'firth')}", f"g{density}")

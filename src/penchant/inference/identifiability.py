@@ -28,11 +28,11 @@ import numpy as np
 
 from penchant._typing import BoolMatrix, BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import prior_advice, profile_interval_advice
+from penchant.errors import advise_prior, profile_interval_advice
 from penchant.inference.existence_of_maximum import has_prior_density
 from penchant.inference.intervals import profile_exceeds_target
-from penchant.inference.profile.profile_likelihood import Profiles
-from penchant.inference.search.grid_search import Grids, full_grids
+from penchant.inference.profile.profile_likelihood import ProfileProblems
+from penchant.inference.search.grid_search import ProfileGrids, full_grids
 from penchant.inference.search.local_maxima import Optima
 from penchant.inference.small_learning_rates import SMALL_RATE, evaluate_proportional_rates
 from penchant.models.parameters import Parameter
@@ -45,7 +45,7 @@ NULL_EIGENVALUE = 1e-9
 
 
 def shape_identified_despite_separation(
-    profiles: Profiles, choices: Choices, slopes: Matrix | None, solution: Solution
+    profiles: ProfileProblems, choices: Choices, slopes: Matrix | None, solution: Solution
 ) -> BoolVector:
     """Shape parameters still identified by decisions that a separating direction leaves open.
 
@@ -54,15 +54,15 @@ def shape_identified_despite_separation(
     identified. A prior density identifies it whatever the choices say. `slopes`: derivatives of
     the variables in psi, (n_shape, n_decisions, n_options, n_weights).
     """
-    assert solution.resolved is not None and solution.recession is not None
+    assert solution.vanishing_options is not None and solution.recession is not None
     if slopes is None:
         return np.zeros(0, dtype=bool)
     _, n, n_options, d = slopes.shape
-    possible = ~solution.resolved.reshape(n, n_options)
+    possible = ~solution.vanishing_options.reshape(n, n_options)
     undecided = np.flatnonzero(possible.sum(axis=1) > 1)
     possible, slopes = possible[undecided], slopes[:, undecided]
     x = choices.explanatory.reshape(n, n_options, d)[undecided]
-    theta = np.where(np.isfinite(solution.point), solution.point, 0.0)
+    theta = np.where(np.isfinite(solution.finite_theta), solution.finite_theta, 0.0)
     moved = np.einsum("qnid,d->niq", slopes, theta)
     sharp = np.einsum("qnid,d->niq", slopes, solution.recession)
     information = _information(np.concatenate([x, moved], axis=2), x @ theta, possible)
@@ -72,7 +72,7 @@ def shape_identified_despite_separation(
     )
 
 
-def _shape_has_prior_density(profiles: Profiles) -> BoolVector:
+def _shape_has_prior_density(profiles: ProfileProblems) -> BoolVector:
     held = np.zeros(profiles.n_shape, dtype=bool)
     if profiles.prior is not None and isinstance(profiles.prior, DensityPrior):
         named = [n for n in profiles.natural if has_prior_density(profiles, n)]
@@ -110,7 +110,7 @@ PRIOR_EXPECTATIONS = ("initial_value", "initial_mean", "centre")
 MAX_REWARD_RANGES = 10.0
 
 
-def prior_expectations_diverged(profiles: Profiles, optima: Optima) -> BoolVector:
+def prior_expectations_diverged(profiles: ProfileProblems, optima: Optima) -> BoolVector:
     """Whether an expectation before play lies far from all rewards of a subject.
 
     Such a value is one end of a ridge: a temperature so high, or a rate so near 1, that the value
@@ -127,7 +127,7 @@ def prior_expectations_diverged(profiles: Profiles, optima: Optima) -> BoolVecto
     return found
 
 
-def divergence_message(profiles: Profiles, optimum: Optima) -> str:
+def divergence_message(profiles: ProfileProblems, optimum: Optima) -> str:
     """Message on an expectation that has diverged, or an empty string."""
     named = _prior_expectations(profiles)
     if not named:
@@ -146,7 +146,7 @@ def divergence_message(profiles: Profiles, optimum: Optima) -> str:
     return ""
 
 
-def _prior_expectations(profiles: Profiles) -> list[Parameter]:
+def _prior_expectations(profiles: ProfileProblems) -> list[Parameter]:
     """Parameters that are expectations before play; none for offers, which have no rewards."""
     named = [n for n in profiles.natural if n.is_ratio and n.name in PRIOR_EXPECTATIONS]
     if profiles.prior is not None or not named:
@@ -168,7 +168,7 @@ def _is_near_rewards(values: Vector, low: Vector, high: Vector) -> BoolVector:
     return np.asarray(near | ~(reach > 0) | ~np.isfinite(values))
 
 
-def _reward_range(profiles: Profiles, subject: IntVector) -> tuple[Vector, Vector]:
+def _reward_range(profiles: ProfileProblems, subject: IntVector) -> tuple[Vector, Vector]:
     """Smallest and largest reward of each subject; NaN without any."""
     first = profiles.first_event
     rewards = [profiles.record.rewards[first[s] : first[s + 1]] for s in subject.tolist()]
@@ -194,12 +194,16 @@ MIN_DECISIONS_PER_PARAMETER = 5
 def _weak_identification_advice() -> str:
     return (
         f"{profile_interval_advice()}, and do not interpret its size. Hold it fixed, "
-        f"{prior_advice()}, or collect more decisions."
+        f"{advise_prior()}, or collect more decisions."
     )
 
 
 def weakly_identified(
-    profiles: Profiles, grids: Grids | None, optima: Optima, covariances: Matrix, which: IntVector
+    profiles: ProfileProblems,
+    grids: ProfileGrids | None,
+    optima: Optima,
+    covariances: Matrix,
+    which: IntVector,
 ) -> dict[int, str]:
     """Messages of subjects whose parameters are weakly identified, by row."""
     if profiles.prior is not None:
@@ -224,7 +228,9 @@ def weakly_identified(
     return {k: _weak_identification_message(said) for k, said in found.items() if said}
 
 
-def _imprecise_weights(profiles: Profiles, optima: Optima, covariances: Matrix) -> list[list[str]]:
+def _imprecise_weights(
+    profiles: ProfileProblems, optima: Optima, covariances: Matrix
+) -> list[list[str]]:
     """Parameters of each optimum whose positive weight spans three orders of magnitude.
 
     A part of a sum may well be 0: what the sum is made of is a share, which is known then.
@@ -244,7 +250,7 @@ def _imprecise_weights(profiles: Profiles, optima: Optima, covariances: Matrix) 
 
 
 def _near_zero_rates_free_to_grow(
-    profiles: Profiles, optima: Optima, which: IntVector
+    profiles: ProfileProblems, optima: Optima, which: IntVector
 ) -> dict[int, list[str]]:
     """Names of rates near 0 that can grow a thousandfold inside the 95 % interval."""
     highest = np.array([shape.high for shape in profiles.shape])
@@ -261,7 +267,7 @@ def _near_zero_rates_free_to_grow(
     }
 
 
-def too_few_decisions(profiles: Profiles) -> BoolVector:
+def too_few_decisions(profiles: ProfileProblems) -> BoolVector:
     """Whether subjects have too few decisions for the rule; a note says so."""
     return np.asarray(
         profiles.n_decisions
@@ -311,9 +317,9 @@ def _imprecise_ratios(
 class _OpenEndCheck:
     """Check of one positive parameter of some subjects."""
 
-    profiles: Profiles
+    profiles: ProfileProblems
     natural: Parameter
-    grids: Grids | None
+    grids: ProfileGrids | None
     optima: Optima
     covariances: Matrix
     which: IntVector
@@ -357,12 +363,12 @@ class _OpenEndCheck:
         found[at[away > MAX_LOG_DISTANCE], 1] = True
         return found
 
-    def _mark_ends_by_profile(self, rows: IntVector, error: Vector, reached: BoolMatrix) -> None:
+    def _mark_ends_by_profile(self, rows: IntVector, error: Vector, open_ends: BoolMatrix) -> None:
         """Follow the profile outwards to both sides, where the grid is not conclusive.
 
         One open side is enough: the other is then not reported.
         """
-        some = rows[~reached[rows].any(axis=1)]
+        some = rows[~open_ends[rows].any(axis=1)]
         if not len(some):
             return
         drops = np.full(2, DEVIANCE_DROP)
@@ -382,4 +388,4 @@ class _OpenEndCheck:
             np.tile(error[some], 2),
         )
         low, high = found.reshape(2, n)
-        reached[some, 0], reached[some, 1] = low, high & ~low
+        open_ends[some, 0], open_ends[some, 1] = low, high & ~low

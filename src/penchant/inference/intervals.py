@@ -17,12 +17,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.profile.inner_problems import Evaluations, LinearConstraint
-from penchant.inference.profile.profile_likelihood import SCREENING, Profiles
-from penchant.inference.search.grid_search import GRID, Grid, Grids, grid_steps
+from penchant.inference.profile.inner_problems import InnerSolutions, LinearConstraint
+from penchant.inference.profile.profile_likelihood import SCREENING, ProfileProblems
+from penchant.inference.search.grid_search import (
+    GRID,
+    ProfileGrid,
+    ProfileGrids,
+    unconstrained_grid_steps,
+)
 from penchant.inference.search.local_maxima import Optima
 from penchant.inference.search.projected_newton import WarmStart, newton_batch
-from penchant.inference.small_learning_rates import evaluate_proportional_rates, rate_parameters
+from penchant.inference.small_learning_rates import evaluate_proportional_rates, rate_parameter_mask
 from penchant.models.parameters import Parameter
 from penchant.tail_probabilities import chi_square_isf
 
@@ -73,36 +78,36 @@ INTERVALS = IntervalOptions()
 
 
 def profile_intervals(
-    profiles: Profiles,
-    grids: Sequence[Grid],
+    profiles: ProfileProblems,
+    grids: Sequence[ProfileGrid],
     optima: Optima,
     naturals: Sequence[Parameter],
     level: float,
-    rising: Matrix | None = None,
+    rise_directions: Matrix | None = None,
 ) -> Matrix:
     """Intervals (n_subjects, n_natural, 2); infinite where the profile never falls so far.
 
-    `rising` (n_subjects, n_weights) is not 0 for weights that have no finite maximum: the sign of
-    the direction in which the objective goes on rising.
+    `rise_directions` (n_subjects, n_weights) is not 0 for weights that have no finite maximum: the
+    sign of the direction in which the objective goes on rising.
     """
-    ends = profile_positions(profiles, grids, optima, naturals, level, rising)
+    ends = profile_positions(profiles, grids, optima, naturals, level, rise_directions)
     for a, natural in enumerate(naturals):
         ends[:, a] = np.sort(ParameterLine(profiles, natural).natural_values(ends[:, a]), axis=1)
     return ends
 
 
 def profile_positions(
-    profiles: Profiles,
-    grids: Sequence[Grid],
+    profiles: ProfileProblems,
+    grids: Sequence[ProfileGrid],
     optima: Optima,
     naturals: Sequence[Parameter],
     level: float,
-    rising: Matrix | None = None,
+    rise_directions: Matrix | None = None,
 ) -> Matrix:
     """Intervals as positions along the parameters: the lower end, then the upper one."""
     drop = float(chi_square_isf(1 - level, 1)) / 2
     ends = np.empty((len(optima), len(naturals), 2))
-    cells = Grids.joined(grids)
+    cells = ProfileGrids.stacked(grids)
     for a, natural in enumerate(naturals):
         line = ParameterLine(profiles, natural)
         centre = line.positions_of_optima(optima)
@@ -110,7 +115,7 @@ def profile_positions(
         ends[~sought, a] = line.whole_range
         for side, sign in enumerate((-1.0, 1.0)):
             subjects = np.flatnonzero(sought)
-            endless = line.rises_at_end(rising, subjects, sign)
+            endless = line.rises_at_end(rise_directions, subjects, sign)
             ends[subjects[endless], a, side] = sign * np.inf
             subjects = subjects[~endless]
             if len(subjects):
@@ -119,13 +124,13 @@ def profile_positions(
                 tasks = _EndSearch.from_estimates(
                     line, *mine, subjects, centre[subjects], sign * each, drop * each
                 )
-                ends[subjects, a, side] = tasks.run()
+                ends[subjects, a, side] = tasks.find_end_positions()
     return ends
 
 
 def profile_exceeds_target(
-    profiles: Profiles,
-    grids: Grids,
+    profiles: ProfileProblems,
+    grids: ProfileGrids,
     optima: Optima,
     natural: Parameter,
     subjects: IntVector,
@@ -136,22 +141,24 @@ def profile_exceeds_target(
     """Whether the profiles of some subjects are above their targets at distances from their optima.
 
     Distances are on the logarithm of a parameter that is made of one weight, and so are the
-    standard errors, which tell how far to go at first. Grids and optima are those of the subjects,
-    of whom one may be asked for twice.
+    standard errors, which tell how far to go at first. ProfileGrids and optima are those of the
+    subjects, of whom one may be asked for twice.
     """
     line = ParameterLine(profiles, natural)
     centre = line.positions_of_optima(optima)
-    far = line.scaled(centre, distance)
+    far = line.scale_positions(centre, distance)
     tasks = _EndSearch.from_estimates(
         line, grids, optima, subjects, centre, np.sign(far - centre), drop
     )
     reached = np.isinf(
-        tasks.limited_to(far, line.quadratic_reach(centre, distance, error, drop)).run()
+        tasks.limited_to(
+            far, line.quadratic_reach(centre, distance, error, drop)
+        ).find_end_positions()
     )
     return np.asarray(reached)
 
 
-def natural_values_at(profiles: Profiles, natural: Parameter, positions: Matrix) -> Matrix:
+def natural_values_at(profiles: ProfileProblems, natural: Parameter, positions: Matrix) -> Matrix:
     """Natural parameters at positions; infinite ones are beyond what was looked at."""
     return ParameterLine(profiles, natural).natural_values(positions)
 
@@ -160,7 +167,7 @@ def natural_values_at(profiles: Profiles, natural: Parameter, positions: Matrix)
 class ParameterLine:
     """Line of positions along one natural parameter."""
 
-    profiles: Profiles
+    profiles: ProfileProblems
     natural: Parameter
 
     @property
@@ -181,7 +188,7 @@ class ParameterLine:
     def positions_of_optima(self, optima: Optima) -> Vector:
         """Positions of optima; NaN where there is none."""
         if self.is_shape:
-            return optima.u[:, self.natural.index].copy()
+            return optima.unconstrained_psi[:, self.natural.index].copy()
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self.natural.along.of_weights(optima.points.theta)
             if self.natural.is_reciprocal:
@@ -197,13 +204,17 @@ class ParameterLine:
         """Natural parameters at positions; infinite positions are beyond what was looked at."""
         return self.natural.values_at(positions)
 
-    def rises_at_end(self, rising: Matrix | None, subjects: IntVector, sign: float) -> BoolVector:
+    def rises_at_end(
+        self, rise_directions: Matrix | None, subjects: IntVector, sign: float
+    ) -> BoolVector:
         """Whether the objective goes on rising towards this end."""
-        if rising is None or not self.natural.direction:
+        if rise_directions is None or not self.natural.direction:
             return np.zeros(len(subjects), dtype=bool)
-        return np.asarray(rising[subjects, self.natural.index] * self.natural.direction * sign > 0)
+        return np.asarray(
+            rise_directions[subjects, self.natural.index] * self.natural.direction * sign > 0
+        )
 
-    def scaled(self, positions: Vector, log_factor: Vector) -> Vector:
+    def scale_positions(self, positions: Vector, log_factor: Vector) -> Vector:
         """Positions of parameters made of one weight that are e^log_factor times as large."""
         if self.natural.is_reciprocal:
             return positions + log_factor
@@ -221,7 +232,7 @@ class ParameterLine:
         share = INTERVALS.quadratic_margin * error * np.sqrt(2 * drop)
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = np.where(rises > 0, np.log1p(share), -np.log1p(-np.minimum(share, 1.0)))
-        steps = np.abs(self.scaled(centre, np.sign(distance) * apart) - centre)
+        steps = np.abs(self.scale_positions(centre, np.sign(distance) * apart) - centre)
         return np.where(apart < np.abs(distance), steps, np.inf)
 
     def constraint_fixing_parameter(self, positions: Vector) -> LinearConstraint:
@@ -250,7 +261,9 @@ class ParameterLine:
         error = np.minimum(error, centre + self._weight_change_that_alters_choice(points, subjects))
         return np.asarray(np.maximum(error, np.maximum(1e-6 * centre, 1e-9)))
 
-    def _weight_change_that_alters_choice(self, points: Evaluations, subjects: IntVector) -> Vector:
+    def _weight_change_that_alters_choice(
+        self, points: InnerSolutions, subjects: IntVector
+    ) -> Vector:
         """Changes of a weight, or a ratio, that certainly change some choice.
 
         Where choices are separated, the curvature is that of where Newton's method stopped, and a
@@ -268,7 +281,7 @@ class ParameterLine:
         parts = [np.empty((0, self.profiles.n_weights))]
         for begin, end in self.profiles.portions(subjects) if len(subjects) else ():
             x, _ = self.profiles.variables(subjects[begin:end], psi[begin:end], False)
-            rows = self.profiles.rows(subjects[begin:end])
+            rows = self.profiles.decision_index(subjects[begin:end])
             away = np.abs(x - x[np.arange(len(x)), rows.chosen][:, None])[rows.order]
             parts.append(np.maximum.reduceat(away.max(axis=1), rows.bounds[:-1]))
         return np.concatenate(parts)
@@ -301,12 +314,12 @@ class _EndSearch:
         The profile at the estimate.
     start
         Positions of the estimates, or of restarts.
-    coarse
+    only_before_limit
         Whether it is enough to know that an end is before the limit.
     """
 
     line: ParameterLine
-    grids: Grids
+    grids: ProfileGrids
     optima: Optima
     subjects: IntVector
     sign: Vector
@@ -321,13 +334,13 @@ class _EndSearch:
     theta: Matrix
     highest: Vector
     start: Vector
-    coarse: bool = False
+    only_before_limit: bool = False
 
     @classmethod
     def from_estimates(
         cls,
         line: ParameterLine,
-        grids: Grids,
+        grids: ProfileGrids,
         optima: Optima,
         subjects: IntVector,
         centre: Vector,
@@ -361,7 +374,9 @@ class _EndSearch:
     def limited_to(self, limit: Vector, step: Vector) -> _EndSearch:
         """Search only as far as `limit`, with long first steps."""
         covered = np.abs(self.inside - self.start)
-        return replace(self, limit=limit, coarse=True, step=np.maximum(step - covered, step / 2))
+        return replace(
+            self, limit=limit, only_before_limit=True, step=np.maximum(step - covered, step / 2)
+        )
 
     def _start_at_outermost_cell(self) -> None:
         grids = self.grids
@@ -400,7 +415,7 @@ class _EndSearch:
                 # The standard error at the estimate, across the ridge, is too short a step here.
                 self.step[k] = max(self.step[k], abs(at[i] - self.start[k]))
 
-    def run(self) -> Vector:
+    def find_end_positions(self) -> Vector:
         """Positions of the ends; infinite where the profile never falls so far."""
         found = self._bracketed_root()
         psi, moved = self.psi.copy(), np.arange(len(found))
@@ -410,7 +425,7 @@ class _EndSearch:
                 break
             found[moved] = repeated._bracketed_root()
             psi[moved] = repeated.psi
-        if not (self.coarse or self.line.is_shape):
+        if not (self.only_before_limit or self.line.is_shape):
             open_ = np.isfinite(found) & self._are_undefined_at_limit(psi)
             found[open_] = self.sign[open_] * np.inf
         return found
@@ -451,7 +466,7 @@ class _EndSearch:
                 1 + np.abs(position)
             )
             inwards = residual < 0
-            arrived |= self.coarse & ~inwards
+            arrived |= self.only_before_limit & ~inwards
             self._update_bracket(active, position, residual, inwards, last_side)
             found[active[arrived]] = position[arrived]
             active = active[~arrived]
@@ -516,7 +531,7 @@ class _EndSearch:
             fixed=fixed,
             constraint=constraint,
             finish=False,
-            target=self.highest[active] - self.drop[active] if self.coarse else None,
+            target=self.highest[active] - self.drop[active] if self.only_before_limit else None,
         )
         residual = self._residual(maximized.points.value, active)
         # Only what is inside is followed: further out Newton's method may end on the slope of
@@ -533,11 +548,11 @@ class _EndSearch:
         takes back less. Where small rates have grown, nothing of it is left.
         """
         n_shape = self.line.profiles.n_shape
-        if self.coarse:
+        if self.only_before_limit:
             return np.full((len(active), n_shape, n_shape), np.nan)
         known, there = self.optima.points.psi[active], self.psi[active]
         far = np.any(
-            rate_parameters(self.line.profiles) & (there > INTERVALS.max_rate_growth * known),
+            rate_parameter_mask(self.line.profiles) & (there > INTERVALS.max_rate_growth * known),
             axis=1,
         )
         return np.where(far[:, None, None], np.nan, self.optima.curvature[active])
@@ -567,7 +582,7 @@ class _EndSearch:
                 self.subjects[task],
                 psi,
                 near,
-                accuracy=replace(SCREENING, suprema=not self.coarse),
+                accuracy=replace(SCREENING, suprema=not self.only_before_limit),
             ).value
         else:
             values = self._cell_values(task, cell, constraint)
@@ -611,12 +626,14 @@ class _EndSearch:
             at, there = task[which], cell[which]
             pairs = self.subjects[at], self.grids.psi[there], self.grids.theta[at, there]
             place = self.subjects[at] * len(self.grids.psi) + there
-            accuracy = replace(SCREENING, suprema=not self.coarse, floor=floor[at])
+            accuracy = replace(
+                SCREENING, suprema=not self.only_before_limit, exact_above_height=floor[at]
+            )
             on = constraint.take(which), place, accuracy
             values[which] = self.line.profiles.values_on_constraint(*pairs, *on)
 
         first = np.ones(len(task), dtype=bool)
-        if self.coarse:
+        if self.only_before_limit:
             places = np.unravel_index(cell, self.grids.dimensions)
             even = np.all([axis % 2 == 0 for axis in places], axis=0)
             first = even | (np.bincount(task)[task] <= INTERVALS.min_cells_to_thin)
@@ -663,17 +680,17 @@ class _EndSearch:
             self._are_far_from_end(u[cell], task), INTERVALS.max_cell_deficit, 0.0
         )
         near[row[lost], cell[lost]] = False
-        return near & self.grids.solved[which] if self.coarse else near
+        return near & self.grids.solved[which] if self.only_before_limit else near
 
     def _are_far_from_end(self, u: Matrix, task: IntVector) -> BoolVector:
         profiles = self.line.profiles
         away = np.abs(u - profiles.to_unconstrained(self.psi[task]))
         return np.asarray(
-            (away > INTERVALS.max_grid_steps * grid_steps(profiles.shape)).any(axis=1)
+            (away > INTERVALS.max_grid_steps * unconstrained_grid_steps(profiles.shape)).any(axis=1)
         )
 
     def _restarted_at(
-        self, moved: IntVector, found: Vector, residual: Vector, points: Evaluations
+        self, moved: IntVector, found: Vector, residual: Vector, points: InnerSolutions
     ) -> _EndSearch:
         optima = self.optima.take(moved)
         unit = self.line.approximate_errors(optima, self.subjects[moved])

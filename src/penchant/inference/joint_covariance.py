@@ -6,7 +6,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix
 from penchant.inference.profile._inner_problem_kernels import MIN_INFORMATION
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.search.local_maxima import Optima, pseudoinverse
 
 # Elasticity (per cent of a weight by one per cent of psi) beyond which the weight counts as known
@@ -14,7 +14,9 @@ from penchant.inference.search.local_maxima import Optima, pseudoinverse
 MIN_ELASTICITY = 0.5
 
 
-def joint_covariances(profiles: Profiles, optima: Optima, touched: BoolVector) -> Matrix:
+def joint_covariances(
+    profiles: ProfileProblems, optima: Optima, weights_at_zero: BoolVector
+) -> Matrix:
     """Inverse joint observed information of weights and psi, one for each optimum.
 
     With C the inverse curvature of the profile and D the derivative of the weights along it, the
@@ -23,7 +25,7 @@ def joint_covariances(profiles: Profiles, optima: Optima, touched: BoolVector) -
     on where the range of the search ends: see `_are_weights_set_by_range_end`.
     """
     d, q, n = profiles.n_weights, profiles.n_shape, len(optima)
-    information, held, drift = optima.points.information, optima.at_bound, optima.drift
+    information, held, drift = optima.points.information, optima.at_bound, optima.weight_derivatives
     curvature, jacobian = optima.curvature, profiles.jacobian(optima.points.psi)
     closed = held[:, :, None] | held[:, None, :]
     shape = pseudoinverse(np.where(closed, np.eye(q), curvature)) * ~closed
@@ -34,7 +36,7 @@ def joint_covariances(profiles: Profiles, optima: Optima, touched: BoolVector) -
     covariance[:, :d, d:], covariance[:, d:, :d] = mixed, mixed.transpose(0, 2, 1)
     covariance[:, d:, d:] = shape * jacobian[:, :, None] * jacobian[:, None, :]
     without = np.concatenate([np.zeros((n, d), dtype=bool), held], axis=1)
-    without[:, profiles.positive] |= touched
+    without[:, profiles.positive] |= weights_at_zero
     without[:, :d] |= _are_weights_set_by_range_end(profiles, optima)
     covariance[without[:, :, None] | without[:, None, :]] = np.nan
     flat = ~_are_positive_definite(np.where(closed, np.eye(q), curvature))
@@ -42,7 +44,7 @@ def joint_covariances(profiles: Profiles, optima: Optima, touched: BoolVector) -
     return covariance
 
 
-def _are_weights_set_by_range_end(profiles: Profiles, optima: Optima) -> BoolVector:
+def _are_weights_set_by_range_end(profiles: ProfileProblems, optima: Optima) -> BoolVector:
     """Weights that follow a psi held where the search ended: (n, n_weights).
 
     A positive psi is held there at an end of a logarithmic range, or at the lower end of another
@@ -56,7 +58,7 @@ def _are_weights_set_by_range_end(profiles: Profiles, optima: Optima) -> BoolVec
         if one.low > 0:
             open_end = optima.at_bound[:, q] & ((one.scale == "log") | (psi[:, q] <= one.low))
             relative = psi[:, q] / np.broadcast_to(one.jacobian(psi[:, q]), len(psi))
-            moves = np.abs(optima.drift[:, :, q]) * relative[:, None]
+            moves = np.abs(optima.weight_derivatives[:, :, q]) * relative[:, None]
             decided |= open_end[:, None] & (moves > MIN_ELASTICITY * theta)
     return decided
 

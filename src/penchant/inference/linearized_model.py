@@ -26,7 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
-from penchant.argument_checks import check_number, one_of
+from penchant.argument_checks import check_number, check_one_of
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode, Episodes
 from penchant.choices import Choices, NaturalParameters
@@ -39,7 +39,7 @@ from penchant.inference.existence_of_maximum import lacks_finite_maximum
 from penchant.inference.fit import fit_model, no_scored_decision_error
 from penchant.inference.fit_each import episodes_by_subject, fit_portions
 from penchant.inference.profile.inner_problems import best_weights
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.search.local_maxima import Optima
 from penchant.inference.search.multistart import best_optima, grid_search, newton_from
 from penchant.inference.subject_estimates import estimates_at
@@ -53,7 +53,7 @@ from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.estimate_diagnostics import (
     LINEARISATION_ADVICE,
     OUTSIDE,
-    Validity,
+    LinearizationValidity,
     is_small_deviation,
     outside_model_sentence,
 )
@@ -67,7 +67,7 @@ Nominal = RewardPrior | Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class BackMap:
+class LinearizedParameterMap:
     """Map from theta of the linearised model to natural parameters; picklable."""
 
     model: Model
@@ -91,12 +91,12 @@ class BackMap:
     def values(self, theta: Vector) -> Vector:
         """Natural parameters; NaN where theta lies outside the model."""
         naturals = natural_parameters(self.model)
-        if not self.inside(theta):
+        if not self.is_inside_model(theta):
             return np.full(len(naturals), np.nan)
         weights, psi = self.weights_and_shape(theta)
         return np.array([n.value(weights, psi) for n in naturals])
 
-    def inside(self, theta: Vector) -> bool:
+    def is_inside_model(self, theta: Vector) -> bool:
         """Whether theta gives parameters that the model can have."""
         if not np.isfinite(theta).all() or theta[0] == 0:
             return False
@@ -123,7 +123,7 @@ def _is_in_domain(shape: Shape, value: float) -> bool:
     return bool(shape.low <= value <= shape.high)
 
 
-def nominal_point(model: Model, nominal: Nominal) -> tuple[Vector, Vector]:
+def nominal_psi_and_ratios(model: Model, nominal: Nominal) -> tuple[Vector, Vector]:
     """Nominal psi and ratios of the weights to the first."""
     if isinstance(nominal, RewardPrior):
         return _nominal_point_of_reward_prior(model, nominal)
@@ -176,7 +176,7 @@ def _nominal_point_of_reward_prior(model: Model, nominal: RewardPrior) -> tuple[
 
 def check_coordinate(model: Model, coordinate: str) -> None:
     """Raise an error unless it is one of the two forms, and one of this model."""
-    one_of(coordinate, "coordinate", ("delta", "sigma0"))
+    check_one_of(coordinate, "coordinate", ("delta", "sigma0"))
     if coordinate == "sigma0" and Declared(model).nominal_point is None:
         raise DataError(
             "coordinate",
@@ -284,7 +284,7 @@ def fit_linearized_each(
 
     estimates = fit_portions(fit_one, scored, 1, workers)
     left_out = tuple(s for s in by_subject if s not in estimates)
-    found = Estimates.of_each(scored, list(estimates.values()), left_out)
+    found = Estimates.from_single_estimates(scored, list(estimates.values()), left_out)
     if found.n_valid < len(found):
         _warn_about_linearization(
             f"{len(found) - found.n_valid} of {len(found)} linearised estimates lie outside their "
@@ -302,11 +302,11 @@ def _fit_about_nominal(
     subject: Label = None,
 ) -> Estimate:
     check_coordinate(model, coordinate)
-    profiles = Profiles(model, (episodes,))
+    profiles = ProfileProblems(model, (episodes,))
     if not profiles.n_decisions[0]:
         raise no_scored_decision_error()
-    psi, ratios = nominal_point(model, nominal)
-    back = BackMap(model, psi, ratios, coordinate)
+    psi, ratios = nominal_psi_and_ratios(model, nominal)
+    back = LinearizedParameterMap(model, psi, ratios, coordinate)
     choices = linearized_choices(profiles, psi, ratios).with_natural(
         NaturalParameters(
             tuple(n.name for n in natural_parameters(model)), back.values, back.jacobian
@@ -323,7 +323,7 @@ def _fit_about_nominal(
     return _with_validity(profiles, whose, nominal, back, bounds)
 
 
-def linearized_choices(profiles: Profiles, psi: Vector, ratios: Vector) -> Choices:
+def linearized_choices(profiles: ProfileProblems, psi: Vector, ratios: Vector) -> Choices:
     """Columns x_1, x_2 ... of the linearised model."""
     x, slopes = profiles.scored_variables(psi, with_derivatives=True)
     assert slopes is not None
@@ -333,7 +333,7 @@ def linearized_choices(profiles: Profiles, psi: Vector, ratios: Vector) -> Choic
     return Choices.from_arrays(np.stack(columns, axis=-1), profiles.scored_options, names=names)
 
 
-def validity_bounds(profiles: Profiles, psi: Vector) -> tuple[float, float]:
+def validity_bounds(profiles: ProfileProblems, psi: Vector) -> tuple[float, float]:
     """Bounds of the first deviation over its nominal value.
 
     For UCL delta stays positive, and so does every linearised standard deviation; for other models
@@ -352,7 +352,7 @@ def validity_bounds(profiles: Profiles, psi: Vector) -> tuple[float, float]:
 
 
 def _validity_constraints(
-    profiles: Profiles, choices: Choices, psi: Vector, bounds: tuple[float, float]
+    profiles: ProfileProblems, choices: Choices, psi: Vector, bounds: tuple[float, float]
 ) -> Constraints:
     """theta_1 >= 0, and low <= psi_q + theta_q / theta_1 <= high, which is linear in theta too."""
     n, d = choices.n_parameters, choices.n_parameters - len(psi)
@@ -372,10 +372,10 @@ def _validity_constraints(
 
 
 def _with_validity(
-    profiles: Profiles,
+    profiles: ProfileProblems,
     estimate: Estimate,
     nominal: Nominal,
-    back: BackMap,
+    back: LinearizedParameterMap,
     bounds: tuple[float, float],
 ) -> Estimate:
     d = len(back.ratios)
@@ -385,7 +385,7 @@ def _with_validity(
     ratio = float(theta[d] / theta[0] / back.psi[0]) if measurable else np.nan
     weights, psi = np.full(d, np.nan), np.full(len(back.psi), np.nan)
     exact = np.nan
-    if known and back.inside(theta):
+    if known and back.is_inside_model(theta):
         weights, psi = back.weights_and_shape(theta)
         own = decision_log_likelihoods(weights, profiles.choices_at(psi))
         exact = float(own.sum() + profiles.log_likelihood_copy_correction[0])
@@ -400,13 +400,15 @@ def _with_validity(
         message=outside_model_sentence() if outside else estimate.message,
         notes=(*doubt, *estimate.notes, *_validity_notes(ratio, bounds, exact)),
         source=replace(source, model=model, model_words=model_words(model)),
-        validity=Validity(
+        validity=LinearizationValidity(
             nominal=asdict(nominal) if isinstance(nominal, RewardPrior) else dict(nominal),
             coordinate=back.coordinate,
             ratio=ratio,
             bounds=bounds,
             exact_log_likelihood=exact,
-            of_shape=tuple(n.name for n in natural_parameters(model) if n.is_shape),
+            shape_dependent_parameters=tuple(
+                n.name for n in natural_parameters(model) if n.is_shape
+            ),
             nominal_psi=back.psi,
             nominal_ratios=back.ratios,
             weights=weights,
@@ -486,8 +488,8 @@ def relinearize(
     max_steps
         Linearisations allowed.
     """
-    profiles = Profiles(model, (tuple(as_episodes(episodes)),))
-    psi, _ = nominal_point(model, nominal)
+    profiles = ProfileProblems(model, (tuple(as_episodes(episodes)),))
+    psi, _ = nominal_psi_and_ratios(model, nominal)
     if not profiles.n_decisions[0] or not profiles.n_shape:
         return fit_model(profiles.episodes, model)
     grids, best = grid_search(profiles)
@@ -507,7 +509,7 @@ def relinearize(
     return replace(estimate, notes=(*estimate.notes, note))
 
 
-def _relinearize_until_no_gain(profiles: Profiles, psi: Vector, max_steps: int) -> Optima:
+def _relinearize_until_no_gain(profiles: ProfileProblems, psi: Vector, max_steps: int) -> Optima:
     low, high = profiles.bounds[:, 0], profiles.bounds[:, 1]
     u = np.clip(profiles.to_unconstrained(psi[None])[0], low, high)
     value, theta = _exact_value_and_weights(profiles, u)
@@ -527,13 +529,13 @@ def _relinearize_until_no_gain(profiles: Profiles, psi: Vector, max_steps: int) 
     return newton_from(profiles, profiles.from_unconstrained(u[None])[0])
 
 
-def _exact_value_and_weights(profiles: Profiles, u: Vector) -> tuple[float, Vector]:
+def _exact_value_and_weights(profiles: ProfileProblems, u: Vector) -> tuple[float, Vector]:
     choices = profiles.choices_at(profiles.from_unconstrained(u[None])[0])
-    found = best_weights(choices, profiles.limits, profiles.weight_prior)
+    found = best_weights(choices, profiles.positive_weight_constraints, profiles.weight_prior)
     return found.value, found.theta
 
 
-def _linearized_step(profiles: Profiles, u: Vector, theta: Vector) -> Vector:
+def _linearized_step(profiles: ProfileProblems, u: Vector, theta: Vector) -> Vector:
     """Step of psi by the linearised model, in unconstrained units, at most 2."""
     psi = profiles.from_unconstrained(u[None])[0]
     # Ratios to a first weight of 0 or less mean nothing: a fixed step upwards leaves such a psi.

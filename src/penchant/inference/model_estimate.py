@@ -23,14 +23,14 @@ from penchant.inference.calibrated_intervals import calibrated_intervals
 from penchant.inference.intervals import natural_values_at, profile_intervals, profile_positions
 from penchant.inference.predict import PosteriorSample, Predictor, draw_posterior_sample
 from penchant.inference.profile.inner_problems import LinearConstraint
-from penchant.inference.profile.profile_likelihood import Profiles
-from penchant.inference.search.grid_search import Grid, full_grids
+from penchant.inference.profile.profile_likelihood import ProfileProblems
+from penchant.inference.search.grid_search import ProfileGrid, full_grids
 from penchant.inference.search.local_maxima import (
     Optima,
     parameters_undefined_at_limits,
     psi_at_limits,
 )
-from penchant.inference.search.multistart import newton_from, separated_interval
+from penchant.inference.search.multistart import interval_reaching_supremum, newton_from
 from penchant.models.arguments import as_episodes
 from penchant.models.doubts import doubts_of
 from penchant.models.model import Declared, Model, model_words, natural_parameters
@@ -85,13 +85,13 @@ class ModelSource(EstimateSource):
 
     model: Model
     data: tuple[Any, ...] | None
-    grid: Grid | None
+    grid: ProfileGrid | None
     optimum: Optima
     prior: Prior | None = None
     maps: tuple[MapFit, ...] = ()
 
     space: ClassVar[Space] = "parameters"
-    lack: ClassVar[tuple[str, str, str]] = (
+    missing_data_error_text: ClassVar[tuple[str, str, str]] = (
         "must be of choices",
         "an estimate of a model",
         "Use other tests.",
@@ -107,12 +107,12 @@ class ModelSource(EstimateSource):
         """Description of the model in words."""
         return model_words(self.model)
 
-    def doubts(self, sources: Iterable[EstimateSource]) -> tuple[str, ...]:
+    def doubtful_setting_notes(self, sources: Iterable[EstimateSource]) -> tuple[str, ...]:
         """Settings of the model that the episodes of all these sources speak against."""
         return doubts_of(self.model, [e for source in sources for e in source.data or ()])
 
     @property
-    def searched(self) -> Grid:
+    def search_grid(self) -> ProfileGrid:
         """Grid of psi from which the search started, exact where the maximum may lie."""
         if self.grid is None:
             object.__setattr__(self, "grid", full_grids(self.profiles())[0])
@@ -120,13 +120,13 @@ class ModelSource(EstimateSource):
         return self.grid
 
     @cached_property
-    def profile(self) -> Grid:
+    def profile(self) -> ProfileGrid:
         """Objective at every point of the grid of psi, for plots."""
-        if self.searched.solved.all() or self.data is None:
-            return self.searched
-        return full_grids(Profiles(self.model, (self.data,), self.prior))[0]
+        if self.search_grid.solved.all() or self.data is None:
+            return self.search_grid
+        return full_grids(ProfileProblems(self.model, (self.data,), self.prior))[0]
 
-    def profiles(self) -> Profiles:
+    def profiles(self) -> ProfileProblems:
         """Profile problem of these episodes."""
         if self.data is None:
             raise DataError(
@@ -135,14 +135,18 @@ class ModelSource(EstimateSource):
                 got="none, as they are not stored with an estimate",
                 fix="Fit again.",
             )
-        return Profiles(self.model, (self.data,), self.prior)
+        return ProfileProblems(self.model, (self.data,), self.prior)
 
-    def natural(self, found: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
+    def natural(self, estimate_fields: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
         """Natural parameters: names, values, covariance."""
         naturals = natural_parameters(self.model)
-        slopes = np.array([n.gradient(*self._weights_and_psi(found)) for n in naturals])
-        values = np.array([self.value_of(found, n) for n in naturals])
-        return tuple(n.name for n in naturals), values, delta_method(found.covariance, slopes)
+        slopes = np.array([n.gradient(*self._weights_and_psi(estimate_fields)) for n in naturals])
+        values = np.array([self.value_of(estimate_fields, n) for n in naturals])
+        return (
+            tuple(n.name for n in naturals),
+            values,
+            delta_method(estimate_fields.covariance, slopes),
+        )
 
     def natural_names(self, found: EstimateFields) -> tuple[str, ...]:
         """Names of the natural parameters."""
@@ -189,13 +193,14 @@ class ModelSource(EstimateSource):
         return float(np.sqrt(slope[used] @ found.covariance[np.ix_(used, used)] @ slope[used]))
 
     def parameters(
-        self, found: Sequence[Estimate], level: float, kind: IntervalKind, rng: Rng
+        self, model_estimates: Sequence[Estimate], level: float, kind: IntervalKind, rng: Rng
     ) -> list[tuple[ParameterEstimate, ...]]:
         """Natural parameters of each estimate, with intervals computed together."""
         naturals = natural_parameters(self.model)
-        ends = _intervals(found, naturals, level, kind, rng)
+        ends = _intervals(model_estimates, naturals, level, kind, rng)
         return [
-            _source(e)._parameters(e, naturals, mine) for e, mine in zip(found, ends, strict=True)
+            _source(e)._parameters(e, naturals, mine)
+            for e, mine in zip(model_estimates, ends, strict=True)
         ]
 
     def _parameters(
@@ -262,12 +267,14 @@ class ModelSource(EstimateSource):
         weights = map(Parameter.weight, self.model.weights)
         return bound_table((*weights, *self.model.shape), self.model.weights, self.model.shape)
 
-    def wald(self, found: EstimateFields, natural: Parameter, level: float) -> tuple[float, float]:
+    def parameter_wald_interval(
+        self, found: EstimateFields, natural: Parameter, level: float
+    ) -> tuple[float, float]:
         """Wald interval of a natural parameter, on the scale that suits it."""
         if natural.name in self._undefined_names:
             return np.nan, np.nan
         if natural.is_share:
-            ends = np.array(self.wald(found, natural.along, level)[::-1])
+            ends = np.array(self.parameter_wald_interval(found, natural.along, level)[::-1])
             low, high = natural.values_at(ends)
             return float(low), float(high)
         weights, psi = self._weights_and_psi(found)
@@ -292,7 +299,7 @@ class ModelSource(EstimateSource):
         return value - half, value + half
 
     @cached_property
-    def drawn(self) -> dict[tuple[Any, ...], Matrix]:
+    def calibrated_interval_cache(self) -> dict[tuple[Any, ...], Matrix]:
         """Calibrated intervals found so far, by parameter, level, seed and number of draws."""
         return {}
 
@@ -328,7 +335,7 @@ class ModelSource(EstimateSource):
             )
         room = np.array(
             [np.inf] * self.n_weights
-            + [_distance_to_nearer_end(s, v) for s, v in self._shapes(found)]
+            + [_distance_to_nearer_end(s, v) for s, v in self._shapes_and_values(found)]
         )
 
         def at(theta: Vector) -> Vector:
@@ -337,7 +344,7 @@ class ModelSource(EstimateSource):
 
         return numerical_jacobian(at, found.theta, np.minimum(errors, room))
 
-    def _shapes(self, found: EstimateFields) -> list[tuple[Any, float]]:
+    def _shapes_and_values(self, found: EstimateFields) -> list[tuple[Any, float]]:
         return list(zip(self.model.shape, self._weights_and_psi(found)[1].tolist(), strict=True))
 
     def likelihood_ratio_test(self, found: EstimateFields, hypothesis: Any) -> TestResult:
@@ -400,10 +407,14 @@ class ModelSource(EstimateSource):
         work = Predictor(predict.probabilities, self.model, self._weights_and_finite_psi(found))
         if average and isinstance(self.prior, PopulationPrior):
             sample = (self.posterior_sample,)
-            work = replace(work, function=predict.probabilities_over_posterior, others=sample)
+            work = replace(
+                work, function=predict.probabilities_over_posterior, further_arguments=sample
+            )
         elif average:
             known = self.profile, self.optimum
-            work = replace(work, function=predict.probabilities_over_profile, others=known)
+            work = replace(
+                work, function=predict.probabilities_over_profile, further_arguments=known
+            )
         if isinstance(data, SubjectScan):
             return data.map_subjects(work, "Predicting")
         return work(self.profiles().episodes if data is None else data)
@@ -440,7 +451,7 @@ class ModelSource(EstimateSource):
             )
         return replace(self, data=episodes)
 
-    def stored(self) -> ModelSource:
+    def without_data_for_pickling(self) -> ModelSource:
         """Source without the episodes."""
         return replace(self, data=None, grid=self.profile)
 
@@ -458,7 +469,7 @@ def model_source(estimate: Estimate) -> ModelSource:
 
 
 def profile_along(
-    profiles: Profiles, natural: Parameter, values: Vector, psi: Vector
+    profiles: ProfileProblems, natural: Parameter, values: Vector, psi: Vector
 ) -> list[float]:
     """Profile log-likelihood at values of a path that starts from the estimate at psi."""
     found = []
@@ -518,7 +529,9 @@ def _intervals(
 def _wald_intervals(
     found: Sequence[Estimate], naturals: Sequence[Parameter], level: float
 ) -> Matrix:
-    ends = np.array([[_source(e).wald(e, n, level) for n in naturals] for e in found])
+    ends = np.array(
+        [[_source(e).parameter_wald_interval(e, n, level) for n in naturals] for e in found]
+    )
     lost = [k for k, e in enumerate(found) if e.status == "separated" and e.episodes]
     for a, natural in enumerate(naturals if lost else ()):
         shared = [k for k in lost if natural.is_shape and np.isnan(found[k].psi[natural.index])]
@@ -533,10 +546,10 @@ def _wald_intervals(
     return ends
 
 
-def _profiles_of(found: Sequence[Estimate]) -> Profiles:
+def _profiles_of(found: Sequence[Estimate]) -> ProfileProblems:
     groups = tuple(_source(e).profiles().episodes for e in found)
     first = _source(found[0])
-    return Profiles(first.model, groups, first.prior)
+    return ProfileProblems(first.model, groups, first.prior)
 
 
 def _supremum_intervals(found: Sequence[Estimate], natural: Parameter) -> Matrix:
@@ -555,9 +568,9 @@ def _supremum_intervals(found: Sequence[Estimate], natural: Parameter) -> Matrix
 
 def _search_supremum_intervals(found: Sequence[Estimate], natural: Parameter) -> Matrix:
     profiles = _profiles_of(found)
-    positions = separated_interval(
+    positions = interval_reaching_supremum(
         profiles,
-        [_source(e).searched for e in found],
+        [_source(e).search_grid for e in found],
         np.array([_source(e).optimum.points.psi[0] for e in found]),
         np.array([e.log_likelihood for e in found]) - profiles.log_likelihood_copy_correction,
         natural.index,
@@ -570,13 +583,13 @@ class _ProfiledEstimates:
     """Estimates that have a profile, with what the search for their intervals needs."""
 
     which: list[int]
-    profiles: Profiles
-    grids: list[Grid]
+    profiles: ProfileProblems
+    grids: list[ProfileGrid]
     optima: Optima
-    rising: Matrix
+    rise_directions: Matrix
 
     @classmethod
-    def of(cls, found: Sequence[Estimate]) -> _ProfiledEstimates | None:
+    def from_estimates_with_profile(cls, found: Sequence[Estimate]) -> _ProfiledEstimates | None:
         which = [k for k, e in enumerate(found) if e.status != "not identified"]
         mine = [found[k] for k in which]
         if not mine:
@@ -584,8 +597,8 @@ class _ProfiledEstimates:
         return cls(
             which,
             _profiles_of(mine),
-            [_source(e).searched for e in mine],
-            Optima.joined([_source(e).optimum for e in mine]),
+            [_source(e).search_grid for e in mine],
+            Optima.concatenated([_source(e).optimum for e in mine]),
             np.stack([_directions_of_rise(e) for e in mine]),
         )
 
@@ -601,10 +614,10 @@ def _profile_intervals(
     found: Sequence[Estimate], naturals: Sequence[Parameter], level: float
 ) -> Matrix:
     ends = np.full((len(found), len(naturals), 2), np.nan)
-    known = _ProfiledEstimates.of(found)
+    known = _ProfiledEstimates.from_estimates_with_profile(found)
     if known is not None:
         ends[known.which] = profile_intervals(
-            known.profiles, known.grids, known.optima, naturals, level, known.rising
+            known.profiles, known.grids, known.optima, naturals, level, known.rise_directions
         )
     return ends
 
@@ -616,19 +629,21 @@ def _calibrated_intervals(
     asked = tuple(naturals), level, seed, n_drawn
     ends = np.full((len(found), len(naturals), 2), np.nan)
     some = [k for k, e in enumerate(found) if e.status != "not identified"]
-    if all(asked in _source(found[k]).drawn for k in some):
+    if all(asked in _source(found[k]).calibrated_interval_cache for k in some):
         for k in some:
-            ends[k] = _source(found[k]).drawn[asked]
+            ends[k] = _source(found[k]).calibrated_interval_cache[asked]
         return ends
-    known = _ProfiledEstimates.of(found)
+    known = _ProfiledEstimates.from_estimates_with_profile(found)
     assert known is not None
     near, far = (
-        profile_positions(known.profiles, known.grids, known.optima, naturals, at, known.rising)
+        profile_positions(
+            known.profiles, known.grids, known.optima, naturals, at, known.rise_directions
+        )
         for at in (level, level_of_further_interval(level))
     )
     ends[known.which] = calibrated_intervals(
         known.profiles, known.optima, naturals, level, (near, far), seed, n_drawn
     )
     for k in known.which:
-        _source(found[k]).drawn[asked] = ends[k]
+        _source(found[k]).calibrated_interval_cache[asked] = ends[k]
     return ends

@@ -14,7 +14,7 @@ from penchant.errors import DataError
 from penchant.inference.empirical_bayes_map import check_map
 from penchant.inference.fit import History, fit_model
 from penchant.inference.precompilation import compile_fits
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.subject_estimates import estimate_without_data
 from penchant.json_records import record_document, session_from_document
 from penchant.models.arguments import refuse_no_model, refuse_word
@@ -78,7 +78,7 @@ def fit_so_far(
     if any(one.n_decisions for one in played):
         return fit_model(played, model, parameter_prior=prior)
     others = ScaledPrior(prior.others) if isinstance(prior, MapPrior) else prior
-    return estimate_without_data(Profiles(model, (played,), others))
+    return estimate_without_data(ProfileProblems(model, (played,), others))
 
 
 @dataclass(frozen=True)

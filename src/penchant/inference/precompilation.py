@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from penchant._numba_cache import announce_compilation
+from penchant._numba_cache import with_compilation_announcement
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.offers import Offers
 from penchant.inference.fit import History, fit_model
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.search.local_maxima import expected_curvature_at
 from penchant.models.model import Declared, Model
 from penchant.models.spatial.map_basis import FitPrior
@@ -42,28 +42,31 @@ def compile_fits(model: Model, prior: FitPrior | None = None) -> None:
     words = (
         f"penchant: compiling all that fits of {type(model).__name__} can need, once, at the start."
     )
-    with announce_compilation(words), warnings.catch_warnings():
+    with with_compilation_announcement(words), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for history in synthetic_histories(model):
             with suppress(Exception):
                 fit_model((history,), model, parameter_prior=prior)
         with suppress(Exception):
-            _compile_checks(Profiles(model, ((history,),)))
+            _compile_checks(ProfileProblems(model, ((history,),)))
 
 
-def _compile_checks(profiles: Profiles) -> None:
+def _compile_checks(profiles: ProfileProblems) -> None:
     """Call what few histories need: checks of weights that hardly have a maximum."""
     psi = np.array([shape.grid()[len(shape.grid()) // 2] for shape in profiles.model.shape])
     points = profiles.solve(np.zeros(1, dtype=np.int64), psi[None])
     if profiles.n_shape:
         expected_curvature_at(profiles, points)
     profiles.without_small_differences(points, NEGLIGIBLE_DIFFERENCE)
-    solve(ChoiceDecisions(profiles.choices_at(psi), 1), constraints=profiles.limits)
+    solve(
+        ChoiceDecisions(profiles.choices_at(psi), 1),
+        constraints=profiles.positive_weight_constraints,
+    )
     x, chosen = profiles.scored_variables(psi)[0], profiles.scored_options
     # Choice sets of different sizes take a path of their own through the compiled likelihood.
     available = np.ones(x.shape[:2], dtype=bool)
     available[0, np.arange(x.shape[1]) != chosen[0]] = False
-    likelihood_of(Choices.from_arrays(x, chosen, available=available), 1).scatter()
+    likelihood_of(Choices.from_arrays(x, chosen, available=available), 1).scatter_within_sets()
 
 
 def synthetic_histories(model: Model) -> Iterator[History]:

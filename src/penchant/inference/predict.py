@@ -25,10 +25,10 @@ from scipy import special
 
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, weak_prior_argument
+from penchant.errors import DataError, mark_weak_prior_argument
 from penchant.inference.profile.inner_problems import DecisionIndex
-from penchant.inference.profile.profile_likelihood import VALUES, Profiles
-from penchant.inference.search.grid_search import Grid
+from penchant.inference.profile.profile_likelihood import VALUES, ProfileProblems
+from penchant.inference.search.grid_search import ProfileGrid
 from penchant.inference.search.local_maxima import Optima
 from penchant.models.arguments import as_episodes
 from penchant.models.model import Model
@@ -44,12 +44,14 @@ PROPOSAL_DF = 7.0
 
 
 @cache
-def sobol_points(n: int, count: int) -> Matrix:
+def sobol_points(n_cube_dimensions: int, count: int) -> Matrix:
     """Quasi-random points (count, n) in the unit cube, the same ones every time."""
     # scipy.stats takes long to import, and few predictions need it.
     from scipy.stats import qmc
 
-    return np.asarray(qmc.Sobol(n, rng=np.random.default_rng(20260101)).random(count))
+    return np.asarray(
+        qmc.Sobol(n_cube_dimensions, rng=np.random.default_rng(20260101)).random(count)
+    )
 
 
 def quasi_random_t_points(n: int, count: int) -> Matrix:
@@ -77,7 +79,7 @@ def squared_distances_and_log_determinants(away: Matrix, factor: Matrix) -> tupl
     return (z**2).sum(axis=-1), level[:, :, None]
 
 
-def log_t(away: Matrix, factor: Matrix) -> Matrix:
+def log_student_t_density(away: Matrix, factor: Matrix) -> Matrix:
     """Log-density of the Student t that `quasi_random_t_points` draws from."""
     n = away.shape[-1]
     squared, level = squared_distances_and_log_determinants(away, factor)
@@ -88,7 +90,7 @@ def log_t(away: Matrix, factor: Matrix) -> Matrix:
 
 # Points of psi by number of shape parameters: powers of 2, for which Sobol points are balanced.
 N_SHAPE_POINTS = {0: 1, 1: 64, 2: 128}
-N_SHAPE_POINTS_MANY = 256
+N_SHAPE_POINTS_MANY = 256  # with three or more: twice those of two
 # Points of psi and weights together: more cost in proportion, and reduce errors slowly.
 N_POINTS = 1024
 # Shares drawn about the optimum, from cells of the grid, which has other maxima, and from the
@@ -109,21 +111,21 @@ class PosteriorSample(NamedTuple):
     ----------
     psi, theta
         Shape parameters (K, q), and weights (K, L, d) at each.
-    share
+    posterior_probability
         (K, L): posterior probabilities.
     """
 
     psi: Matrix
     theta: Matrix
-    share: Matrix
+    posterior_probability: Matrix
 
 
 def draw_posterior_sample(
-    profiles: Profiles, known: OnLinks, grid: Grid, optimum: Optima
+    profiles: ProfileProblems, population_on_links: OnLinks, grid: ProfileGrid, optimum: Optima
 ) -> PosteriorSample:
     """Importance sample of the posterior of the only subject of `profiles`, under a population."""
-    coordinates, q = known.coordinates, known.coordinates.n_shape
-    h_shape, density, near = _propose_shape_points(known, grid, optimum)
+    coordinates, q = population_on_links.coordinates, population_on_links.coordinates.n_shape
+    h_shape, density, near = _propose_shape_points(population_on_links, grid, optimum)
     psi, _ = coordinates.psi(h_shape)
     subject = np.zeros(len(psi), dtype=np.int64)
     points = profiles.solve(subject, psi, near, accuracy=VALUES)
@@ -134,7 +136,9 @@ def draw_posterior_sample(
     psi, h, subject = psi[right], h[right], subject[right]
     turned = random_rotations(len(h), coordinates.n_weights)
     parts = [
-        _sample_weights(profiles, known, psi[begin:end], h[begin:end], turned[begin:end])
+        _sample_weights(
+            profiles, population_on_links, psi[begin:end], h[begin:end], turned[begin:end]
+        )
         for begin, end in profiles.portions(subject)
     ]
     theta, log_share = (np.concatenate(both) for both in zip(*parts, strict=True))
@@ -144,7 +148,7 @@ def draw_posterior_sample(
 
 
 def _propose_shape_points(
-    known: OnLinks, grid: Grid, optimum: Optima
+    known: OnLinks, grid: ProfileGrid, optimum: Optima
 ) -> tuple[Matrix, Vector, Matrix]:
     """Points of the shape parameters on their links, log-densities, and weights to start from."""
     q = known.coordinates.n_shape
@@ -196,13 +200,13 @@ class _Normal(NamedTuple):
         return np.asarray(np.exp(-0.5 * (z**2).sum(axis=0)) / level)
 
 
-def _cell_corners(known: OnLinks, grid: Grid) -> tuple[Matrix, Matrix]:
+def _cell_corners(population_on_links: OnLinks, grid: ProfileGrid) -> tuple[Matrix, Matrix]:
     """Lower and upper corners (n_psi, q) of the grid's cells on the links.
 
     Cells at an end reach as far as the population does.
     """
-    coordinates = known.coordinates
-    sd = np.sqrt(np.diag(np.linalg.inv(known.precision)))
+    coordinates = population_on_links.coordinates
+    sd = np.sqrt(np.diag(np.linalg.inv(population_on_links.precision)))
     low, high = np.empty_like(grid.psi), np.empty_like(grid.psi)
     for a, c in enumerate(coordinates.each[: coordinates.n_shape]):
         axis, place = np.unique(grid.psi[:, c.natural.index], return_inverse=True)
@@ -210,8 +214,8 @@ def _cell_corners(known: OnLinks, grid: Grid) -> tuple[Matrix, Matrix]:
         u = np.asarray(shape.to_unconstrained(axis))
         between = np.asarray(shape.from_unconstrained((u[1:] + u[:-1]) / 2))
         edges = np.sort(c.link.inverse(c.natural.of_psi(between)))
-        first = min(known.mean[a] - MAX_PRIOR_SDS * sd[a], edges[0] - sd[a])
-        last = max(known.mean[a] + MAX_PRIOR_SDS * sd[a], edges[-1] + sd[a])
+        first = min(population_on_links.mean[a] - MAX_PRIOR_SDS * sd[a], edges[0] - sd[a])
+        last = max(population_on_links.mean[a] + MAX_PRIOR_SDS * sd[a], edges[-1] + sd[a])
         edges = np.concatenate([[first], edges, [last]])
         if c.natural.is_falling:
             place = len(axis) - 1 - place
@@ -219,7 +223,7 @@ def _cell_corners(known: OnLinks, grid: Grid) -> tuple[Matrix, Matrix]:
     return low, high
 
 
-def _proposal_factor(known: OnLinks, grid: Grid, optimum: Optima) -> Matrix:
+def _proposal_factor(known: OnLinks, grid: ProfileGrid, optimum: Optima) -> Matrix:
     coordinates, q = known.coordinates, known.coordinates.n_shape
     shape, order = coordinates.shape, coordinates.shape_order()
     h = coordinates.from_parts(optimum.points.theta, optimum.points.psi)[:, :q]
@@ -238,26 +242,30 @@ def _proposal_factor(known: OnLinks, grid: Grid, optimum: Optima) -> Matrix:
 
 
 def _sample_weights(
-    profiles: Profiles, known: OnLinks, psi: Matrix, h: Matrix, turned: Matrix
+    profiles: ProfileProblems,
+    known: OnLinks,
+    psi: Matrix,
+    linked_shape_points: Matrix,
+    random_rotation_matrices: Matrix,
 ) -> tuple[Matrix, Matrix]:
     """Weights (K, L, d) about the best ones at each psi; log-posteriors less log-densities."""
     coordinates, q = known.coordinates, known.coordinates.n_shape
-    n, d = len(h), coordinates.n_weights
-    theta, bend = coordinates.theta_and_slopes(h[:, q:])
+    n, d = len(linked_shape_points), coordinates.n_weights
+    theta, bend = coordinates.theta_and_slopes(linked_shape_points[:, q:])
     subject = np.zeros(n, dtype=np.int64)
     x, _ = profiles.variables(subject, psi, False)
-    rows = profiles.rows(subject)
+    rows = profiles.decision_index(subject)
     profiles.zero_outside_domain(x, None, subject)
     information = _value_and_information(x, rows, theta)[1]
     curvature = np.swapaxes(bend, 1, 2) @ information @ bend + known.precision[q:, q:]
     width = _inverted_cholesky_factor(curvature)
     n_draws = N_POINTS // N_SHAPE_POINTS.get(q, N_SHAPE_POINTS_MANY)
-    z = np.einsum("nab,lb->nla", turned, quasi_random_t_points(d, n_draws))
+    z = np.einsum("nab,lb->nla", random_rotation_matrices, quasi_random_t_points(d, n_draws))
     away = np.einsum("nab,nlb->nla", width, z)
-    density = log_t(away[None], width[None])[0]
-    sample = np.repeat(h[:, None], n_draws, axis=1)
+    density = log_student_t_density(away[None], width[None])[0]
+    sample = np.repeat(linked_shape_points[:, None], n_draws, axis=1)
     sample[..., q:] += away
-    many = rows.only(np.repeat(np.arange(n), n_draws))
+    many = rows.select_pairs(np.repeat(np.arange(n), n_draws))
     theta = coordinates.theta(sample[..., q:])
     value = _value_and_information(x, many, theta.reshape(-1, d))[0].reshape(n, n_draws)
     from_mean = sample - known.mean
@@ -285,7 +293,7 @@ def _log_probabilities(
             "predict",
             "must have a finite estimate",
             got="one that is not",
-            fix=f"Fit with {weak_prior_argument()} to predict.",
+            fix=f"Fit with {mark_weak_prior_argument()} to predict.",
         )
     return _ScoredDecisions.of(model, episodes, psi).log_probabilities(theta)
 
@@ -294,12 +302,12 @@ def _log_probabilities(
 class _ScoredDecisions:
     """Decisions to predict, with their variables at one psi."""
 
-    profiles: Profiles
+    profiles: ProfileProblems
     choices: Choices
 
     @classmethod
     def of(cls, model: Model, episodes: Sequence[History], psi: Vector) -> _ScoredDecisions:
-        profiles = Profiles(model, (tuple(episodes),))
+        profiles = ProfileProblems(model, (tuple(episodes),))
         return cls(profiles, profiles.choices_at(psi))
 
     def log_probabilities(self, theta: Vector) -> Matrix:
@@ -340,17 +348,17 @@ class Predictor:
     ----------
     function
         Of a model, its episodes and what else it takes: `probabilities`, for one.
-    model, others
+    model, further_arguments
         What is given to it beside the episodes.
     """
 
     function: Callable[..., Matrix]
     model: Model
-    others: tuple[Any, ...]
+    further_arguments: tuple[Any, ...]
 
     def __call__(self, data: Any) -> Matrix:
         """Predictions of every decision scored."""
-        return self.function(self.model, as_episodes(data), *self.others)
+        return self.function(self.model, as_episodes(data), *self.further_arguments)
 
 
 def probabilities_over_posterior(
@@ -364,11 +372,14 @@ def probabilities_over_posterior(
             asked = _ScoredDecisions.of(model, episodes, psi)
             each = (share[i] * np.exp(asked.log_probabilities(theta[i])) for i in mine)
             found = sum(each, start=found)
-    return np.asarray(found / sample.share[sample.share > MIN_POSTERIOR_WEIGHT].sum())
+    return np.asarray(
+        found
+        / sample.posterior_probability[sample.posterior_probability > MIN_POSTERIOR_WEIGHT].sum()
+    )
 
 
 def probabilities_over_profile(
-    model: Model, episodes: Sequence[History], grid: Grid, optimum: Optima
+    model: Model, episodes: Sequence[History], grid: ProfileGrid, optimum: Optima
 ) -> Matrix:
     """Probabilities averaged over the grid and the optimum, each weighted by its profile."""
     psi = np.vstack([grid.psi, optimum.points.psi])

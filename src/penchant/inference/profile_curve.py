@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.argument_checks import check_level, one_of
+from penchant.argument_checks import check_level, check_one_of
 from penchant.errors import DataError
 from penchant.inference.model_estimate import model_source, profile_along
 from penchant.json_records import JsonDocument
@@ -89,7 +89,7 @@ def profile_curve(
 
 def _natural_named(estimate: Estimate, name: str) -> Parameter:
     known = {natural.name: natural for natural in natural_parameters(estimate.model)}
-    one_of(name, "name", known)
+    check_one_of(name, "name", known)
     return known[name]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.inference.profile.profile_likelihood import CERTIFIED, Profiles
+from penchant.inference.profile.profile_likelihood import CERTIFIED, ProfileProblems
 from penchant.inference.search.local_maxima import Optima
 from penchant.inference.search.projected_newton import newton_batch
 from penchant.softmax.maximum_and_covariance import Solution
@@ -43,12 +43,13 @@ JOINT_SEPARATION = JointSeparationOptions()
 
 
 def find_joint_separation(
-    profiles: Profiles, optima: Optima, some: IntVector
+    profiles: ProfileProblems, optima: Optima, rows_to_examine: IntVector
 ) -> tuple[Optima, IntVector]:
     """Move optima near the end of a shape parameter towards which the likelihood rises for ever.
 
-    Second, the index of that shape parameter, or -1: (n,). Only `some` rows are examined, and only
-    ends of linear ranges: a logarithmic range has no end, only a place where the search stops.
+    Second, the index of that shape parameter, or -1: (n,). Only `rows_to_examine` rows are
+    examined, and only ends of linear ranges: a logarithmic range has no end, only a place where the
+    search stops.
     """
     towards = np.full(len(optima), -1)
     moved = False
@@ -56,8 +57,8 @@ def find_joint_separation(
         if shape.scale != "linear":
             continue
         for side in (0, 1):
-            some = some[towards[some] < 0]
-            rows, u = _rows_rising_towards_end(profiles, optima, some, q, side)
+            rows_to_examine = rows_to_examine[towards[rows_to_examine] < 0]
+            rows, u = _rows_rising_towards_end(profiles, optima, rows_to_examine, q, side)
             if not len(rows):
                 continue
             if not moved:
@@ -70,14 +71,14 @@ def find_joint_separation(
 
 
 def _rows_rising_towards_end(
-    profiles: Profiles, optima: Optima, rows: IntVector, q: int, side: int
+    profiles: ProfileProblems, optima: Optima, rows: IntVector, q: int, side: int
 ) -> tuple[IntVector, Matrix]:
     """Rows whose profile and utilities grow towards an end of parameter q; u near that end."""
     if not len(rows):
-        return rows, optima.u[rows]
+        return rows, optima.unconstrained_psi[rows]
     end, width = profiles.bounds[q, side], np.ptp(profiles.bounds[q])
     m = len(JOINT_SEPARATION.distances)
-    u = np.repeat(optima.u[rows][:, None], m, axis=1)
+    u = np.repeat(optima.unconstrained_psi[rows][:, None], m, axis=1)
     u[:, :, q] = end + (1 - 2 * side) * width * np.array(JOINT_SEPARATION.distances)
     points = profiles.solve_points(optima.points.subject[rows], u, None, CERTIFIED)
     value = points.value.reshape(-1, m)
@@ -91,8 +92,8 @@ def _rows_rising_towards_end(
     return rows[rises], u[rises, -1]
 
 
-def _utility_range(theta: Matrix, largest: Matrix) -> Vector:
-    return np.asarray((np.abs(theta) * largest[:, 1]).max(axis=1, initial=0.0))
+def _utility_range(theta: Matrix, largest_attributes: Matrix) -> Vector:
+    return np.asarray((np.abs(theta) * largest_attributes[:, 1]).max(axis=1, initial=0.0))
 
 
 def separated_solution(
@@ -113,18 +114,18 @@ def separated_solution(
         theta=np.where(grows, np.copysign(np.inf, theta), theta),
         log_likelihood=log_likelihood,
         covariance=nothing,
-        certainty=nothing,
+        unblanked_covariance=nothing,
         recession=direction / np.abs(direction).max(),
-        resolved=resolved,
-        near=None,
+        vanishing_options=resolved,
+        near_separation_direction=None,
         condition=np.inf,
         certificate=None,
     )
 
 
-def _diverging_weights(sizes: Matrix, theta: Vector, resolved: BoolVector) -> BoolVector:
+def _diverging_weights(attribute_sizes: Matrix, theta: Vector, resolved: BoolVector) -> BoolVector:
     """Weights without which some choice would not be certain, by how far they move utilities."""
     return np.asarray(
-        (sizes[resolved] * np.abs(theta)).max(axis=0, initial=0.0)
+        (attribute_sizes[resolved] * np.abs(theta)).max(axis=0, initial=0.0)
         > JOINT_SEPARATION.certain_utility
     )

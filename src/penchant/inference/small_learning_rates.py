@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.profile.inner_problems import Evaluations
-from penchant.inference.profile.profile_likelihood import FINITE_VALUES, Profiles
+from penchant.inference.profile.inner_problems import InnerSolutions
+from penchant.inference.profile.profile_likelihood import FINITE_VALUES, ProfileProblems
 
 # Share of its range below which learnt values are proportional to a rate: after some hundred trials
 # the next term is a tenth of it.
@@ -26,7 +26,7 @@ MAX_RATE_LOW = 1e-6
 MULTIPLES = 10.0 ** np.arange(0.5, 7.1, 0.5)
 
 
-def rate_parameters(profiles: Profiles) -> BoolVector:
+def rate_parameter_mask(profiles: ProfileProblems) -> BoolVector:
     """Whether shape parameters are rates, with a linear range from nearly 0: (n_shape,)."""
     return np.array(
         [s.scale == "linear" and 0 < s.low <= MAX_RATE_LOW * s.high for s in profiles.shape],
@@ -35,10 +35,10 @@ def rate_parameters(profiles: Profiles) -> BoolVector:
 
 
 def evaluate_proportional_rates(
-    profiles: Profiles, subject: IntVector, psi: Matrix
-) -> tuple[IntVector, Vector, Evaluations]:
+    profiles: ProfileProblems, subject: IntVector, psi: Matrix
+) -> tuple[IntVector, Vector, InnerSolutions]:
     """Evaluate profiles with all small rates multiplied; returns rows of psi, multiples, points."""
-    rates = rate_parameters(profiles)
+    rates = rate_parameter_mask(profiles)
     share = np.where(rates, psi, np.inf) / np.where(rates, [s.high for s in profiles.shape], 1.0)
     small = share < SMALL_RATE
     largest = np.where(small, share, 0.0).max(axis=1, initial=0.0)
@@ -48,6 +48,6 @@ def evaluate_proportional_rates(
     multiples = MULTIPLES[which]
     there = np.where(small[row], psi[row] * multiples[:, None], psi[row])
     if not len(row):
-        return row, multiples, profiles.blank(subject[row], there)
+        return row, multiples, profiles.empty_evaluations(subject[row], there)
     points = profiles.solve(subject[row], there, accuracy=FINITE_VALUES)
     return row, multiples, points

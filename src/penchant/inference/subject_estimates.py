@@ -12,8 +12,8 @@ from penchant._typing import Label
 from penchant.inference.fit_status import Diagnosis, diagnose
 from penchant.inference.identifiability import few_decisions_note
 from penchant.inference.model_estimate import ModelSource
-from penchant.inference.profile.profile_likelihood import Profiles
-from penchant.inference.search.grid_search import Grid, Grids
+from penchant.inference.profile.profile_likelihood import ProfileProblems
+from penchant.inference.search.grid_search import ProfileGrid, ProfileGrids
 from penchant.inference.search.local_maxima import Optima
 from penchant.models.doubts import doubts_of
 from penchant.result_tables import pooled_notes
@@ -21,7 +21,7 @@ from penchant.softmax.estimate import Estimate
 
 
 def estimates_at(
-    profiles: Profiles, grids: Grids | None, optima: Optima, subjects: Sequence[Label]
+    profiles: ProfileProblems, grids: ProfileGrids | None, optima: Optima, subjects: Sequence[Label]
 ) -> list[Estimate]:
     """Estimates of all subjects at their optima; without grids profiles are computed on demand."""
     optima, diagnoses = diagnose(profiles, grids, optima)
@@ -32,9 +32,9 @@ def estimates_at(
 
 
 def make_estimate(
-    profiles: Profiles,
+    profiles: ProfileProblems,
     k: int,
-    grids: Grids | None,
+    grids: ProfileGrids | None,
     optimum: Optima,
     diagnosis: Diagnosis,
     subject: Label,
@@ -47,7 +47,7 @@ def make_estimate(
     if subject is None and n_subjects == 1:
         (subject,) = whose
     grid = None if grids is None else grids[k]
-    return _estimate(
+    return _estimate_from_diagnosis(
         ModelSource(profiles.model, episodes, grid, optimum, profiles.prior),
         diagnosis,
         n_decisions,
@@ -61,7 +61,7 @@ def make_estimate(
     )
 
 
-def _smallest_and_largest_set_size(profiles: Profiles, k: int) -> tuple[int, int]:
+def _smallest_and_largest_set_size(profiles: ProfileProblems, k: int) -> tuple[int, int]:
     """Smallest and largest number of options that subject k could choose from."""
     if profiles.record.choice_sets is None:
         return profiles.n_options, profiles.n_options
@@ -69,7 +69,7 @@ def _smallest_and_largest_set_size(profiles: Profiles, k: int) -> tuple[int, int
     return profiles.n_options // int(scored.max()), profiles.n_options // int(scored.min())
 
 
-def _estimate(
+def _estimate_from_diagnosis(
     source: ModelSource, diagnosis: Diagnosis, n_decisions: int, **others: Any
 ) -> Estimate:
     model, prior = source.model, source.prior
@@ -90,14 +90,14 @@ def _estimate(
     )
 
 
-def estimate_without_data(profiles: Profiles, subject: Label = None) -> Estimate:
+def estimate_without_data(profiles: ProfileProblems, subject: Label = None) -> Estimate:
     """Estimate before any decision."""
-    optimum = Optima.none(profiles, 1)
+    optimum = Optima.unsolved_optima(profiles, 1)
     d, n = profiles.n_weights, profiles.n_shape
     nothing = np.zeros(0, dtype=bool)
-    grid = Grid(np.zeros((0, n)), np.zeros(0), np.zeros((0, d)), (0,) * n, nothing)
+    grid = ProfileGrid(np.zeros((0, n)), np.zeros(0), np.zeros((0, d)), (0,) * n, nothing)
     source = ModelSource(profiles.model, profiles.episodes, grid, optimum, profiles.prior)
-    return _estimate(
+    return _estimate_from_diagnosis(
         source,
         Diagnosis.without_data(d + n),
         0,
@@ -109,7 +109,7 @@ def estimate_without_data(profiles: Profiles, subject: Label = None) -> Estimate
     )
 
 
-def _notes(profiles: Profiles, episodes: Sequence[Any], n_decisions: int) -> tuple[str, ...]:
+def _notes(profiles: ProfileProblems, episodes: Sequence[Any], n_decisions: int) -> tuple[str, ...]:
     of_data = dict.fromkeys(note for e in episodes for note in e.notes)
     few = few_decisions_note(n_decisions, profiles.n_weights + profiles.n_shape)
     return (*of_data, *doubts_of(profiles.model, episodes), *few)

@@ -15,7 +15,7 @@ from inspect import getdoc
 from typing import Any, Literal, NamedTuple
 
 from penchant import models
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.bandit.landscape import grid
 from penchant.models.model import Declared
 
@@ -119,7 +119,7 @@ CATALOGUE = Catalogue()
 
 def entry_of(name: str) -> Entry:
     """The model of this name."""
-    one_of(name, "model", CATALOGUE)
+    check_one_of(name, "model", CATALOGUE)
     return CATALOGUE[name]
 
 

@@ -428,7 +428,7 @@ def _returned(exam: Exam, one: Any, psi: Vector, widths: dict[int, str]) -> Iter
 
 def _contents(one: Any) -> list[bytes]:
     arrays = [one.chosen, one.scored, *getattr(one, "offers", {}).values()]
-    arrays += [one.rewards, *one.seen.arrays] if isinstance(one, Episode) else []
+    arrays += [one.rewards, *one.context.arrays] if isinstance(one, Episode) else []
     return [array.tobytes() for array in arrays]
 
 
@@ -599,7 +599,7 @@ def _changes_of(one: Any, t: int, n_options: int) -> Iterator[tuple[Any, str, st
             for values in after.values():
                 values[t] += _elsewhere(values)
             yield (
-                _varied(one, seen=one.seen._replace(after=after)),
+                _varied(one, context=one.context._replace(after=after)),
                 f"what is learnt after event {t}",
                 LOOKS[1],
             )
@@ -609,7 +609,7 @@ def _changes_of(one: Any, t: int, n_options: int) -> Iterator[tuple[Any, str, st
             same = np.array_equal(values[t + 1], values[t])
             values[t + 1] = values[0] if same else values[t]
         yield (
-            _varied(one, seen=one.seen._replace(before=before)),
+            _varied(one, context=one.context._replace(before=before)),
             f"what is seen at the event after {t}",
             LOOKS[2],
         )
@@ -625,7 +625,7 @@ def _changes_of(one: Any, t: int, n_options: int) -> Iterator[tuple[Any, str, st
 
 
 def _varied(
-    one: Any, stop: int | None = None, seen: EventContext | None = None, **arrays: Any
+    one: Any, stop: int | None = None, context: EventContext | None = None, **arrays: Any
 ) -> Any:
     """The history up to an event, with other arrays."""
     if isinstance(one, Offers):
@@ -634,8 +634,8 @@ def _varied(
         return Offers.of_checked(chosen, offers, one.scored[:stop], one.subject, one.block)
     events = one.events._replace(**arrays, executed=arrays.get("chosen", one.chosen))
     events = Events(*(array[:stop] for array in events))
-    seen = (one.seen if seen is None else seen).at_events(slice(stop))
-    return Episode.of_events(events, one.subject, one.block, seen)
+    context = (one.context if context is None else context).select_events(slice(stop))
+    return Episode.of_events(events, one.subject, one.block, context)
 
 
 def _elsewhere(values: Vector) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import executed_history
-from penchant.errors import Code, argument
+from penchant.errors import PythonExpression, mark_argument
 from penchant.models.model import Declared
 
 
@@ -61,7 +61,7 @@ def doubts_of_start(
     rewards = rewards_of(episodes)
     if value is None or not len(rewards) or rewards.min() <= value <= rewards.max():
         return
-    free = argument(name, Code("None"))
+    free = mark_argument(name, PythonExpression("None"))
     estimate = f"estimate it ({free}), or " if estimable else ""
     remedy = f"{estimate}give another number, such as {_middle(name, rewards)}."
     yield (
@@ -73,8 +73,8 @@ def doubts_of_start(
 
 def _middle(name: str, rewards: Vector) -> str:
     """How to set a value to the middle of the rewards."""
-    middle = Code(f"{(rewards.min() + rewards.max()) / 2:.3g}")
-    return f"the middle of the rewards ({argument(name, middle)})"
+    middle = PythonExpression(f"{(rewards.min() + rewards.max()) / 2:.3g}")
+    return f"the middle of the rewards ({mark_argument(name, middle)})"
 
 
 def doubts_of_threshold(above: float, episodes: Sequence[Any]) -> Iterator[str]:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.errors import DataError
 from penchant.models.transforms import IDENTITY, LOG, RECIPROCAL, Transform
 
@@ -92,7 +92,7 @@ class Shape:
     at_high: Limit | None = None
 
     def __post_init__(self) -> None:
-        one_of(self.scale, "scale", ("linear", "log"))
+        check_one_of(self.scale, "scale", ("linear", "log"))
         lowest = 0.0 if self.scale == "log" else -np.inf
         if not lowest < self.low < self.high < np.inf:
             raise DataError(
@@ -314,9 +314,9 @@ class Parameter:
     def derivatives(self, theta: Matrix) -> tuple[Vector, Matrix, Matrix]:
         """Values at many weights (n, n_weights), with their gradients and Hessians in these."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return self._derivatives(theta)
+            return self._fill_psi_derivatives(theta)
 
-    def _derivatives(self, theta: Matrix) -> tuple[Vector, Matrix, Matrix]:
+    def _fill_psi_derivatives(self, theta: Matrix) -> tuple[Vector, Matrix, Matrix]:
         n, d = theta.shape
         gradient, hessian = np.zeros((n, d)), np.zeros((n, d, d))
         u, slope = self._quotient(theta), self._quotient_slopes(theta)

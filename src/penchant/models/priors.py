@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.errors import DataError, closest_match_hint, prior_argument
+from penchant.errors import DataError, closest_match_hint, mark_prior_argument
 from penchant.files.output import read_document, write_json
 from penchant.json_records import (
     document_head,
@@ -107,7 +107,7 @@ class NaturalPrior:
         for name in self.densities:
             if name not in known:
                 raise DataError(
-                    prior_argument(),
+                    mark_prior_argument(),
                     "must name natural parameters of the model",
                     got=f"{name!r}, but they are {', '.join(known)}",
                     fix=closest_match_hint(name, known) or "Correct it.",
@@ -273,7 +273,7 @@ class PopulationPrior:
         own = Coordinates.of_names(model, self.names, links)
         if set(own.names) != set(self.names):
             raise DataError(
-                prior_argument(),
+                mark_prior_argument(),
                 f"must be of the model's parameters {', '.join(own.names)}",
                 got=", ".join(self.names),
                 fix="Fit the population with the same model.",
@@ -296,7 +296,7 @@ class PopulationPrior:
         for name, link in zip(self.names, self.links, strict=True):
             if link.name != "identity":
                 raise DataError(
-                    prior_argument(),
+                    mark_prior_argument(),
                     "must be normal in the weights for choices",
                     got=f"{name} on {link}",
                     fix="Use fit_population for such a population.",

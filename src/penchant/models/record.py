@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntMatrix, IntVector, Matrix, Vector
-from penchant.argument_checks import check_whole_number, one_of
+from penchant.argument_checks import check_one_of, check_whole_number
 from penchant.bandit.episode import Episode, executed_history
 from penchant.errors import DataError
 from penchant.models.parameters import ParameterTable
@@ -206,7 +206,7 @@ class CompiledModel(ParameterTable):
         own: Any = self  # a dataclass, as others do not call this
         kind: Any = type(self)
         for name, words in _declared_words(kind):
-            one_of(getattr(own, name), name, words)
+            check_one_of(getattr(own, name), name, words)
         given = {field.name: getattr(own, field.name) for field in fields(own) if field.init}
         check_whole_number(given.get("n_options", 2), "n_options", 2)
 

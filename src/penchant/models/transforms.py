@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from penchant._typing import Matrix
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.errors import DataError, closest_match_hint
 
 LOG_3 = log(3.0)
@@ -117,7 +117,7 @@ class Transform:
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        one_of(self.name, "transform", FORMULAS)
+        check_one_of(self.name, "transform", FORMULAS)
 
     def value(self, u: ArrayLike) -> Matrix:
         """The value at u."""

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from penchant.paper.examples import cooling_choices as cooling_choices
     from penchant.paper.examples import q_learning_choices as q_learning_choices
     from penchant.paper.examples import temperature_choices as temperature_choices
-    from penchant.population.pooled_estimates import back_map as back_map
+    from penchant.population.pooled_estimates import (
+        population_in_natural_parameters as population_in_natural_parameters,
+    )
 
 if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = lazy_exports(__name__)

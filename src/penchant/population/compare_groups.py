@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
-from penchant.argument_checks import check_level, one_of
+from penchant.argument_checks import check_level, check_one_of
 from penchant.errors import DataError
 from penchant.population.group_comparison_result import (
     Adjustment,
@@ -26,8 +26,8 @@ from penchant.population.group_tests import (
     SpreadWithinGroups,
     adjusted_p_values,
     hedges_g,
-    joint_test,
-    welch,
+    joint_difference_test,
+    welch_t_test,
 )
 from penchant.population.least_squares import least_squares
 from penchant.population.meta_analysis import PopulationEstimate
@@ -139,7 +139,9 @@ class GroupPair(NamedTuple):
         """Tests of every parameter, and of all at once; p-values are not adjusted yet."""
         errors = tuple(np.sqrt(np.diag(covariance)) for covariance in self.covariances)
         columns = (
-            welch(self.difference, (errors[0], errors[1]), self.degrees_of_freedom, level)._asdict()
+            welch_t_test(
+                self.difference, (errors[0], errors[1]), self.degrees_of_freedom, level
+            )._asdict()
             | hedges_g(self.difference, self.within, level)._asdict()
         )
         differences = [
@@ -151,7 +153,7 @@ class GroupPair(NamedTuple):
             )
             for i, name in enumerate(names)
         ]
-        joint = joint_test(self.difference, self.covariances, self.degrees_of_freedom)
+        joint = joint_difference_test(self.difference, self.covariances, self.degrees_of_freedom)
         return differences, PairTest(*self.labels, joint, np.nan)
 
 
@@ -303,7 +305,7 @@ def compare_groups(
             got=type(groups).__name__,
             fix="Say what tells subjects apart, such as by='group'.",
         )
-    one_of(degrees_of_freedom, "degrees_of_freedom", ("own", "subjects"))
+    check_one_of(degrees_of_freedom, "degrees_of_freedom", ("own", "subjects"))
     pooled = {label: _as_population_estimate(found, scale) for label, found in groups.items()}
     populations = {label: population for label, (population, _) in pooled.items()}
     logs = (*logs, *dict.fromkeys(name for _, own in pooled.values() for name in own))
@@ -349,7 +351,7 @@ def _usable_subject_indices(everyone: SubjectEstimates) -> list[int]:
 
 
 def _check_scale(scale: str) -> None:
-    one_of(scale, "scale", ("log", "natural", "theta"), "Leave it out for 'log'.")
+    check_one_of(scale, "scale", ("log", "natural", "theta"), "Leave it out for 'log'.")
 
 
 def _all_subject_estimates(

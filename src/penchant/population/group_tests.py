@@ -13,7 +13,7 @@ import scipy
 from scipy import special
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.errors import DataError
 from penchant.population.group_comparison_result import Adjustment, JointTest
 from penchant.population.least_squares import TTest, t_test
@@ -40,7 +40,7 @@ def adjusted_p_values(p_values: Any, method: Adjustment = "holm") -> Vector:
     array([0.03, 0.06, 0.06])
     """
     given = np.array(p_values, dtype=np.float64)
-    one_of(method, "adjust", ADJUSTMENTS)
+    check_one_of(method, "adjust", ADJUSTMENTS)
     if ((given < 0) | (given > 1)).any():
         wrong = given[(given < 0) | (given > 1)][0]
         raise DataError("p_values", "must lie between 0 and 1", got=wrong, fix="Correct it.")
@@ -63,7 +63,7 @@ def _adjust_p_values(p: Vector, method: Adjustment) -> Vector:
     return found
 
 
-def welch(
+def welch_t_test(
     difference: Vector,
     errors: tuple[Vector, Vector],
     degrees_of_freedom: tuple[float, float],
@@ -113,7 +113,7 @@ def welch_anova(means: Vector, errors: Vector, degrees_of_freedom: Vector) -> We
     return WelchAnova(statistic, df, float(f_sf(statistic, *df)))
 
 
-def joint_test(
+def joint_difference_test(
     difference: Vector,
     covariances: tuple[Matrix, Matrix],
     degrees_of_freedom: tuple[float, float],
@@ -180,9 +180,11 @@ class SpreadWithinGroups(NamedTuple):
     difference_variance: float
 
     @classmethod
-    def of_groups(cls, sds: tuple[Vector, Vector], counts: tuple[int, int]) -> SpreadWithinGroups:
+    def of_groups(
+        cls, sds: tuple[Vector, Vector], group_sizes: tuple[int, int]
+    ) -> SpreadWithinGroups:
         """Pool the standard deviations of two groups of n and m subjects."""
-        n, m = np.array(counts, dtype=np.float64)
+        n, m = np.array(group_sizes, dtype=np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):  # a group of none or one has no g
             pooled = np.sqrt(((n - 1) * sds[0] ** 2 + (m - 1) * sds[1] ** 2) / (n + m - 2))
             return cls(pooled, float(n + m - 2), float(1 / n + 1 / m))

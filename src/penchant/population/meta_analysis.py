@@ -18,7 +18,7 @@ from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.errors import DataError, format_list
 from penchant.json_records import JsonDocument, to_json
-from penchant.population.subject_estimates import LeftOut, Scale
+from penchant.population.subject_estimates import ExcludedSubject, Scale
 from penchant.result_tables import (
     Column,
     Columns,
@@ -44,7 +44,7 @@ class WhitenedEstimates:
 
     estimates: Matrix
     covariances: Matrix
-    root: Matrix
+    precision_root: Matrix
 
     @classmethod
     def of(
@@ -60,21 +60,23 @@ class WhitenedEstimates:
 
     def whiten_covariance(self, covariance: Matrix) -> Matrix:
         """A covariance of the user's units in these."""
-        made = self.root @ covariance @ self.root.T
+        made = self.precision_root @ covariance @ self.precision_root.T
         return np.asarray((made + made.T) / 2)
 
     def unwhiten_mean(self, mean: Vector) -> Vector:
         """A mean in the units of the user."""
-        return np.asarray(np.linalg.solve(self.root, mean))
+        return np.asarray(np.linalg.solve(self.precision_root, mean))
 
     def unwhiten_covariance(self, covariance: Matrix) -> Matrix:
         """A covariance in the units of the user."""
-        inverse = np.linalg.inv(self.root)
+        inverse = np.linalg.inv(self.precision_root)
         made = inverse @ covariance @ inverse.T
         return np.asarray((made + made.T) / 2)
 
 
-def weighted_mean(estimates: Matrix, covariances: Matrix) -> tuple[Vector, Matrix]:
+def inverse_variance_mean_and_covariance(
+    estimates: Matrix, covariances: Matrix
+) -> tuple[Vector, Matrix]:
     """Inverse-variance mean and its covariance: C = (sum C_s^-1)^-1, C sum C_s^-1 theta_s."""
     precisions = np.linalg.inv(covariances)
     covariance = np.linalg.inv(precisions.sum(axis=0))
@@ -171,7 +173,7 @@ def dersimonian_laird(white: WhitenedEstimates) -> Matrix:
     """
     weights = np.linalg.inv(white.covariances)
     total = weights.sum(axis=0)
-    mean, _ = weighted_mean(white.estimates, white.covariances)
+    mean, _ = inverse_variance_mean_and_covariance(white.estimates, white.covariances)
     gaps = white.estimates - mean
     n, d = white.estimates.shape
     q = np.einsum("sab,sb,sc->ac", weights, gaps, gaps)
@@ -180,7 +182,9 @@ def dersimonian_laird(white: WhitenedEstimates) -> Matrix:
     return nearest_positive_covariance((raw + raw.T) / 2)
 
 
-def restricted_log_likelihood(between: Matrix, white: WhitenedEstimates) -> tuple[float, Matrix]:
+def restricted_log_likelihood_and_gradient(
+    between: Matrix, white: WhitenedEstimates
+) -> tuple[float, Matrix]:
     """REML and its derivative in Omega.
 
     -1/2 [sum log|V_s| + sum r_s' V_s^-1 r_s + log|sum V_s^-1|] with V_s = C_s + Omega, and
@@ -188,7 +192,7 @@ def restricted_log_likelihood(between: Matrix, white: WhitenedEstimates) -> tupl
     """
     spread = white.covariances + between
     inverse = np.linalg.inv(spread)
-    mean, certainty = weighted_mean(white.estimates, spread)
+    mean, certainty = inverse_variance_mean_and_covariance(white.estimates, spread)
     gaps = white.estimates - mean
     pulls = np.einsum("sab,sb->sa", inverse, gaps)
     value = np.linalg.slogdet(spread)[1].sum() + (gaps * pulls).sum()
@@ -205,7 +209,10 @@ def reml_covariance_and_convergence(white: WhitenedEstimates) -> tuple[Matrix, b
     all sizes, and is repeated in units of what it found, as subjects may be known to a thousandth
     or to a thousand of what is between them.
     """
-    between = max(_reml_starts(white), key=lambda omega: restricted_log_likelihood(omega, white)[0])
+    between = max(
+        _reml_starts(white),
+        key=lambda omega: restricted_log_likelihood_and_gradient(omega, white)[0],
+    )
     for _ in range(MAX_REML_ROUNDS):
         own = WhitenedEstimates.of(white.estimates, white.covariances, between)
         peak = _maximize_reml(own.whiten_covariance(between), own)
@@ -229,7 +236,7 @@ def _maximize_reml(start: Matrix, white: WhitenedEstimates) -> Matrix:
 
     def negative_reml_and_gradient(flat: Vector) -> tuple[float, Vector]:
         root = flat.reshape(d, d)
-        value, slope = restricted_log_likelihood(root @ root.T, white)
+        value, slope = restricted_log_likelihood_and_gradient(root @ root.T, white)
         return -value / n, (-2.0 * slope @ root / n).ravel()
 
     begin = np.linalg.cholesky(start + START_WHITENED_VARIANCE * np.eye(d)).ravel()
@@ -246,7 +253,7 @@ def is_reml_maximum(between: Matrix, white: WhitenedEstimates) -> bool:
     """Whether no direction raises the restricted likelihood, the cut-off ones included."""
     own = WhitenedEstimates.of(white.estimates, white.covariances, between)
     here = own.whiten_covariance(between)
-    _, slope = restricted_log_likelihood(here, own)
+    _, slope = restricted_log_likelihood_and_gradient(here, own)
     slope = slope / len(own.estimates)
     rising = float(np.linalg.eigvalsh((slope + slope.T) / 2).max())
     return rising < REML_GRADIENT_TOL and float(np.abs(slope @ here).max()) < REML_GRADIENT_TOL
@@ -307,7 +314,7 @@ class PopulationEstimate(IntervalTableExport, JsonDocument):
     rule: Rule
     n_subjects: int
     subjects: tuple[Label, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[ExcludedSubject, ...] = ()
     degrees_of_freedom: float = np.inf
     heterogeneity: Heterogeneity | None = None
     status: str = "estimated"

@@ -99,9 +99,11 @@ def _residuals_after_covariates(values: Matrix, x: Matrix) -> Matrix:
     return np.asarray(values - x @ np.linalg.lstsq(x, values, rcond=None)[0])
 
 
-def _score_relation(name: str, both: Matrix, ranked: Matrix, n: int, level: float) -> Relation:
+def _score_relation(
+    name: str, residual_pairs: Matrix, ranked: Matrix, n: int, level: float
+) -> Relation:
     """Relation of the first column of residuals to the second, worth n observations."""
-    values, scores = both.T
+    values, scores = residual_pairs.T
     df, spread = n - 2.0, float(scores @ scores)
     slope = float(scores @ values) / spread
     left = values - slope * scores
@@ -110,7 +112,7 @@ def _score_relation(name: str, both: Matrix, ranked: Matrix, n: int, level: floa
     r, rank = _pearson_correlation(values, scores), _pearson_correlation(*ranked.T)
     return Relation(
         name,
-        len(both),
+        len(residual_pairs),
         slope,
         error,
         float(found.low[0]),

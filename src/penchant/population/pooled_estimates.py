@@ -23,12 +23,17 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
 from penchant.inference.fit import fit
-from penchant.inference.linearized_model import BackMap, Coordinate, Nominal, nominal_point
+from penchant.inference.linearized_model import (
+    Coordinate,
+    LinearizedParameterMap,
+    Nominal,
+    nominal_psi_and_ratios,
+)
 from penchant.models.model import Model, natural_parameters
 from penchant.population.meta_analysis import (
     PopulationEstimate,
@@ -37,8 +42,8 @@ from penchant.population.meta_analysis import (
     WhitenedEstimates,
     dersimonian_laird,
     heterogeneity,
+    inverse_variance_mean_and_covariance,
     reml_covariance_and_convergence,
-    weighted_mean,
 )
 from penchant.population.subject_estimates import (
     Scale,
@@ -57,11 +62,15 @@ def _fit_one_for_all_subjects(
     return _population_estimate_of_fit(found, _subject_labels(data), scale)
 
 
-def _pool_by_joint_fit(given: Any, model: Model | None, scale: Scale) -> PopulationEstimate:
+def _pool_by_joint_fit(
+    data_or_estimates: Any, model: Model | None, scale: Scale
+) -> PopulationEstimate:
     """The joint fit of data, or of the episodes that estimates were made from."""
-    if isinstance(given, Choices) or model is not None:
-        return _fit_one_for_all_subjects(given, model, scale=scale)
-    fits = list(given) if hasattr(given, "__iter__") else [given]
+    if isinstance(data_or_estimates, Choices) or model is not None:
+        return _fit_one_for_all_subjects(data_or_estimates, model, scale=scale)
+    fits = (
+        list(data_or_estimates) if hasattr(data_or_estimates, "__iter__") else [data_or_estimates]
+    )
     if not fits or not all(isinstance(f, Estimate) and f.episodes for f in fits):
         raise DataError(
             "estimates",
@@ -116,7 +125,7 @@ class PooledMoments(NamedTuple):
     covariance: Matrix
     degrees_of_freedom: float = np.inf
     between: Matrix | None = None
-    doubt: str = ""
+    caution_note: str = ""
 
 
 @overload
@@ -187,7 +196,7 @@ def pool(
     >>> found
     <PopulationEstimate fixed-effect of 2 subjects: theta1=1.2>
     >>> found.left_out
-    (LeftOut(subject=2, why='no finite theta1'),)
+    (ExcludedSubject(subject=2, why='no finite theta1'),)
     >>> rng = np.random.default_rng(0)
     >>> sets = pn.Choices.from_arrays(
     ...     rng.normal(size=(600, 4, 1)), None, names=["gain"], subject=["ann", "bob"] * 300
@@ -195,7 +204,7 @@ def pool(
     >>> pn.pool(pn.simulate(sets, [1.0], rng=rng), rule="joint")
     <PopulationEstimate joint of 2 subjects: gain=0.93583>
     """
-    one_of(rule, "rule", (*RULES, "joint"))
+    check_one_of(rule, "rule", (*RULES, "joint"))
     places = None if categories is None else _indices_by_category(categories, len(estimates))
     if rule == "joint":
         if places is None:
@@ -253,7 +262,7 @@ def _pool_by_rule(everyone: SubjectEstimates, rule: Rule) -> PopulationEstimate:
         message = "One subject tells nothing of how subjects differ: no standard error."
     else:
         found = RULES[rule](used)
-        message = " ".join(filter(None, (found.doubt, _weak_identification_note(used))))
+        message = " ".join(filter(None, (found.caution_note, _weak_identification_note(used))))
         if used.covariances is not None:
             known = heterogeneity(used.estimates, used.covariances, found.between)
     return PopulationEstimate(
@@ -292,14 +301,16 @@ def _pool_by_sample_mean(used: SubjectEstimates) -> PooledMoments:
 
 def _pool_by_fixed_effect(used: SubjectEstimates) -> PooledMoments:
     white = _whitened_estimates(used)
-    return _pooled_in_original_units(white, *weighted_mean(white.estimates, white.covariances))
+    return _pooled_in_original_units(
+        white, *inverse_variance_mean_and_covariance(white.estimates, white.covariances)
+    )
 
 
 def _pool_by_reml(used: SubjectEstimates) -> PooledMoments:
     white = _whitened_estimates(used)
     between, arrived = reml_covariance_and_convergence(white)
     doubt = "" if arrived else "REML stopped before its maximum: use rule='dersimonian-laird'."
-    return _pool_with_between_covariance(white, between)._replace(doubt=doubt)
+    return _pool_with_between_covariance(white, between)._replace(caution_note=doubt)
 
 
 def _pool_by_dersimonian_laird(used: SubjectEstimates) -> PooledMoments:
@@ -313,7 +324,9 @@ def _whitened_estimates(used: SubjectEstimates) -> WhitenedEstimates:
 
 
 def _pool_with_between_covariance(white: WhitenedEstimates, between: Matrix) -> PooledMoments:
-    mean, covariance = weighted_mean(white.estimates, white.covariances + between)
+    mean, covariance = inverse_variance_mean_and_covariance(
+        white.estimates, white.covariances + between
+    )
     return _pooled_in_original_units(white, mean, covariance)._replace(
         between=white.unwhiten_covariance(between)
     )
@@ -334,7 +347,7 @@ RULES: dict[str, Callable[[SubjectEstimates], PooledMoments]] = {
 }
 
 
-def back_map(
+def population_in_natural_parameters(
     population: PopulationEstimate,
     model: Model,
     *,
@@ -359,11 +372,12 @@ def back_map(
     >>> model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=0.1)
     >>> table_1 = [0.36, -5.22, 0.433], [90.4, 1270.0, 102.0], 153
     >>> low_a = pn.results.PopulationEstimate.from_summary(*table_1)
-    >>> found = pn.paper.back_map(low_a, model, nominal=pn.RewardPrior(mean=30, variance=10))
+    >>> found = pn.paper.population_in_natural_parameters(low_a, model,
+    nominal=pn.RewardPrior(mean=30, variance=10))
     >>> [(p.name, round(p.estimate, 2)) for p in found.parameters]
     [('decision_noise', 2.78), ('prior_mean', 15.5), ('prior_variance', 4.54)]
     """
-    psi, ratios = nominal_point(model, nominal)
+    psi, ratios = nominal_psi_and_ratios(model, nominal)
     if population.scale != "theta" or len(population.names) != len(psi) + len(ratios):
         raise DataError(
             "population",
@@ -371,10 +385,10 @@ def back_map(
             got=f"{', '.join(population.names)} on scale {population.scale!r}",
             fix="Pool linearised estimates with scale='theta'.",
         )
-    back = BackMap(model, psi, ratios, coordinate)
+    back = LinearizedParameterMap(model, psi, ratios, coordinate)
     names = tuple(natural.name for natural in natural_parameters(model))
     theta = population.estimate
-    inside = bool(np.isfinite(theta).all()) and back.inside(theta)
+    inside = bool(np.isfinite(theta).all()) and back.is_inside_model(theta)
     values, covariance = np.full(len(names), np.nan), np.full((len(names), len(names)), np.nan)
     message = population.message
     if inside:

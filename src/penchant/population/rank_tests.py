@@ -44,12 +44,12 @@ class RankTest(NamedTuple):
     p_value: float
 
 
-def has_known_range(places: Matrix) -> BoolVector:
+def has_known_range(rank_ranges: Matrix) -> BoolVector:
     """Whether a place, a range (low, high), says anything of where a person ranks."""
-    return np.asarray(~np.isnan(places).any(axis=1))
+    return np.asarray(~np.isnan(rank_ranges).any(axis=1))
 
 
-def gehan_scores(places: Matrix) -> Vector:
+def gehan_scores(rank_ranges: Matrix) -> Vector:
     """For each person how many are lower, minus how many are higher.
 
     Examples
@@ -57,7 +57,7 @@ def gehan_scores(places: Matrix) -> Vector:
     >>> gehan_scores(np.array([[1.0, 1.0], [2.0, 2.0], [-np.inf, 1.5]]))
     array([-1.,  2., -1.])
     """
-    low, high = places.T
+    low, high = rank_ranges.T
     lower = np.searchsorted(np.sort(high), low, side="left")
     higher = len(low) - np.searchsorted(np.sort(low), high, side="right")
     return np.asarray(lower - higher, dtype=np.float64)

@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from penchant._typing import IntVector, Label, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.errors import DataError
 from penchant.json_records import JsonDocument
 from penchant.result_tables import (
@@ -183,7 +183,7 @@ MIN_AIC_GAP = 2.0  # smaller gaps are no evidence (Burnham and Anderson 2002)
 
 
 @dataclass(frozen=True)
-class Curve(JsonDocument):
+class FittedGrowthCurve(JsonDocument):
     """Fitted curve of cumulative regret: its two parameters and its goodness of fit.
 
     Attributes
@@ -240,12 +240,12 @@ class GrowthOrder(Result):
     status: Status
     order: Order
     category: Category | None
-    curves: tuple[Curve, ...]
+    curves: tuple[FittedGrowthCurve, ...]
     n_decisions: int
     shares: Mapping[str, float] | None = None
     subject: Label = None
 
-    def curve(self, order: Order | None = None) -> Curve:
+    def curve(self, order: Order | None = None) -> FittedGrowthCurve:
         """The curve of an order; the best one if none is named."""
         wanted = self.order if order is None else order
         for curve in self.curves:
@@ -346,7 +346,7 @@ class GrowthOrders(Sequence[GrowthOrder], Result):
 
     def of(self, subject: Label) -> GrowthOrder:
         """The growth order of one subject, by label."""
-        one_of(subject, "subject", self.subjects, "See `subjects`.")
+        check_one_of(subject, "subject", self.subjects, "See `subjects`.")
         return self.orders[self.subjects.index(subject)]
 
     @property
@@ -501,17 +501,17 @@ def _growth_orders_of(
 
 def _curves_of_subject(
     curves: GrowthCurveFits, i: int, aic: Vector, weights: Vector
-) -> tuple[Curve, ...]:
+) -> tuple[FittedGrowthCurve, ...]:
     numbers = zip(curves.a[i], curves.b[i], curves.residual[i], aic, weights, strict=True)
     return tuple(
-        Curve(order, *map(float, found))  # type: ignore[arg-type]  # ORDERS are orders
+        FittedGrowthCurve(order, *map(float, found))  # type: ignore[arg-type]  # ORDERS are orders
         for order, found in zip(ORDERS, numbers, strict=True)
     )
 
 
 def _growth_order(
     best: int,
-    curves: tuple[Curve, ...],
+    curves: tuple[FittedGrowthCurve, ...],
     n: int,
     shares: Mapping[str, float] | None,
     subject: Label,

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeGuard
 import numpy as np
 
 from penchant._typing import BoolVector, Label, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.errors import DataError, closest_match_hint, format_list, format_names
 from penchant.models.model import Model, natural_parameters
 from penchant.models.offers.attributes import Attributes
@@ -25,7 +25,7 @@ UNUSABLE_STATUSES = ("separated", "not identified", "stopped early", "at a bound
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class ExcludedSubject:
     """A subject that no average can use, and why."""
 
     subject: Label
@@ -63,11 +63,11 @@ class SubjectEstimates:
     def __len__(self) -> int:
         return len(self.subjects)
 
-    def left_out(self) -> tuple[LeftOut, ...]:
+    def left_out(self) -> tuple[ExcludedSubject, ...]:
         """Subjects without a finite estimate, a finite covariance, or a maximum at all."""
         whys = (self._exclusion_reason(i) for i in range(len(self)))
         return tuple(
-            LeftOut(subject, why)
+            ExcludedSubject(subject, why)
             for subject, why in zip(self.subjects, whys, strict=True)
             if why is not None
         )
@@ -129,7 +129,7 @@ def subject_estimates(
     names, subjects
         Labels for numbers, or in place of those that the fits have.
     """
-    one_of(scale, "scale", ("theta", "natural"))
+    check_one_of(scale, "scale", ("theta", "natural"))
     if isinstance(estimates, SubjectEstimates):
         return estimates
     whole = names is subjects is covariances is None and scale == "theta"
@@ -435,7 +435,7 @@ def _values_of_column(table: Any, name: str | None) -> dict[Any, Any]:
 
 def is_score(labels: Sequence[Label], kind: ByKind | None) -> TypeGuard[Sequence[float]]:
     """Whether labels are numbers to regress on; asked where they may be codes of groups."""
-    one_of(kind, "kind", (None, "groups", "scores"))
+    check_one_of(kind, "kind", (None, "groups", "scores"))
     numbers = all(
         isinstance(label, (int, float, np.number)) and not isinstance(label, bool)
         for label in labels

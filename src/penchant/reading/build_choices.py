@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, argument, format_list
+from penchant.errors import DataError, format_list, mark_argument
 from penchant.reading.built import (
     Built,
     cell_numbers,
@@ -274,7 +274,7 @@ def attribute_variables(
     reference = (schema.reference or {}).get(name, ordered[0])
     if str(reference) not in every:
         raise DataError(
-            argument("reference"),
+            mark_argument("reference"),
             f"must be a level of {name}",
             got=f"{reference!r}, but they are {format_list(map(str, ordered))}",
             fix="Choose one.",

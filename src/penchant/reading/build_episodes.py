@@ -18,7 +18,7 @@ from penchant.bandit.episode_table import (
     owner_labels,
     row_flags,
 )
-from penchant.errors import DataError, argument, format_list
+from penchant.errors import DataError, format_list, mark_argument
 from penchant.reading.built import (
     Built,
     code_options,
@@ -216,7 +216,7 @@ def _gap_doubts(schema: Schema, rows: EventRows, order: InTime) -> tuple[str, ..
         first = re.split(r", (?![^(]*\))", str(error.got), maxsplit=1)[0]  # of all places
         return (
             f"{name} {error.rule}; got {first}. It is taken for the order of rows alone: "
-            f"{argument('gaps', 'timeout')} takes trials without a row for missed.",
+            f"{mark_argument('gaps', 'timeout')} takes trials without a row for missed.",
         )
     return ()
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.errors import DataError, argument, format_names
+from penchant.errors import DataError, format_names, mark_argument
 from penchant.reading.build_episodes import episodes_by_columns, in_words, rewards, whose_rows
 from penchant.reading.build_offers import build_offers
 from penchant.reading.built import Built
@@ -62,7 +62,7 @@ def _columns(source: SourceTable, schema: Schema, task: NamedTask) -> dict[str, 
     missing = [name for name, column in found.items() if column is None]
     if missing:
         raise DataError(
-            argument("task"),
+            mark_argument("task"),
             f"{task.name} must have columns {', '.join(task.columns)}",
             got=f"none for {', '.join(missing)}, but {format_names(source.names)}",
             fix="Rename them.",
@@ -88,8 +88,8 @@ def _check_codes(task: NamedTask, cells: Columns, columns: Mapping[str, str]) ->
             f"column {columns[name]}",
             f"must hold {'' if few else 'whole numbers, '}{rule} for the task {task.name}",
             got=f"{value} at row {wrong[0]}",
-            fix=f"Pass {argument('keep', f'{own} != {value}')} if nobody decided there, or recode "
-            f"it: {task.codes}.",
+            fix=f"Pass {mark_argument('keep', f'{own} != {value}')} if nobody decided there, or "
+            f"recode it: {task.codes}.",
         )
 
 
@@ -220,8 +220,8 @@ def _in_order(
             f"column {trial[0]}",
             "must differ between the rows of a person and a block",
             got=f"{source.floats(trial[0], 'columns.trial')[row]:g} again at row {row}",
-            fix=f"Name {argument('block')}, the column of blocks or sessions, or drop repeated "
-            "rows.",
+            fix=f"Name {mark_argument('block')}, the column of blocks or sessions, or drop "
+            "repeated rows.",
         )
     return rows[np.argsort(numbers, kind="stable")]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from penchant.bandit.episode import Episode
-from penchant.errors import MAX_LISTED, argument, format_list
+from penchant.errors import MAX_LISTED, format_list, mark_argument
 from penchant.reading.event_rows import event_rows
 from penchant.result_tables import format_count
 from penchant.tables.columns import plain_name
@@ -63,7 +63,7 @@ def _first_shown(reading: Reading) -> list[str]:
             why = f"{name} is one less than the events of every block"
     if not why:
         return []
-    typed = argument("shown", 1)
+    typed = mark_argument("shown", 1)
     return [
         f"{trial} starts at 0, and {why}: pass {typed} if the option of number 0 was shown, not "
         "chosen."

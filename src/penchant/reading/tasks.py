@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.errors import DataError
 from penchant.tables.columns import named_column, plain_name
 from penchant.tables.offer_columns import TASK_OFFERS
@@ -428,7 +428,7 @@ CALLED = {"cue_seen": "cue", "gained": "gain", "lost": "loss", "punished": "outc
 
 def task_named(name: str) -> NamedTask:
     """The task of this name."""
-    one_of(name, "task", TASKS)
+    check_one_of(name, "task", TASKS)
     return TASKS[name]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant.errors import Text, format_list, prior_argument, weak_prior_argument
+from penchant.errors import MarkedText, format_list, mark_prior_argument, mark_weak_prior_argument
 from penchant.figures.label_text import display_name
 from penchant.population.hierarchy.contrasts import Contrast
 from penchant.result_tables import format_number, format_p_value
@@ -21,7 +21,7 @@ SIGNIFICANT = 0.05
 Key = tuple[str, str]
 
 
-def answers(study: Findings) -> list[Text]:
+def answers(study: Findings) -> list[MarkedText]:
     """Who is left out, then whether groups differ: one column of conditions after another."""
     said: list[str] = []
     explained = False  # once is enough
@@ -37,10 +37,10 @@ def answers(study: Findings) -> list[Text]:
     compared = study.group_tests.differences or study.paired_tests
     if study.everybody is None and study.plan.parameter_prior is not None and compared:
         said.append(
-            f"No population model is fitted with {prior_argument()}, as the population would be a "
-            "second prior: leave it out to compare groups by the population model."
+            f"No population model is fitted with {mark_prior_argument()}, as the population would "
+            "be a second prior: leave it out to compare groups by the population model."
         )
-    return list(map(Text, said))
+    return list(map(MarkedText, said))
 
 
 def group_name(column: str, label: str) -> str:
@@ -116,7 +116,7 @@ def _kept(study: Findings) -> str:
     ranks = "Rank tests keep every subject whose choices tell a rank; " if tests else ""
     if study.plan.parameter_prior is not None:
         return f"{ranks[:-2]}." if ranks else ""
-    prior = f"{weak_prior_argument()} gives every subject an estimate."
+    prior = f"{mark_weak_prior_argument()} gives every subject an estimate."
     return f"{ranks}{prior}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from penchant.errors import Code, argument, weak_prior_argument
+from penchant.errors import PythonExpression, mark_argument, mark_weak_prior_argument
 from penchant.report.page import Block, DataTable, Paragraph
 from penchant.report.study_answers import plain_name, population_decides
 from penchant.report.study_groups import MIN_FOLDED_ROWS, some_columns
@@ -240,7 +240,10 @@ def _with_prior(study: Findings, command: str) -> list[Block]:
     """The command that gives everybody an estimate, where somebody has none."""
     if study.plan.parameter_prior is not None or not any(r.n_left_out for r in study.left_out):
         return []
-    weaker, weak = argument("parameter_prior", Code("ScaledPrior(0.03)")), weak_prior_argument()
+    weaker, weak = (
+        mark_argument("parameter_prior", PythonExpression("ScaledPrior(0.03)")),
+        mark_weak_prior_argument(),
+    )
     said = (
         "A weak prior on the weights gives every subject an estimate, so that nobody is left out. "
         f"It draws very consistent subjects somewhat towards chance ({weaker} less than {weak}): "

@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import format_list
 from penchant.figures import coefficients, forest, population_density, shrinkage
-from penchant.figures.label_text import display_name, labelled_row_inches, name_in_sentence
+from penchant.figures.label_text import display_name, labelled_row_height_inches, name_in_sentence
 from penchant.figures.style import COLUMN_INCHES
 from penchant.figures.subject_estimates import (
     MAX_NAMED_SUBJECTS,
@@ -223,7 +223,7 @@ def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
         limits = _whole(ends[alike])
         coefficients(axes, said, fit.coefficients[own], ends[own], name=axis, limits=limits)
 
-    high = labelled_row_inches([*names.values()], COLUMN_INCHES[1])
+    high = labelled_row_height_inches([*names.values()], COLUMN_INCHES[1])
     row = 0.8 + high * max(map(len, panels.values()))
     made = panelled(len(panels), draw, row=row, least=row)
     return Drawn(
@@ -252,7 +252,7 @@ def _reference(found: StudyPopulation) -> str:
 
 
 def _links(fit: PopulationFit) -> list[Transform]:
-    return [view.link for view in fit.subjects.views]
+    return [view.link for view in fit.subjects.natural_parameter_rows]
 
 
 def _densities(study: Findings, found: StudyPopulation) -> Drawn:

@@ -21,7 +21,7 @@ from penchant.figures import (
     regret_growth,
 )
 from penchant.figures.label_text import display_name, x_category_labels_fit
-from penchant.figures.style import COLUMN_INCHES, add_heading, grow_for_legends
+from penchant.figures.style import COLUMN_INCHES, add_heading, grow_figure_for_legends
 from penchant.figures.subject_estimates import (
     MAX_NAMED_SUBJECTS,
     NAMED_ROW_INCHES,
@@ -113,7 +113,7 @@ def panelled(
             ends = np.array([getattr(one, f"get_{which}")() for one in axes[:n]])
             for one in axes[:n]:
                 one.set(**{which: (ends[:, 0].min(), ends[:, 1].max())})
-    grow_for_legends(made)
+    grow_figure_for_legends(made)
     return made
 
 
@@ -273,7 +273,7 @@ def _scatter(study: Findings) -> Iterator[Drawn]:
         bounds=(bounds[first], bounds[second]),
         logarithmic=(bool(logs[first] and (x > 0).any()), bool(logs[second] and (y > 0).any())),
     )
-    grow_for_legends(made)
+    grow_figure_for_legends(made)
     unit = "subject" if study.data.people is None else "fit"
     yield Drawn(
         "scatter",

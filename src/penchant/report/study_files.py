@@ -11,8 +11,8 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from penchant._typing import FilePath
-from penchant.argument_checks import one_of
-from penchant.errors import DataError, Text, argument, format_for_python, marked
+from penchant.argument_checks import check_one_of
+from penchant.errors import DataError, MarkedText, format_for_python, mark_argument, text_with_marks
 from penchant.figures import inline_svg, save
 from penchant.figures.style import panel_view_boxes
 from penchant.files.atomic import locked
@@ -77,8 +77,8 @@ class StudyFolder:
                 "must not exist, or be empty",
                 got=f"{self.path}, which holds files",
                 fix=(
-                    f"Choose another name, or pass {argument('resume')} to go on with the study "
-                    "that was begun there."
+                    f"Choose another name, or pass {mark_argument('resume')} to go on with the "
+                    "study that was begun there."
                 ),
             )
         if not (self.path / SETTINGS).is_file():
@@ -181,13 +181,13 @@ def write_study(
 ) -> Path:
     """Write the tables, the figures and the report of a study; see `Study.write`."""
     place = Path(folder).expanduser()
-    one_of(figures, "figures", ("both", "svg", "none"))
+    check_one_of(figures, "figures", ("both", "svg", "none"))
     if not overwrite and (place / REPORT).exists():
         raise DataError(
             "folder",
             "must not hold a report",
             got=f"{place}, which does",
-            fix=f"Choose another, or pass {argument('overwrite')}.",
+            fix=f"Choose another, or pass {mark_argument('overwrite')}.",
         )
     _write_tables(study, place / "tables", overwrite, words)
     drawn = [] if figures == "none" else [*study_figures(study), *population_figures(study)]
@@ -204,7 +204,7 @@ def _with_marks(value: Any) -> Any:
         return {name: _with_marks(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [_with_marks(one) for one in value]
-    return marked(value) if isinstance(value, str) else value
+    return text_with_marks(value) if isinstance(value, str) else value
 
 
 def _write_tables(
@@ -216,7 +216,9 @@ def _write_tables(
         if columns:
             table = pa.table(
                 {
-                    column: [words(cell) if isinstance(cell, Text) else cell for cell in cells]
+                    column: [
+                        words(cell) if isinstance(cell, MarkedText) else cell for cell in cells
+                    ]
                     if column == "message"
                     else cells
                     for column, cells in columns.items()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._version import __version__
-from penchant.errors import Text, format_list, marked
+from penchant.errors import MarkedText, format_list, text_with_marks
 from penchant.figures.label_text import display_name, name_in_sentence
 from penchant.models.offers.attributes import Attributes
 from penchant.models.parameter_words import PARAMETER_WORDS
@@ -81,7 +81,7 @@ def for_reader(message: str, names: Iterable[str] = ()) -> str:
     >>> for_reader("No spread was found in learning_rate:drug[placebo].")
     'No spread was found in learning rate (placebo).'
     """
-    message = marked(message)
+    message = text_with_marks(message)
     for name in sorted(names, key=len, reverse=True):
         if name_in_sentence(name) != name:
             message = re.sub(
@@ -108,14 +108,16 @@ def capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def in_short(study: Findings) -> list[Text]:
+def in_short(study: Findings) -> list[MarkedText]:
     """The findings, each in one sentence."""
     data = study.data
     decisions = sum(fit.exact.n_decisions for fit in study.fits.values())
     played = f"{format_count(len(data.episodes), 'block')}, " if data.is_play else ""
     who, trials = format_count(data.n_people, "subject"), format_count(decisions, "trial")
     said = [f"Data: {who}, {played}{trials} included."]
-    said += [f"Note: {marked(note)}" for note in data.notes if data.people is not None][-1:]
+    said += [f"Note: {text_with_marks(note)}" for note in data.notes if data.people is not None][
+        -1:
+    ]
     said += answers(study)
     said += [_performance(study)] if study.plan.performance else []
     counts = ", ".join(f"{count} {status}" for status, count in study.counts().items())
@@ -130,7 +132,7 @@ def in_short(study: Findings) -> list[Text]:
     said += [worth] if worth else []
     said += [_linearized(study)] if study.linearized else []
     crossed = _differences(study) if study.plan.performance else []
-    return list(map(Text, (*said, *crossed, *_agreement(study))))
+    return list(map(MarkedText, (*said, *crossed, *_agreement(study))))
 
 
 def _performance(study: Findings) -> str:

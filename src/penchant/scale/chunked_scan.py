@@ -25,7 +25,7 @@ from penchant.result_tables import format_count, progress
 from penchant.scale.data_files import SOURCE_FILE_COLUMN, StoredFile, cache_folder, stored_files
 from penchant.scale.rows_to_choices import (
     ChoiceLayout,
-    Rows,
+    FileRows,
     check_column_names,
     check_no_empty_cells,
     check_types_agree,
@@ -60,7 +60,7 @@ MAX_CHOOSERS_PER_BATCH = 8192
 class ChunkTask:
     """Read a chunk and apply `work` to it; picklable, so that any worker process can call it.
 
-    Rows that an earlier pass has checked are `validated`, and are not checked again.
+    FileRows that an earlier pass has checked are `validated`, and are not checked again.
     """
 
     layout: ChoiceLayout
@@ -76,7 +76,9 @@ def read_chunk(
     spans: Sequence[FileRowRange], layout: ChoiceLayout, validated: bool = False
 ) -> Choices:
     """Read the decisions of a chunk; once validated, without columns only checks need."""
-    names = [name for name in layout.names if not validated or name in layout.required_names]
+    names = [
+        name for name in layout.columns_to_read if not validated or name in layout.required_names
+    ]
     parts = []
     for span in spans:
         parts.append(choice_part(span.read(names), layout, validated))
@@ -93,7 +95,7 @@ class ChoicesReader:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that are read."""
-        return self.layout.names
+        return self.layout.columns_to_read
 
     @property
     def subject(self) -> str | None:
@@ -106,7 +108,7 @@ class ChoicesReader:
         layout = self.layout
         # Each file may number its decisions from 1 again, so in a sorted copy the file is part of
         # the name.
-        if batch.spans[0].file.separate_decisions:
+        if batch.spans[0].file.are_decisions_per_file:
             names = replace(layout.columns, decision=(*layout.columns.decision, SOURCE_FILE_COLUMN))
             layout = replace(layout, columns=names)
         return read_chunk(batch.spans, layout)
@@ -331,7 +333,14 @@ def scan(
             path = folder / "sorted.parquet"
             what = "rows of a decision"
             files = (
-                sorted_copy(files, layout.names, layout.key, path, what, separate_decisions=False),
+                sorted_copy(
+                    files,
+                    layout.columns_to_read,
+                    layout.decision_columns,
+                    path,
+                    what,
+                    separate_decisions=False,
+                ),
             )
         return _scan_choices(files, layout, chunk_rows)
     if found not in ("play", "offers"):
@@ -416,8 +425,8 @@ def _scan_choices(files: tuple[StoredFile, ...], layout: ChoiceLayout, chunk_row
         )
     first = spans[0]
     # Decided once, so that no later chunk, in which labels happen to be 0 and 1, is read otherwise.
-    rows = first.file.read(layout.names, first.begin, first.end, first.edges)
-    chosen_is_label = chosen_holds_labels(Rows(rows, first.file.name, first.begin), layout)
+    rows = first.file.read(layout.columns_to_read, first.begin, first.end, first.row_group_edges)
+    chosen_is_label = chosen_holds_labels(FileRows(rows, first.file.name, first.begin), layout)
     layout = replace(layout, chosen_is_label=chosen_is_label)
     return Scan(layout, _merge_small_spans(spans, chunk_rows), files, chunk_rows)
 
@@ -441,12 +450,12 @@ def _merge_small_spans(
 
 def _check_column_types_agree(files: Sequence[StoredFile], layout: ChoiceLayout) -> None:
     """Raise if a column is missing in some file, or has another type there."""
-    labels = {*layout.key, layout.columns.option, layout.columns.chosen}
+    labels = {*layout.decision_columns, layout.columns.option, layout.columns.chosen}
     seen: dict[str, tuple[str, str]] = {}
     for file in files:
         schema = file.schema()
         check_column_names(file.name, schema, layout.columns)
-        check_types_agree(seen, file.name, schema, layout.names, labels)
+        check_types_agree(seen, file.name, schema, layout.columns_to_read, labels)
 
 
 @dataclass(frozen=True)
@@ -455,14 +464,14 @@ class _DecisionStarts:
 
     Attributes
     ----------
-    edges
+    row_group_edges
         First row of each group of rows, and their number.
     starts, first, last
         First row of each decision, and the names of the first and the last of them.
     """
 
     file: StoredFile
-    edges: tuple[int, ...]
+    row_group_edges: tuple[int, ...]
     starts: IntVector
     first: tuple[Any, ...]
     last: tuple[Any, ...]
@@ -476,33 +485,33 @@ class _DecisionStarts:
         for begin, end in pairwise(edges):
             if begin == end:
                 continue
-            table = file.read(layout.key, begin, end, edges)
-            for name in layout.key:
+            table = file.read(layout.decision_columns, begin, end, edges)
+            for name in layout.decision_columns:
                 role = "subject" if name == layout.columns.subject else "decision"
-                check_no_empty_cells(Rows(table, file.name, begin), name, role)
-            here = decision_starts(table, layout.key)
+                check_no_empty_cells(FileRows(table, file.name, begin), name, role)
+            here = decision_starts(table, layout.decision_columns)
             # A decision that goes on from the row group before must not be counted twice.
-            if last == _decision_name_at(table, layout.key, 0):
+            if last == _decision_name_at(table, layout.decision_columns, 0):
                 here = here[1:]
             starts.append(here + begin)
             labels.append(table.take(pa.array(here)))
-            last = _decision_name_at(table, layout.key, len(table) - 1)
+            last = _decision_name_at(table, layout.decision_columns, len(table) - 1)
         if last is None:
             return cls(file, edges, np.empty(0, dtype=np.int64), (), ())
         found, names = np.concatenate(starts), pa.concat_tables(labels)
         _check_contiguous(file, names, found, layout)
-        return cls(file, edges, found, _decision_name_at(names, layout.key, 0), last)
+        return cls(file, edges, found, _decision_name_at(names, layout.decision_columns, 0), last)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return self.edges[-1]
+        return self.row_group_edges[-1]
 
     def spans(self, chunk_rows: int) -> list[FileRowRange]:
         """Divide the file into spans of `chunk_rows` to twice as many rows."""
         # A row group is decompressed as a whole, so spans end with row groups where they can.
         wanted, begin = [0], 0
-        for first, last in pairwise(self.edges):
+        for first, last in pairwise(self.row_group_edges):
             while last - max(begin, first) > 2 * chunk_rows or last - begin > 2 * chunk_rows:
                 begin += chunk_rows
                 wanted.append(begin)
@@ -512,7 +521,10 @@ class _DecisionStarts:
         at = np.searchsorted(self.starts, wanted)
         decisions = np.unique(np.append(at, len(self.starts)))
         rows = np.append(self.starts, self.n_rows)[decisions].tolist()
-        return [FileRowRange(self.file, one, other, self.edges) for one, other in pairwise(rows)]
+        return [
+            FileRowRange(self.file, one, other, self.row_group_edges)
+            for one, other in pairwise(rows)
+        ]
 
 
 def _decision_name_at(table: pa.Table, key: Sequence[str], row: int) -> tuple[Any, ...]:
@@ -523,7 +535,7 @@ def _check_contiguous(
     file: StoredFile, names: pa.Table, starts: IntVector, layout: ChoiceLayout
 ) -> None:
     """Raise if rows of a decision are separated by those of another."""
-    key = list(layout.key)
+    key = list(layout.decision_columns)
     distinct = names.group_by(key).aggregate([]).num_rows
     if distinct == len(names):  # Arrow counts quickly; the loop below only finds what to report
         return

@@ -48,7 +48,7 @@ class StoredFile:
         Size and time of change.
     partition
         Columns given by folders called ``column=value`` (Hive partitioning).
-    source_names, content_hash, separate_decisions
+    source_names, content_hash, are_decisions_per_file
         Of a sorted copy: names of the files that its rows come from, a hash of what they were, and
         whether equal names of decisions in two of these files mean different decisions.
     """
@@ -61,7 +61,7 @@ class StoredFile:
     partition: Mapping[str, Any]
     source_names: tuple[str, ...] = ()
     content_hash: str = ""
-    separate_decisions: bool = False
+    are_decisions_per_file: bool = False
 
     @property
     def fingerprint(self) -> tuple[Any, ...]:
@@ -357,11 +357,11 @@ def _parquet_copy(path: str, cache: Any) -> str:
 
 @contextmanager
 def _cached_and_unfinished_paths(
-    made_of: tuple[Any, ...], cache: Any
+    content_key: tuple[Any, ...], cache: Any
 ) -> Iterator[tuple[Path, Path | None]]:
     """Yield the path of a cached copy and, if there is none yet, the file to write it to."""
     folder = Path(cache) if cache is not None else cache_folder()
-    words = "\0".join(map(str, made_of))
+    words = "\0".join(map(str, content_key))
     copy = folder / f"{hashlib.sha256(words.encode()).hexdigest()[:32]}.parquet"
     if copy.exists():
         yield copy, None

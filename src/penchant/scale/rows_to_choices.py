@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, closest_match_hint, format_names, quoted_argument
+from penchant.errors import DataError, closest_match_hint, format_names, mark_quoted_argument
 from penchant.scale.data_files import SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN
 from penchant.tables.arrays import decision_weights
 from penchant.tables.labels import python_values
@@ -29,7 +29,7 @@ MAX_BITMASK_OPTIONS = 62  # each option is a bit of an int64, whose sums must no
 
 
 @dataclass(frozen=True)
-class Rows:
+class FileRows:
     """Rows of one file, from `begin` on.
 
     Attributes
@@ -71,7 +71,7 @@ class ChoiceLayout:
     chosen_is_label: bool = False
 
     @property
-    def key(self) -> tuple[str, ...]:
+    def decision_columns(self) -> tuple[str, ...]:
         """Columns that together name a decision."""
         subject = self.columns.subject
         return (*(() if subject is None else (subject,)), *self.columns.decision)
@@ -83,7 +83,7 @@ class ChoiceLayout:
         return frozenset(n for role in needed for n in self.columns.roles()[role])
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def columns_to_read(self) -> tuple[str, ...]:
         """Columns that are read, each once."""
         return tuple(dict.fromkeys(name for part in self.columns.roles().values() for name in part))
 
@@ -174,7 +174,7 @@ def decoded_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def check_no_empty_cells(
-    rows: Rows, name: str, role: str, on_offer: BoolVector | None = None
+    rows: FileRows, name: str, role: str, on_offer: BoolVector | None = None
 ) -> None:
     """Raise if a cell of a column is empty in a row on offer."""
     column = rows.table[name]
@@ -192,7 +192,7 @@ def check_no_empty_cells(
 
 
 def number_column(
-    rows: Rows, name: str, role: str, on_offer: BoolVector | None, validated: bool = False
+    rows: FileRows, name: str, role: str, on_offer: BoolVector | None, validated: bool = False
 ) -> Vector:
     """Column of numbers, finite in rows on offer; not checked again if `validated`."""
     column = decoded_array(rows.table[name])
@@ -214,14 +214,14 @@ def number_column(
             got=values[wrong[0]],
             where=f"in {name} at {rows.locate(wrong[0])}",
             fix=(
-                f"Mark options that were not on offer in {quoted_argument('available')}, or "
+                f"Mark options that were not on offer in {mark_quoted_argument('available')}, or "
                 "correct this cell."
             ),
         )
     return values
 
 
-def exact_float_column(rows: Rows, name: str, role: str) -> Vector:
+def exact_float_column(rows: FileRows, name: str, role: str) -> Vector:
     """Column as float64, NaN where empty; integers beyond 2^53, which it rounds, are errors."""
     column = decoded_array(rows.table[name])
     label = f"{role} {name!r}"
@@ -243,7 +243,7 @@ def exact_float_column(rows: Rows, name: str, role: str) -> Vector:
     return values
 
 
-def flag_column(rows: Rows, name: str, role: str) -> BoolVector:
+def flag_column(rows: FileRows, name: str, role: str) -> BoolVector:
     """Column of 0/1 or True/False as a mask."""
     check_no_empty_cells(rows, name, role)
     column = decoded_array(rows.table[name])
@@ -263,7 +263,7 @@ def flag_column(rows: Rows, name: str, role: str) -> BoolVector:
     return np.asarray(marked, dtype=bool)
 
 
-def chosen_holds_labels(rows: Rows, layout: ChoiceLayout) -> bool:
+def chosen_holds_labels(rows: FileRows, layout: ChoiceLayout) -> bool:
     """Whether `chosen` holds labels of options: text, or one number in all rows of a decision."""
     name = layout.columns.chosen
     column = decoded_array(rows.table[name])
@@ -274,12 +274,12 @@ def chosen_holds_labels(rows: Rows, layout: ChoiceLayout) -> bool:
         return True
     options = set(decoded_array(rows.table[layout.columns.option]).drop_null().unique().to_pylist())
     # Labels 0 and 1 look like flags, but are the same in all rows of a decision.
-    starts = decision_starts(rows.table, layout.key)
-    same = len(decision_starts(rows.table, (*layout.key, name))) == len(starts)
+    starts = decision_starts(rows.table, layout.decision_columns)
+    same = len(decision_starts(rows.table, (*layout.decision_columns, name))) == len(starts)
     return same and len(starts) < len(rows.table) and set(values) <= options
 
 
-def chosen_flags(rows: Rows, layout: ChoiceLayout) -> BoolVector:
+def chosen_flags(rows: FileRows, layout: ChoiceLayout) -> BoolVector:
     """Mask of the chosen rows."""
     columns = layout.columns
     if not layout.chosen_is_label:
@@ -304,7 +304,7 @@ def chosen_flags(rows: Rows, layout: ChoiceLayout) -> BoolVector:
     return np.asarray(pc.fill_null(same, False).to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _check_options(rows: Rows, name: str, first_row: IntVector) -> None:
+def _check_no_repeated_option(rows: FileRows, name: str, first_row: IntVector) -> None:
     """Raise if an option appears twice in a decision."""
     check_no_empty_cells(rows, name, "option")
     coded = decoded_array(rows.table[name]).dictionary_encode()
@@ -346,19 +346,19 @@ class ChoicePart:
         return int(self.sizes.sum())
 
 
-def choice_part(rows: Rows, layout: ChoiceLayout, validated: bool = False) -> ChoicePart:
+def choice_part(rows: FileRows, layout: ChoiceLayout, validated: bool = False) -> ChoicePart:
     """Convert rows to arrays of whole decisions, without the rows not on offer.
 
     `validated` skips the checks, which an earlier pass has done.
     """
     columns = layout.columns
-    for name in () if validated else layout.key:
+    for name in () if validated else layout.decision_columns:
         check_no_empty_cells(rows, name, "subject" if name == columns.subject else "decision")
     on_offer = None
     if columns.available is not None:
         on_offer = flag_column(rows, columns.available, "available")
         on_offer = None if on_offer.all() else on_offer  # the common case copies nothing
-    starts = decision_starts(rows.table, layout.key)
+    starts = decision_starts(rows.table, layout.decision_columns)
     first_row = np.append(starts, len(rows.table))
     picked = chosen_flags(rows, layout)
     variables = [
@@ -369,7 +369,7 @@ def choice_part(rows: Rows, layout: ChoiceLayout, validated: bool = False) -> Ch
         for role, name in (("weight", columns.weight), ("offset", columns.offset))
     )
     if not validated:
-        _check_options(rows, columns.option, first_row)
+        _check_no_repeated_option(rows, columns.option, first_row)
     sizes = np.diff(first_row)
     if on_offer is not None:
         if (picked & ~on_offer).any():
@@ -408,7 +408,9 @@ def choice_part(rows: Rows, layout: ChoiceLayout, validated: bool = False) -> Ch
     )
 
 
-def _check_one_chosen(rows: Rows, picked: BoolVector, starts: IntVector, sizes: IntVector) -> None:
+def _check_one_chosen(
+    rows: FileRows, picked: BoolVector, starts: IntVector, sizes: IntVector
+) -> None:
     counts = np.add.reduceat(picked.astype(np.int64), starts)
     # Decisions of which nothing was on offer need no choice.
     wrong = np.flatnonzero((counts != 1) & ((sizes > 0) | (counts > 1)))
@@ -424,7 +426,7 @@ def _check_one_chosen(rows: Rows, picked: BoolVector, starts: IntVector, sizes: 
 
 
 def _value_per_decision(
-    rows: Rows, values: Vector, starts: IntVector, on_offer: BoolVector | None
+    rows: FileRows, values: Vector, starts: IntVector, on_offer: BoolVector | None
 ) -> Vector:
     """Value of each decision; raise if its rows on offer differ."""
     sizes = np.diff(np.append(starts, len(values)))
@@ -447,7 +449,11 @@ def _value_per_decision(
 
 
 def _decision_weights(
-    rows: Rows, values: Vector, starts: IntVector, on_offer: BoolVector | None, layout: ChoiceLayout
+    rows: FileRows,
+    values: Vector,
+    starts: IntVector,
+    on_offer: BoolVector | None,
+    layout: ChoiceLayout,
 ) -> Vector:
     """Checked weights of decisions; unlike those of a whole data set, all may be 0 in a chunk."""
     weights = _value_per_decision(rows, values, starts, on_offer)

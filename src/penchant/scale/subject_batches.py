@@ -32,7 +32,7 @@ from penchant.scale.data_files import (
     size_and_mtime,
 )
 from penchant.scale.rows_to_choices import (
-    Rows,
+    FileRows,
     check_no_empty_cells,
     decision_starts,
     decoded_array,
@@ -44,12 +44,12 @@ _ROW_IN_MESSAGE = re.compile(r"\brow (\d+)\b")
 
 @dataclass(frozen=True)
 class FileRowRange:
-    """Rows begin..end of a file, whose groups of rows begin at `edges`."""
+    """Rows begin..end of a file, whose groups of rows begin at `row_group_edges`."""
 
     file: StoredFile
     begin: int
     end: int
-    edges: tuple[int, ...]
+    row_group_edges: tuple[int, ...]
 
     @property
     def n_rows(self) -> int:
@@ -61,7 +61,7 @@ class FileRowRange:
         """Identifies these rows, in another process, too, to tell whether they have changed."""
         return (*self.file.fingerprint, self.begin, self.end)
 
-    def read(self, names: Sequence[str]) -> Rows:
+    def read(self, names: Sequence[str]) -> FileRows:
         """Read these columns; from a sorted copy also each row's origin."""
         source_names = self.file.source_names
         more = [
@@ -69,11 +69,11 @@ class FileRowRange:
             for name in (SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN)
             if source_names and name not in names
         ]
-        table = self.file.read([*names, *more], self.begin, self.end, self.edges)
-        return Rows(table, self.file.name, self.begin, source_names)
+        table = self.file.read([*names, *more], self.begin, self.end, self.row_group_edges)
+        return FileRows(table, self.file.name, self.begin, source_names)
 
 
-def concat_rows(parts: Sequence[Rows], names: Sequence[str]) -> pa.Table:
+def concat_rows(parts: Sequence[FileRows], names: Sequence[str]) -> pa.Table:
     """Concatenate rows into one table; a number column has the widest type of its parts."""
     for name in names:
         kinds = {part.table.schema.field(name).type for part in parts}
@@ -84,13 +84,13 @@ def concat_rows(parts: Sequence[Rows], names: Sequence[str]) -> pa.Table:
     return pa.concat_tables(tables, promote_options="permissive") if len(tables) > 1 else tables[0]
 
 
-def _check_exact_floats(rows: Rows, name: str) -> None:
+def _check_exact_floats(rows: FileRows, name: str) -> None:
     """Refuse whole numbers that would be rounded beside those of another file."""
     if pa.types.is_integer(rows.table.schema.field(name).type):
         exact_float_column(rows, name, "column")
 
 
-def locate_row(parts: Sequence[Rows], row: int) -> str:
+def locate_row(parts: Sequence[FileRows], row: int) -> str:
     """Words for the file and row that a row of the concatenated table comes from."""
     for part in parts:
         if row < len(part.table):
@@ -100,7 +100,7 @@ def locate_row(parts: Sequence[Rows], row: int) -> str:
 
 
 @contextmanager
-def locate_errors_in_files(parts: Sequence[Rows]) -> Iterator[None]:
+def locate_errors_in_files(parts: Sequence[FileRows]) -> Iterator[None]:
     """Reword errors about rows of the concatenated table to name files and their rows."""
     try:
         yield
@@ -114,7 +114,7 @@ def locate_errors_in_files(parts: Sequence[Rows]) -> Iterator[None]:
 
 
 SORT_MEMORY = "1GB"  # DuckDB spills to the disk beyond it: small machines can sort, too
-BYTES_PER_MEGABYTE = 1e6
+BYTES_PER_MEGABYTE = 1e6  # decimal, as sizes of disks are told
 # An int32 for the file and an int64 for the row; they count in the disk space needed.
 SOURCE_BYTES_PER_ROW = 12
 TEXT_BYTES = 16  # a guess, as the length of text is not known before it is read
@@ -165,18 +165,18 @@ def sorted_copy(
     columns: Sequence[str],
     by: Sequence[str],
     path: Path,
-    why: str,
+    sort_reason: str,
     separate_decisions: bool,
 ) -> StoredFile:
     """Parquet file with these columns of all files, sorted by `by`; reused if it exists already.
 
-    Rows that agree in `by` stay in the order of files and rows, which two more columns hold.
+    FileRows that agree in `by` stay in the order of files and rows, which two more columns hold.
     """
     # The hash is part of the name: a copy of files that have changed since is not reused.
     content_hash = _content_hash(files, columns, by)
     hashed = path.with_name(f"{path.name}.{content_hash[:16]}")
     if not hashed.exists():
-        _write_sorted(files, columns, by, hashed, why)
+        _write_sorted(files, columns, by, hashed, sort_reason)
     system = fs.LocalFileSystem()
     here = str(hashed.resolve())
     return StoredFile(
@@ -188,7 +188,7 @@ def sorted_copy(
         partition={},
         source_names=tuple(file.name for file in files),
         content_hash=content_hash,
-        separate_decisions=separate_decisions,
+        are_decisions_per_file=separate_decisions,
     )
 
 
@@ -271,9 +271,9 @@ def _sql_string(path: Path) -> str:
 
 
 def _stream_rows(
-    files: Sequence[StoredFile], columns: Sequence[str], refused: list[DataError]
+    files: Sequence[StoredFile], columns: Sequence[str], collected_errors: list[DataError]
 ) -> pa.RecordBatchReader:
-    """Stream all rows with the file and row of each; errors are also appended to `refused`."""
+    """Stream all rows with the file and row of each; errors are added to `collected_errors`."""
     schema = pa.unify_schemas(
         [
             pa.schema([_without_dictionary(file.schema().field(name)) for name in columns])
@@ -296,10 +296,10 @@ def _stream_rows(
                     try:
                         for name in columns:
                             if pa.types.is_floating(schema.field(name).type):
-                                _check_exact_floats(Rows(table, file.name, begin), name)
+                                _check_exact_floats(FileRows(table, file.name, begin), name)
                     except DataError as error:
                         # Kept, as DuckDB passes on its text only, not the exception.
-                        refused.append(error)
+                        collected_errors.append(error)
                         raise
                     # Floats are checked above; `safe` would refuse values that the checks allow.
                     table = table.cast(schema, safe=False)
@@ -381,7 +381,7 @@ class _BatchBuilder:
     limits: BatchLimits
     last: Any = None
     keys: list[Any] = field(default_factory=list)
-    closed: list[SubjectBatch] = field(default_factory=list)
+    closed_batches: list[SubjectBatch] = field(default_factory=list)
     spans: list[FileRowRange] = field(default_factory=list)
     n_subjects: int = 0
     n_rows: int = 0
@@ -394,7 +394,7 @@ class _BatchBuilder:
             if first == end:
                 continue
             table = file.read([self.subject], first, end, edges)
-            check_no_empty_cells(Rows(table, file.name, first), self.subject, "subject")
+            check_no_empty_cells(FileRows(table, file.name, first), self.subject, "subject")
             starts = decision_starts(table, [self.subject])
             column = decoded_array(table[self.subject])
             labels = column.take(pa.array(starts))
@@ -422,7 +422,7 @@ class _BatchBuilder:
 
     def _close_batch(self) -> None:
         if self.spans:
-            self.closed.append(SubjectBatch(tuple(self.spans), self.n_subjects))
+            self.closed_batches.append(SubjectBatch(tuple(self.spans), self.n_subjects))
         self.spans, self.n_subjects, self.n_rows = [], 0, 0
 
     def has_repeated_subjects(self) -> bool:
@@ -435,11 +435,11 @@ class _BatchBuilder:
     def batches(self) -> tuple[SubjectBatch, ...]:
         """Close the last batch and return all."""
         self._close_batch()
-        if not self.closed:
+        if not self.closed_batches:
             raise DataError(
                 "path", "must name files with rows", got="0 rows in all", fix="Check the filter."
             )
-        return tuple(self.closed)
+        return tuple(self.closed_batches)
 
 
 def _integer_or_hash_keys(labels: pa.Array) -> Any:

@@ -31,7 +31,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penchant._version import __version__
-from penchant.argument_checks import check_threads, one_of
+from penchant.argument_checks import check_one_of, check_threads
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
 from penchant.files.atomic import check_writable, locked, written
@@ -133,7 +133,7 @@ class OutputFile:
     overwrite: bool = False
 
     @property
-    def parts(self) -> Path:
+    def parts_folder(self) -> Path:
         """Folder beside the file; hidden, so that a scan of the folder leaves it out."""
         return self.file.with_name(f".{self.file.name}.parts")
 
@@ -163,7 +163,7 @@ def write_results(
     output: OutputFile,
     engine: Any,
     threads: int | None,
-    what: str,
+    progress_description: str,
 ) -> int:
     """Write the results of all batches to the output; return how many were done by earlier calls.
 
@@ -172,7 +172,7 @@ def write_results(
     about
         All that the results depend on besides the rows: results of an earlier call are kept only if
         this was the same.
-    what
+    progress_description
         Description of the work in the progress bar.
     """
     common = canonical_form(about)
@@ -181,17 +181,19 @@ def write_results(
     with locked(output.file):  # two processes with the same output would remove each other's parts
         if output.file.exists():
             if _stored_fingerprint(output.file) == whole:
-                shutil.rmtree(output.parts, ignore_errors=True)
+                shutil.rmtree(output.parts_folder, ignore_errors=True)
                 return len(batches)
             if not output.overwrite:
                 check_writable(output.file, overwrite=False)
-        output.parts.mkdir(exist_ok=True)
+        output.parts_folder.mkdir(exist_ok=True)
         done = {
             k for k, name in enumerate(names) if _stored_fingerprint(_part_path(output, k)) == name
         }
-        _write_missing_parts(batches, done, work, names, output, engine, threads, what)
+        _write_missing_parts(
+            batches, done, work, names, output, engine, threads, progress_description
+        )
         _join_parts(output, len(batches), whole)
-        shutil.rmtree(output.parts, ignore_errors=True)
+        shutil.rmtree(output.parts_folder, ignore_errors=True)
     return len(done)
 
 
@@ -216,7 +218,7 @@ def _write_missing_parts(
 
 
 def _part_path(output: OutputFile, k: int) -> Path:
-    return output.parts / f"{k:06d}.parquet"
+    return output.parts_folder / f"{k:06d}.parquet"
 
 
 def _with_fingerprint(table: pa.Table, name: str) -> pa.Table:
@@ -342,7 +344,7 @@ class StoredEstimates(TableExport):
 
     def __getitem__(self, column: str) -> Any:
         """A column of all subjects: an array of numbers, or of labels."""
-        one_of(column, "column", self.columns)
+        check_one_of(column, "column", self.columns)
         table = pq.read_table(self.path, columns=[column], partitioning=None)
         return table[column].to_numpy()
 
@@ -503,14 +505,16 @@ class SubjectFiles:
     ) -> StoredEstimates:
         """Write estimates of all subjects to a file; `work.one` estimates one subject again."""
         temporary, target = self.output_file(output, overwrite)
-        batches, n_done = self.write(work, target, engine, threads, "Fitting subjects")
+        batches, n_done = self.write_batch_results(
+            work, target, engine, threads, "Fitting subjects"
+        )
 
         def refit(group: int, subject: Any) -> Any:
             return work.fit_subject(self.reader(batches[group]), subject)
 
         return StoredEstimates(target.file, f"{work} {self.description}", n_done, refit, temporary)
 
-    def load(self, what: str) -> Any:
+    def load_all_rows(self, what: str) -> Any:
         """Read all data into memory, in the order of the files; raise if they are too many."""
         spans = []
         for file in self.files:
@@ -533,7 +537,7 @@ class SubjectFiles:
     def map_batches(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
         """Yield the result of the work on each batch; on all data at once without subjects."""
         if self.reader.subject is None:
-            yield work(self.load("one history"))
+            yield work(self.load_all_rows("one history"))
             return
         temporary = TemporaryFolder()  # a sorted copy must last until the last batch is read
         batches = subject_batches(
@@ -556,7 +560,7 @@ class SubjectFiles:
         temporary = TemporaryFolder()
         return temporary, OutputFile(temporary.folder / "results.parquet")
 
-    def write(
+    def write_batch_results(
         self, work: Any, output: OutputFile, engine: Any, threads: int | None, what: str
     ) -> tuple[tuple[SubjectBatch, ...], int]:
         """Write the results of all batches; return these, and how many were done before."""
@@ -572,7 +576,7 @@ class SubjectFiles:
         # The sorted copy lies in the folder of parts, which another process may be removing.
         with locked(output.file) if output.file.parent.exists() else nullcontext():
             batches = subject_batches(
-                self.files, reader.columns, reader.subject, reader.limits, output.parts
+                self.files, reader.columns, reader.subject, reader.limits, output.parts_folder
             )
             about = {"reader": reader, "work": work}
             task = BatchTask(reader, work)
@@ -603,7 +607,7 @@ class SubjectScanBase(SubjectScan):
 
     def load(self, what: str) -> Any:
         """Read all data into memory."""
-        return self.subjects.load(what)
+        return self.subjects.load_all_rows(what)
 
     def map_subjects(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
         """Yield the result of the work on each batch of subjects."""

@@ -19,7 +19,7 @@ from penchant.choices.offers import offers_from_frame
 from penchant.errors import DataError, closest_match_hint, format_names
 from penchant.result_tables import format_count, progress
 from penchant.scale.data_files import StoredFile
-from penchant.scale.rows_to_choices import Rows, check_types_agree
+from penchant.scale.rows_to_choices import FileRows, check_types_agree
 from penchant.scale.subject_batches import (
     BatchLimits,
     SubjectBatch,
@@ -108,19 +108,19 @@ class HistoryScan(SubjectScanBase):
             found.update(dict.fromkeys(rows.table[column].unique().to_pylist()))
         return [value for value in found if value is not None]
 
-    def with_arguments(self, **more: Any) -> HistoryScan:
+    def with_arguments(self, **new_arguments: Any) -> HistoryScan:
         """Copy of this scan that is read with other arguments."""
         return replace(
-            self, reader=replace(self.reader, arguments={**self.reader.arguments, **more})
+            self, reader=replace(self.reader, arguments={**self.reader.arguments, **new_arguments})
         )
 
-    def _row_groups(self, columns: Sequence[str], what: str) -> Iterator[Rows]:
+    def _row_groups(self, columns: Sequence[str], what: str) -> Iterator[FileRows]:
         with progress(what, len(self.files)) as advance:
             for file in self.files:
                 edges = file.group_edges()
                 for begin, end in pairwise(edges):
                     if end > begin:  # Parquet allows empty row groups
-                        yield Rows(file.read(columns, begin, end, edges), file.name, begin)
+                        yield FileRows(file.read(columns, begin, end, edges), file.name, begin)
                 advance(1)
 
 

@@ -70,21 +70,30 @@ def sum_log_sum_exp(x, offset, theta, work, gradient, information):
 
 
 @compiled_no_alloc
-def maximise_draw_log_likelihood(x, offset, known, s, positive, theta, state, workspace):
+def maximise_draw_log_likelihood(
+    x,
+    offset,
+    chosen_offset_sum,
+    chosen_variable_sums,
+    positive,
+    theta,
+    trial_step_gradient_information,
+    workspace,
+):
     """Maximise known + theta's - A(theta) from theta, which is overwritten; return the value.
 
     positive : (d,), weights that must not be negative
     """
-    d = len(s)
-    trial, step, gradient, information = state
+    d = len(chosen_variable_sums)
+    trial, step, gradient, information = trial_step_gradient_information
     work, cholesky_work = workspace
     best, fraction = -np.inf, 1.0
     for a in range(d):
         trial[a] = theta[a]
     for _ in range(MAX_DRAW_STEPS):
-        value = known - sum_log_sum_exp(x, offset, trial, work, gradient, information)
+        value = chosen_offset_sum - sum_log_sum_exp(x, offset, trial, work, gradient, information)
         for a in range(d):
-            value += trial[a] * s[a]
+            value += trial[a] * chosen_variable_sums[a]
         if not value >= best - 1e-12 * (1.0 + abs(best)):
             fraction *= 0.5
             # a separated draw: the value is at its supremum, and steps only lengthen theta
@@ -98,7 +107,7 @@ def maximise_draw_log_likelihood(x, offset, known, s, positive, theta, state, wo
         best, fraction = value, 1.0
         for a in range(d):
             theta[a] = trial[a]
-            gradient[a] = s[a] - gradient[a]
+            gradient[a] = chosen_variable_sums[a] - gradient[a]
         for a in range(d):
             at_bound = positive[a] and theta[a] <= 0.0 and gradient[a] <= 0.0
             # else the step would leave the bounds or divide by 0
@@ -119,13 +128,15 @@ def maximise_draw_log_likelihood(x, offset, known, s, positive, theta, state, wo
 
 
 @compiled
-def solve_weights_of_draws(x, offset, chosen, draw, point, positive, sums, values, thetas):
+def solve_weights_of_draws(
+    x, offset, chosen, draw, point, positive, log_sum_exp_cache, values, thetas
+):
     """Solve the weights of pairs of a draw and a point of psi.
 
     x : (n_points, n_decisions, n_options, d), offset : (n_points, n_decisions, n_options)
     chosen : (n_draws, n_decisions)
     draw, point : (n,), which pairs
-    sums : (n_points,), A where there are no weights, NaN where it is not known yet
+    log_sum_exp_cache : (n_points,), A where there are no weights, NaN where it is not known yet
     values, thetas : (n,), (n, d), filled; weights start from what thetas hold
     """
     _, n_decisions, m, d = x.shape
@@ -142,11 +153,11 @@ def solve_weights_of_draws(x, offset, chosen, draw, point, positive, sums, value
             for a in range(d):
                 s[a] += x[g, t, options[t], a]
         if d == 0:  # A is the same for all draws: computed once per point
-            if math.isnan(sums[g]):
-                sums[g] = sum_log_sum_exp(
+            if math.isnan(log_sum_exp_cache[g]):
+                log_sum_exp_cache[g] = sum_log_sum_exp(
                     x[g], offset[g], thetas[k], workspace[0], state[2], state[3]
                 )
-            values[k] = known - sums[g]
+            values[k] = known - log_sum_exp_cache[g]
             continue
         values[k] = maximise_draw_log_likelihood(
             x[g], offset[g], known, s, positive, thetas[k], state, workspace
@@ -154,7 +165,9 @@ def solve_weights_of_draws(x, offset, chosen, draw, point, positive, sums, value
 
 
 @compiled
-def find_best_candidate_starts(x, offset, chosen, points, candidates, sums, cells, thetas):
+def find_best_candidate_starts(
+    x, offset, chosen, points, candidates, candidate_log_sum_exps, cells, thetas
+):
     """Find the best candidate weights and point for each draw, as its start.
 
     points : (n_cells,), which of the points of x
@@ -174,7 +187,7 @@ def find_best_candidate_starts(x, offset, chosen, points, candidates, sums, cell
                 for a in range(d):
                     s[a] += x[g, t, options[t], a]
             for j in range(candidates.shape[1]):
-                value = known - sums[c, j]
+                value = known - candidate_log_sum_exps[c, j]
                 for a in range(d):
                     value += candidates[c, j, a] * s[a]
                 if value > best:

@@ -16,7 +16,12 @@ from typing import Any
 import numpy as np
 
 from penchant._numba_cache import njit
-from penchant.softmax._moment_codegen import LANES, MAX_CACHED_VECTORS, block_moments, relative_rows
+from penchant.softmax._moment_codegen import (
+    LANES,
+    MAX_CACHED_VECTORS,
+    add_block_moments,
+    write_rows_relative_to_chosen,
+)
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
@@ -52,7 +57,7 @@ SUFFICIENT_GAIN = 0.25
 
 
 @compiled_no_alloc
-def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
+def pack_blocks(table, kernel, order, decision_range, starts, block_range, packed, buffers):
     """Write blocks blocks[0] to blocks[1] of the decisions order[bounds[0]:bounds[1]].
 
     Written are rows relative to the chosen one to `values`, weights and numbers of padding rows to
@@ -61,17 +66,17 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
     the last, (2, d, 8), is left with the largest |x| and |x_i - x_chosen|. Returns whether all
     sets have one size.
     """
-    first, last = bounds
+    first, last = decision_range
     values, side = packed
     rows, offset, available, first_row, chosen, weights = table
     _, _, d, n_columns = kernel
     sources, references, size = buffers
-    uniform, most = True, starts[blocks[0] + 1] - starts[blocks[0]]
+    uniform, most = True, starts[block_range[0] + 1] - starts[block_range[0]]
     for a in range(d):
         for lane in range(LANES):
             size[0, a, lane] = 0.0
             size[1, a, lane] = 0.0
-    for b in range(blocks[0], blocks[1]):
+    for b in range(block_range[0], block_range[1]):
         n_rows = starts[b + 1] - starts[b]
         position = starts[b] * n_columns * LANES
         for lane in range(LANES):
@@ -92,7 +97,9 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
             side[b, LANES + lane] = n_rows - used
             for row in range(used, n_rows):
                 sources[row, lane] = c * d
-        relative_rows(kernel, rows, sources, n_rows, references, values, position, size)
+        write_rows_relative_to_chosen(
+            kernel, rows, sources, n_rows, references, values, position, size
+        )
         if n_columns > d:
             for row in range(n_rows):
                 for lane in range(LANES):
@@ -129,8 +136,8 @@ def _add_sums_over_lanes(total, parts, i, moments):
 def sum_block_moments(packed, kernel, theta, begin, end, workspace, moments):
     """Log-likelihood, minus the gradient, and information (lower triangle) of blocks begin..end.
 
-    `workspace` holds the scratch of `block_moments`, 8 numbers per moment (one sum per lane), and
-    one row for each chunk, which is left with that chunk's sums.
+    `workspace` holds the scratch of `add_block_moments`, 8 numbers per moment (one sum per lane),
+    and one row for each chunk, which is left with that chunk's sums.
     """
     values, starts, side = packed
     scratch, total, parts = workspace
@@ -146,7 +153,7 @@ def sum_block_moments(packed, kernel, theta, begin, end, workspace, moments):
         while b < last:
             sizes = starts[b + 1] - starts[b], n_uniform_blocks(starts, b, last, n_columns)
             position = starts[b] * n_columns * LANES
-            block_moments(kernel, values, position, sizes, theta, side, b, scratch, total)
+            add_block_moments(kernel, values, position, sizes, theta, side, b, scratch, total)
             b += sizes[1]
         _add_sums_over_lanes(total, parts, i, moments)
 
@@ -196,7 +203,9 @@ def newton_step(information, gradient, step, work):
 
 
 @compiled_no_alloc
-def advance(moments, precision, linear, theta, best, step, information, gradient, progress, work):
+def take_newton_step(
+    moments, precision, linear, theta, best, step, information, gradient, progress, work
+):
     """Take one step of Newton's method with step halving, from the moments at theta.
 
     The objective is the log-likelihood plus a prior -theta'P theta/2 + b'theta. `theta` becomes the
@@ -252,18 +261,28 @@ def advance(moments, precision, linear, theta, best, step, information, gradient
 
 
 @compiled_no_alloc
-def maximise(problem, prior, theta, state, progress, max_steps, moments, moments_known, workspace):
+def maximise(
+    problem,
+    prior,
+    theta,
+    best_step_information_gradient,
+    progress,
+    max_steps,
+    moments,
+    moments_known,
+    workspace,
+):
     """Maximise the log-likelihood plus a quadratic from theta; returns a code of how it ended.
 
     problem : packed choices, number of blocks, and their kernel
-    state : best, step, information, gradient; all are filled
+    best_step_information_gradient : best, step, information, gradient; all are filled
     progress : NEWTON_START to begin with
     moments : those at theta if `moments_known`
     workspace : see `PackedLikelihood.workspace`
     """
     packed, n_blocks, kernel = problem
     precision, linear = prior
-    best, step, information, gradient = state
+    best, step, information, gradient = best_step_information_gradient
     of_sums, full, work = workspace
     while True:
         if not moments_known:
@@ -271,7 +290,7 @@ def maximise(problem, prior, theta, state, progress, max_steps, moments, moments
                 full[a] = theta[a]
             sum_block_moments(packed, kernel, full, INDEX_ZERO, n_blocks, of_sums, moments)
         moments_known = False
-        code = advance(
+        code = take_newton_step(
             moments, precision, linear, theta, best, step, information, gradient, progress, work
         )
         if code != MOVED or progress[N_STEPS] >= max_steps:
@@ -279,12 +298,14 @@ def maximise(problem, prior, theta, state, progress, max_steps, moments, moments
 
 
 @compiled_no_alloc
-def scatter(problem, same, moments, workspace, weighted, spread):
+def write_within_set_scatter(
+    problem, sets_have_one_size, moments, workspace, size_weighted_side, spread
+):
     """Write the within-set scatter, the mean of (x_i - mean)(x_i - mean)' over rows, to `spread`.
 
-    It is the information at theta = 0, each set weighted by its size; `weighted`, of the shape of
-    the packed `side`, is overwritten with these weights. Where all sets have the `same` size and
-    there is no offset, `moments` are those of theta = 0 afterwards.
+    It is the information at theta = 0, each set weighted by its size; `size_weighted_side`, of the
+    shape of the packed `side`, is overwritten with these weights. Where all sets have the
+    `sets_have_one_size` size and there is no offset, `moments` are those of theta = 0 afterwards.
     """
     (values, starts, side), n_blocks, kernel = problem
     of_sums, full, _ = workspace
@@ -294,16 +315,16 @@ def scatter(problem, same, moments, workspace, weighted, spread):
         of_block = 0.0
         for lane in range(LANES):
             weight = side[b, lane]
-            if not same:
+            if not sets_have_one_size:
                 weight *= starts[b + 1] - starts[b] - side[b, LANES + lane] + 1.0
-            weighted[b, lane] = weight
-            weighted[b, LANES + lane] = side[b, LANES + lane]
+            size_weighted_side[b, lane] = weight
+            size_weighted_side[b, LANES + lane] = side[b, LANES + lane]
             of_block += weight
         count += of_block
     for a in range(len(full)):
         full[a] = 0.0
     sum_block_moments(
-        (values, starts, weighted), kernel, full, INDEX_ZERO, n_blocks, of_sums, moments
+        (values, starts, size_weighted_side), kernel, full, INDEX_ZERO, n_blocks, of_sums, moments
     )
     # theta was zeroed for the scatter; an offset column always has weight 1
     for a in range(len(full)):
@@ -316,12 +337,12 @@ def scatter(problem, same, moments, workspace, weighted, spread):
 
 
 @compiled_inner
-def _pack_subject(table, kernel, order, bounds, s, blocks, packed, buffers):
+def _pack_subject(table, kernel, order, bounds, s, block_rows_and_starts, packed, buffers):
     """Pack subject s alone; returns its number of blocks, and whether all its sets have one size.
 
-    bounds, blocks : as in `fit_subjects`
+    bounds, block_rows_and_starts : as in `fit_subjects`
     """
-    n_rows, first_block = blocks
+    n_rows, first_block = block_rows_and_starts
     values, starts, side = packed
     n_blocks = first_block[s + 1] - first_block[s]
     starts[0] = 0
@@ -378,7 +399,7 @@ def fit_subjects(
             continue
         problem = (packed, n_blocks, kernel)
         moments_known = uniform and d == n_columns
-        scatter(problem, moments_known, moments, of_steps, weighted, spread[s])
+        write_within_set_scatter(problem, moments_known, moments, of_steps, weighted, spread[s])
         for a in range(d):
             for what in range(2):
                 for lane in range(LANES):

@@ -37,11 +37,11 @@ INT = ir.IntType(64)
 
 _INT32 = ir.IntType(32)
 _FUSED = ("contract",)  # products and sums may be fused: faster, and one rounding fewer
-_LOG2_E = 1.4426950408889634
+_LOG2_E = 1.4426950408889634  # log2(e): exponents of two from natural ones
 # log 2 in two parts (Cody and Waite, 1980): k * high is exact for every exponent k of a double, so
 # that reducing the argument of an exponential loses no digit.
 _LN2_HIGH = 6.93147180369123816490e-01
-_LN2_LOW = 1.90821492927058770002e-10
+_LN2_LOW = 1.90821492927058770002e-10  # log 2 - _LN2_HIGH
 # 1.5 * 2**52: adding it to a double rounds it to an integer, which is left in the low bits.
 _ROUNDING_SHIFT = 6755399441055744.0
 _MIN_EXP_ARGUMENT = -708.0  # exp of less is subnormal: slow, and nothing beside the largest, 1
@@ -98,10 +98,10 @@ class VectorBuilder:
         self.vector = ir.VectorType(DOUBLE, lanes)
         self.ints = ir.VectorType(INT, lanes)
 
-    def splat(self, number):
+    def constant_vector(self, number):
         return ir.Constant(self.vector, [ir.Constant(DOUBLE, number)] * self.lanes)
 
-    def splat_ints(self, number):
+    def constant_int_vector(self, number):
         return ir.Constant(self.ints, [ir.Constant(INT, number)] * self.lanes)
 
     def broadcast(self, scalar):
@@ -148,7 +148,7 @@ class VectorBuilder:
         """|x| by clearing the sign bit."""
         bits = self.builder.bitcast(x, self.ints)
         return self.builder.bitcast(
-            self.builder.and_(bits, self.splat_ints(2**63 - 1)), self.vector
+            self.builder.and_(bits, self.constant_int_vector(2**63 - 1)), self.vector
         )
 
     def max(self, a, b):
@@ -158,9 +158,9 @@ class VectorBuilder:
         """Evaluate a polynomial by Horner's rule on even and odd powers: two independent chains."""
         square, chains = self.mul(x, x), []
         for terms in (coefficients[::2], coefficients[1::2]):
-            total = self.splat(terms[-1])
+            total = self.constant_vector(terms[-1])
             for c in terms[-2::-1]:
-                total = self.fma(total, square, self.splat(c))
+                total = self.fma(total, square, self.constant_vector(c))
             chains.append(total)
         return self.fma(chains[1], x, chains[0])
 
@@ -170,36 +170,45 @@ class VectorBuilder:
         x = k log 2 + r; exp x = 2^k exp r.
         """
         # below, the exponent would overflow into the sign bit
-        inside = self.max(x, self.splat(_MIN_EXP_ARGUMENT))
-        shifted = self.fma(inside, self.splat(_LOG2_E), self.splat(_ROUNDING_SHIFT))
-        k = self.builder.fsub(shifted, self.splat(_ROUNDING_SHIFT))
-        r = self.fma(k, self.splat(-_LN2_HIGH), inside)
-        r = self.fma(k, self.splat(-_LN2_LOW), r)
+        inside = self.max(x, self.constant_vector(_MIN_EXP_ARGUMENT))
+        shifted = self.fma(
+            inside, self.constant_vector(_LOG2_E), self.constant_vector(_ROUNDING_SHIFT)
+        )
+        k = self.builder.fsub(shifted, self.constant_vector(_ROUNDING_SHIFT))
+        r = self.fma(k, self.constant_vector(-_LN2_HIGH), inside)
+        r = self.fma(k, self.constant_vector(-_LN2_LOW), r)
         return self.scale_by_power_of_two(self.polynomial(_EXP_COEFFICIENTS, r), shifted)
 
     def scale_by_power_of_two(self, x, shifted):
         """2^k x, by adding k, the low bits of `shifted`, to the exponent bits of x."""
         bits = self.builder.bitcast(x, self.ints)
-        power = self.builder.shl(self.builder.bitcast(shifted, self.ints), self.splat_ints(52))
+        power = self.builder.shl(
+            self.builder.bitcast(shifted, self.ints), self.constant_int_vector(52)
+        )
         return self.builder.bitcast(self.builder.add(bits, power), self.vector)
 
     def log(self, x):
         """log for normal x > 0: x = 2^k m, log m by the series of atanh((m - 1)/(m + 1))."""
         bits = self.builder.bitcast(x, self.ints)
         k = self.builder.ashr(
-            self.builder.sub(bits, self.splat_ints(_SQRT_HALF_BITS)), self.splat_ints(52)
+            self.builder.sub(bits, self.constant_int_vector(_SQRT_HALF_BITS)),
+            self.constant_int_vector(52),
         )
         m = self.builder.bitcast(
-            self.builder.sub(bits, self.builder.shl(k, self.splat_ints(52))), self.vector
+            self.builder.sub(bits, self.builder.shl(k, self.constant_int_vector(52))), self.vector
         )
-        f = self.builder.fdiv(self.sub(m, self.splat(1.0)), self.add(m, self.splat(1.0)))
+        f = self.builder.fdiv(
+            self.sub(m, self.constant_vector(1.0)), self.add(m, self.constant_vector(1.0))
+        )
         square = self.mul(f, f)
         # the odd series converges fast: |f| <= 0.172, where ten terms reach the last digit
         tail = self.polynomial([2.0 / (2 * j + 3) for j in range(10)], square)
         exponent = self.builder.sitofp(k, self.vector)
-        small = self.fma(exponent, self.splat(_LN2_LOW), self.mul(self.mul(f, square), tail))
+        small = self.fma(
+            exponent, self.constant_vector(_LN2_LOW), self.mul(self.mul(f, square), tail)
+        )
         log_m = self.add(self.add(f, f), small)
-        return self.fma(exponent, self.splat(_LN2_HIGH), log_m)
+        return self.fma(exponent, self.constant_vector(_LN2_HIGH), log_m)
 
     def loop_rows(self, n_rows, body, starts):
         """Emit a loop over rows that carries vectors in registers; returns their last values."""
@@ -231,7 +240,7 @@ class VectorBuilder:
 
 
 @intrinsic
-def _generated_exponentials(typingctx, values, first):
+def _exponentiate_eight_generated(typingctx, values, first):
     def build(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         emit = VectorBuilder(builder)
@@ -242,12 +251,14 @@ def _generated_exponentials(typingctx, values, first):
 
 
 @inner_njit
-def _plain_exponentials(values, first):
+def _exponentiate_eight_plain(values, first):
     for i in range(first, first + LANES):
         values[i] = math.exp(max(values[i], _MIN_EXP_ARGUMENT))
 
 
-_exponentials_of_eight = _generated_exponentials if GENERATES_CODE else _plain_exponentials
+_exponentials_of_eight = (
+    _exponentiate_eight_generated if GENERATES_CODE else _exponentiate_eight_plain
+)
 
 
 @inner_njit
@@ -266,8 +277,9 @@ def exp_in_place(values):
     exp_prefix_in_place(values, len(values))
 
 
-# Addresses of `block_moments` and `relative_rows`, number of variables, number of columns.
-# Addresses, as numba would compile every caller anew for a function that is passed as a function.
+# Addresses of `add_block_moments` and `write_rows_relative_to_chosen`, number of variables, number
+# of columns. Addresses, as numba would compile every caller anew for a function that is passed as a
+# function.
 MomentKernel = tuple[int, int, int, int]
 
 called_by_address = plain.called_by_address
@@ -280,24 +292,24 @@ def moment_kernel(n_parameters: int, has_offset: bool) -> MomentKernel:
 
     Returns
     -------
-    Addresses of `block_moments` and `relative_rows`, number of variables, and number of columns
-    (one more than variables where there is an offset)
+    Addresses of `add_block_moments` and `write_rows_relative_to_chosen`, number of variables, and
+    number of columns (one more than variables where there is an offset)
     """
     key = n_parameters, has_offset
     if key in _moment_kernels:
         return _moment_kernels[key][0]
     with _lock:  # compile once, also if several threads ask at the same time
         if key not in _moment_kernels:
-            addresses, functions = _compiled_kernel((0,) * n_parameters, (0,) * has_offset)
+            addresses, functions = _compile_moment_kernel((0,) * n_parameters, (0,) * has_offset)
             kind = (*addresses, n_parameters, n_parameters + has_offset)
             _moment_kernels[key] = kind, functions  # keeps the machine code alive
         return _moment_kernels[key][0]
 
 
-def _compiled_kernel(
+def _compile_moment_kernel(
     variables: tuple[int, ...], offset: tuple[int, ...]
 ) -> tuple[tuple[int, int], tuple[Any, Any]]:
-    """Addresses of `block_moments` and `relative_rows`, and the compiled functions themselves."""
+    """Compile `add_block_moments` and `write_rows_relative_to_chosen`: addresses and functions."""
     if GENERATES_CODE:
         try:
             return _addresses_and_functions(
@@ -331,7 +343,7 @@ def address_of(function: Any, signature: Any) -> int:
 
 
 def _make_block_moments(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
-    """Compile `block_moments` for a number of variables.
+    """Compile `add_block_moments` for a number of variables.
 
     Numbers are passed as lengths of tuples: these are types, and so part of numba's cache key.
     """
@@ -346,7 +358,7 @@ def _make_block_moments(variables: tuple[int, ...], offset: tuple[int, ...]) -> 
 
 
 def _make_relative_rows(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
-    """`relative_rows` for a number of variables."""
+    """`write_rows_relative_to_chosen` for a number of variables."""
 
     @called_by_address
     def rows(table, sources, n_rows, references, values, size):
@@ -396,7 +408,7 @@ def _relative_rows_intrinsic(
 
 
 @intrinsic
-def block_moments(typingctx, kind, values, position, sizes, theta, side, block, scratch, total):
+def add_block_moments(typingctx, kind, values, position, sizes, theta, side, block, scratch, total):
     """Add the moments of consecutive blocks of eight decisions to `total`.
 
     Parameters (in compiled code)
@@ -427,7 +439,9 @@ def block_moments(typingctx, kind, values, position, sizes, theta, side, block, 
 
 
 @intrinsic
-def relative_rows(typingctx, kind, table, sources, n_rows, references, values, position, size):
+def write_rows_relative_to_chosen(
+    typingctx, kind, table, sources, n_rows, references, values, position, size
+):
     """Write the rows of one block relative to its chosen rows, eight decisions at a time.
 
     Parameters (in compiled code)
@@ -464,7 +478,7 @@ def call_address(builder, address, given):
 
 
 def _emit_relative_rows(builder, arguments, d, has_offset):
-    """Emit `relative_rows` for d variables."""
+    """Emit `write_rows_relative_to_chosen` for d variables."""
     table, positions, n_rows, references, block, size = arguments
     emit = VectorBuilder(builder)
     stride = (d + has_offset) * LANES
@@ -536,7 +550,7 @@ AVX512_PROCESSORS = [
 SSE_PROCESSORS = ("generic", "x86-64", "nocona", "core2", "penryn", "nehalem", "westmere", "btver1")
 
 
-def _vector_registers():
+def _vector_register_count_and_lanes():
     """Number of vector registers of the processor, and of doubles in each.
 
     Follows numba: the host's features, or those of the processor that NUMBA_CPU_NAME names.
@@ -553,13 +567,14 @@ def _vector_registers():
     return 16, 2
 
 
-def _n_strip_registers(first, height):
+def _n_strip_registers(n_variables_before, height):
     """Number of registers that hold the sums of a strip of variables and the row added to them.
 
-    The sums are those of pairs of a variable of the strip with each of the `first` variables before
-    it, or with those of the strip up to itself; the means of the strip stay in registers too.
+    The sums are those of pairs of a variable of the strip with each of the `n_variables_before`
+    variables before it, or with those of the strip up to itself; the means of the strip stay in
+    registers too.
     """
-    return height * first + height * (height + 1) // 2 + 2 * height + 1
+    return height * n_variables_before + height * (height + 1) // 2 + 2 * height + 1
 
 
 def _variable_strips(d):
@@ -577,7 +592,7 @@ def _variable_strips(d):
     return strips
 
 
-N_REGISTERS, REGISTER_LANES = _vector_registers()
+N_REGISTERS, REGISTER_LANES = _vector_register_count_and_lanes()
 # Lanes per exponential: with registers of two, several chains side by side hide latency (measured).
 EXP_LANES = LANES if REGISTER_LANES == 2 else REGISTER_LANES
 TILE_HEIGHT = _variable_strips(N_REGISTERS)[0][1]
@@ -608,12 +623,12 @@ def _prefetch_schedule(d, n_columns):
 
 def _emit_block_moments(builder, pointers, sizes, d, n_columns):
     """Emit the probabilities of all blocks, then the sums, a register's decisions at a time."""
-    blocks = _BlockMoments(VectorBuilder(builder), pointers, sizes, d, n_columns, i64(0))
+    blocks = _BlockMomentsEmitter(VectorBuilder(builder), pointers, sizes, d, n_columns, i64(0))
     blocks.add_log_likelihoods()
-    blocks.loop_lane_groups(REGISTER_LANES, _BlockMoments.add_gradient_and_information)
+    blocks.loop_lane_groups(REGISTER_LANES, _BlockMomentsEmitter.add_gradient_and_information)
 
 
-class _BlockMoments:
+class _BlockMomentsEmitter:
     """Emitter of the moments of several blocks, for `emit.lanes` decisions of each at a time.
 
     Rows are relative to the chosen option. The sums of all eight decisions would not fit in narrow
@@ -652,7 +667,7 @@ class _BlockMoments:
 
         def of_part(i):
             emit = VectorBuilder(self.builder, lanes)
-            handle_part(_BlockMoments(emit, self.pointers, sizes, self.d, self.n_columns, i))
+            handle_part(_BlockMomentsEmitter(emit, self.pointers, sizes, self.d, self.n_columns, i))
 
         self.loop_indices(i64(LANES // lanes), of_part)
 
@@ -663,13 +678,13 @@ class _BlockMoments:
             self.n_rows, lambda r, carried: body(self.builder.add(first, r), carried), starts
         )
 
-    def variable_offset(self, name):
+    def index_of_variable(self, name):
         """Index of a variable that is given as (index known at run time, constant offset)."""
         return self.builder.add(name[0], i64(name[1]))
 
-    def load_variable(self, row, name):
+    def load_variable(self, row, index_and_offset):
         base = self.builder.mul(row, i64(self.n_columns * LANES))
-        position = self.builder.mul(self.variable_offset(name), i64(LANES))
+        position = self.builder.mul(self.index_of_variable(index_and_offset), i64(LANES))
         return self.emit.load(self.rows, self.builder.add(base, position))
 
     def load_scratch_row(self, row):
@@ -700,7 +715,7 @@ class _BlockMoments:
 
         Padding rows have q = 0 and add 1 each, which is subtracted in advance.
         """
-        return self.emit.sub(self.emit.splat(1.0), self.load_padding_rows(block))
+        return self.emit.sub(self.emit.constant_vector(1.0), self.load_padding_rows(block))
 
     def any_lane(self, lanes):
         """Whether a condition holds in any lane."""
@@ -746,7 +761,7 @@ class _BlockMoments:
                 self.loop_indices(self.n_blocks, self.store_unit_exponentials)
             with elsewhere:
                 self.store_utilities([self.emit.broadcast(x) for x in theta])
-                self.loop_lane_groups(EXP_LANES, _BlockMoments.add_exponentials)
+                self.loop_lane_groups(EXP_LANES, _BlockMomentsEmitter.add_exponentials)
 
     def store_utilities(self, weights):
         """Store q = theta'x of every row, the chosen option's being 0, and the initial masses.
@@ -761,11 +776,11 @@ class _BlockMoments:
             self.store_scratch_row(row, q)
             return [emit.max(emit.absolute(q), carried[0])]
 
-        (farthest,) = emit.loop_rows(self.n_all, body, [emit.splat(0.0)])
-        is_far = builder.fcmp_ordered(">", farthest, emit.splat(MAX_UNSHIFTED_UTILITY))
+        (farthest,) = emit.loop_rows(self.n_all, body, [emit.constant_vector(0.0)])
+        is_far = builder.fcmp_ordered(">", farthest, emit.constant_vector(MAX_UNSHIFTED_UTILITY))
         with builder.if_else(self.any_lane(is_far)) as (far, near):
             with far:
-                self.loop_indices(self.n_blocks, self.subtract_largest)
+                self.loop_indices(self.n_blocks, self.subtract_largest_utility)
             with near:
                 self.loop_indices(self.n_blocks, self.store_zero_shift)
 
@@ -776,18 +791,18 @@ class _BlockMoments:
             q = self.emit.fma(weights[a], self.load_variable(row, (i64(0), a)), q)
         return q
 
-    def subtract_largest(self, block):
+    def subtract_largest_utility(self, block):
         """Subtract the largest q of each decision from its rows, where it is large.
 
         It depends on the decision alone, so that bits do not depend on its neighbours in the block.
         """
-        emit, lowest = self.emit, self.emit.splat(_MIN_EXP_ARGUMENT)
-        zero = [emit.splat(0.0)]
+        emit, lowest = self.emit, self.emit.constant_vector(_MIN_EXP_ARGUMENT)
+        zero = [emit.constant_vector(0.0)]
         (top,) = self.loop_rows(
             block, lambda row, c: [emit.max(self.load_scratch_row(row), c[0])], zero
         )
-        is_high = self.builder.fcmp_ordered(">", top, emit.splat(MAX_UNSHIFTED_UTILITY))
-        shift = self.builder.select(is_high, top, emit.splat(0.0))
+        is_high = self.builder.fcmp_ordered(">", top, emit.constant_vector(MAX_UNSHIFTED_UTILITY))
+        shift = self.builder.select(is_high, top, emit.constant_vector(0.0))
 
         def body(row, carried):
             q = emit.max(emit.sub(self.load_scratch_row(row), shift), lowest)
@@ -795,7 +810,7 @@ class _BlockMoments:
             return []
 
         self.loop_rows(block, body, [])
-        chosen = self.emit.exp(emit.max(emit.sub(emit.splat(0.0), shift), lowest))
+        chosen = self.emit.exp(emit.max(emit.sub(emit.constant_vector(0.0), shift), lowest))
         self.store_block_value(block, i64(self.TOP), shift)
         self.store_block_value(
             block, i64(self.MASS), emit.mul(chosen, self.initial_sum_of_exponentials(block))
@@ -803,7 +818,7 @@ class _BlockMoments:
 
     def store_zero_shift(self, block):
         """Store the initial mass of a block in which no utility is large."""
-        self.store_block_value(block, i64(self.TOP), self.emit.splat(0.0))
+        self.store_block_value(block, i64(self.TOP), self.emit.constant_vector(0.0))
         self.store_block_value(block, i64(self.MASS), self.initial_sum_of_exponentials(block))
 
     def add_exponentials(self):
@@ -827,12 +842,12 @@ class _BlockMoments:
         """Store exponentials and MASS at theta = 0, where every exponential is 1."""
 
         def body(row, carried):
-            self.store_scratch_row(row, self.emit.splat(1.0))
+            self.store_scratch_row(row, self.emit.constant_vector(1.0))
             return []
 
         self.loop_rows(block, body, [])
         others = self.emit.broadcast(self.builder.sitofp(self.n_rows, DOUBLE))
-        self.store_block_value(block, i64(self.TOP), self.emit.splat(0.0))
+        self.store_block_value(block, i64(self.TOP), self.emit.constant_vector(0.0))
         self.store_block_value(
             block, i64(self.MASS), self.emit.add(others, self.initial_sum_of_exponentials(block))
         )
@@ -844,7 +859,7 @@ class _BlockMoments:
         loss = emit.mul(
             weight, emit.add(emit.log(mass), self.load_block_value(block, i64(self.TOP)))
         )
-        self.add_to_total(i64(0), emit.sub(emit.splat(0.0), loss))
+        self.add_to_total(i64(0), emit.sub(emit.constant_vector(0.0), loss))
         if self.d <= MAX_FUSED_VARIABLES:
             self.store_weight_factors(block, weight, mass)
 
@@ -852,7 +867,7 @@ class _BlockMoments:
         """Add gradient and information to the total."""
         if self.d <= MAX_FUSED_VARIABLES:
             for loop_index, (first, high) in enumerate(_variable_strips(self.d), 1):
-                self.add_strip(range(first, first + high), loop_index)
+                self.add_strip_moments(range(first, first + high), loop_index)
             return
         variables, most = [(i64(0), a) for a in range(self.d)], N_REGISTERS - 4
         for first in range(0, self.d, most):
@@ -860,16 +875,18 @@ class _BlockMoments:
             self.loop_indices(self.n_blocks, lambda k, some=some: self.add_means(k, some))
         if self.d <= MAX_UNROLLED_VARIABLES:
             for loop_index, (first, high) in enumerate(_variable_strips(self.d), 2):
-                self.add_tile((i64(first), high), (i64(0), first), loop_index=loop_index)
+                self.add_tile_covariances(
+                    (i64(first), high), (i64(0), first), loop_index=loop_index
+                )
             return
         n_whole, rest = divmod(self.d, TILE_HEIGHT)
 
         def row_of_tiles(i, size):
             left = self.builder.mul(i, i64(TILE_HEIGHT)), size
-            self.add_tile(left, (left[0], 0))
+            self.add_tile_covariances(left, (left[0], 0))
             self.loop_indices(
                 i,
-                lambda j: self.add_tile(
+                lambda j: self.add_tile_covariances(
                     left, (self.builder.mul(j, i64(TILE_HEIGHT)), TILE_HEIGHT), pairs_of_left=False
                 ),
             )
@@ -885,7 +902,7 @@ class _BlockMoments:
         for position, value in zip(addresses_of_sums, ends, strict=True):
             self.emit.store(value, *position)
 
-    def add_strip(self, strip, loop_index):
+    def add_strip_moments(self, strip, loop_index):
         """Add gradient and information of a strip of few variables in one loop over rows.
 
         For a in the strip and c <= a: sum w p x_a x_c over the rows of a block, and then subtract
@@ -909,7 +926,7 @@ class _BlockMoments:
 
         def of_block(k, totals):
             weighted = self.load_block_value(k, i64(self.MASS)) if is_first else None
-            starts = [*totals, *[emit.splat(0.0)] * len(strip)]
+            starts = [*totals, *[emit.constant_vector(0.0)] * len(strip)]
             ends = self.loop_rows(k, lambda row, carried: of_row(row, carried, weighted), starts)
             slots = [i64(self.MEANS + a) for a in variables]
             sums = [self.load_block_value(k, slot) for slot in slots[: strip.start]] + ends[
@@ -935,14 +952,16 @@ class _BlockMoments:
         would wait for it. Decisions of weight 0 get a factor of 0.
         """
         emit = self.emit
-        counts = self.builder.fcmp_ordered(">", weight, emit.splat(MIN_INVERTIBLE_WEIGHT))
-        positive = self.builder.select(counts, weight, emit.splat(1.0))
-        both = self.builder.fdiv(emit.splat(1.0), emit.mul(positive, mass))
+        counts = self.builder.fcmp_ordered(">", weight, emit.constant_vector(MIN_INVERTIBLE_WEIGHT))
+        positive = self.builder.select(counts, weight, emit.constant_vector(1.0))
+        both = self.builder.fdiv(emit.constant_vector(1.0), emit.mul(positive, mass))
         self.store_block_value(block, i64(self.TOP), emit.mul(both, mass))
         self.store_block_value(block, i64(self.MASS), emit.mul(weight, emit.mul(both, positive)))
 
     def inverse_sum_of_exponentials(self, block):
-        return self.builder.fdiv(self.emit.splat(1.0), self.load_block_value(block, i64(self.MASS)))
+        return self.builder.fdiv(
+            self.emit.constant_vector(1.0), self.load_block_value(block, i64(self.MASS))
+        )
 
     def add_means(self, block, variables):
         """Add minus the gradient and store means; with the last variable, replace e by w p."""
@@ -964,13 +983,15 @@ class _BlockMoments:
                 for a, total in zip(variables, carried, strict=True)
             ]
 
-        sums = self.loop_rows(block, body, [emit.splat(0.0)] * len(variables))
+        sums = self.loop_rows(block, body, [emit.constant_vector(0.0)] * len(variables))
         for a, value in zip(variables, sums, strict=True):
             mean = emit.mul(value, inverse_sum_of_exponentials)
             self.store_block_value(block, self.mean_slot(a), mean)
-            self.add_to_total(builder.add(self.variable_offset(a), i64(1)), emit.mul(weight, mean))
+            self.add_to_total(
+                builder.add(self.index_of_variable(a), i64(1)), emit.mul(weight, mean)
+            )
 
-    def add_tile(self, left, right, pairs_of_left=True, loop_index=None):
+    def add_tile_covariances(self, left, right, pairs_of_left=True, loop_index=None):
         """Add covariances of pairs of variables, sum p (x_a - mean_a) x_c: the chosen option has 0.
 
         left, right : first variable, and how many. a is of the left; c is of the right, and where
@@ -1004,14 +1025,14 @@ class _BlockMoments:
         self.accumulate_over_blocks(self.addresses_of_sums(pairs), of_block)
 
     def mean_slot(self, name):
-        return self.builder.add(self.variable_offset(name), i64(self.MEANS))
+        return self.builder.add(self.index_of_variable(name), i64(self.MEANS))
 
     def addresses_of_sums(self, pairs):
         """Pointer and index of the sum of each pair in the total."""
         builder, rows = self.builder, {}
         for a, (first, _) in pairs:
             if (a, first) not in rows:
-                number = self.variable_offset(a)
+                number = self.index_of_variable(a)
                 before = builder.lshr(builder.mul(number, builder.add(number, i64(1))), i64(1))
                 slot = builder.add(builder.add(before, first), i64(1 + self.d))
                 rows[a, first] = builder.gep(self.total, [builder.mul(slot, i64(LANES))])

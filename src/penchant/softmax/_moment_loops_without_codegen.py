@@ -11,7 +11,7 @@ from numba import types
 
 from penchant._numba_cache import njit
 
-LANES = 8
+LANES = 8  # decisions of a block, as in the generated code
 MIN_EXP_ARGUMENT = -708.0  # exp of less is subnormal or 0, which would leave no information
 
 _NUMBERS, _PLACES = types.CPointer(types.float64), types.CPointer(types.int64)
@@ -28,7 +28,7 @@ _inner = njit(
 
 
 def make_block_moments(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
-    """`_moment_codegen.block_moments` for a number of variables, given as the length of a tuple."""
+    """Compile `add_block_moments` for a number of variables, given as the length of a tuple."""
     d, n_columns = len(variables), len(variables) + len(offset)
 
     @called_by_address
@@ -38,13 +38,13 @@ def make_block_moments(variables: tuple[int, ...], offset: tuple[int, ...]) -> A
                 first = b * n_rows * n_columns * LANES + lane
                 weight, n_padding = side[b * 2 * LANES + lane], side[(b * 2 + 1) * LANES + lane]
                 given = first, n_rows - int(n_padding), weight
-                _add_decision(values, given, (d, n_columns), theta, scratch, total, lane)
+                _add_decision_moments(values, given, (d, n_columns), theta, scratch, total, lane)
 
     return moments
 
 
 @_inner
-def _add_decision(values, given, sizes, theta, scratch, total, lane):
+def _add_decision_moments(values, given, sizes, theta, scratch, total, lane):
     """Add the moments of one decision to its lane of the total.
 
     With q = theta'x of an option relative to the chosen one, p its probability and w the weight of
@@ -84,7 +84,7 @@ def _add_decision(values, given, sizes, theta, scratch, total, lane):
 
 
 def make_relative_rows(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
-    """`_moment_codegen.relative_rows` for a number of variables, given as the length of a tuple."""
+    """Compile `write_rows_relative_to_chosen` for as many variables as the tuple is long."""
     d, n_columns = len(variables), len(variables) + len(offset)
 
     @called_by_address

@@ -58,7 +58,7 @@ CALIBRATION = CalibrationOptions()
 
 
 @dataclass(frozen=True)
-class Lattice:
+class DecisionsOnShapeGrid:
     """Decisions as they are described at points of a lattice of shape parameters.
 
     Attributes
@@ -72,7 +72,7 @@ class Lattice:
         Weights that must not be negative.
     dimensions
         Points along each shape parameter; none without shape parameters.
-    candidates_at
+    start_candidates
         Where to begin: points, candidates for the weights at each, and what they sum to.
     """
 
@@ -80,18 +80,20 @@ class Lattice:
     offset: Matrix
     positive: BoolVector
     dimensions: tuple[int, ...]
-    candidates_at: tuple[IntVector, Matrix, Matrix] | None = None
+    start_candidates: tuple[IntVector, Matrix, Matrix] | None = None
 
     @cached_property
-    def _sums(self) -> Vector:
+    def _log_sum_exp_cache(self) -> Vector:
         return np.full(len(self.x), np.nan)
 
-    def on_plane(self, origin: Vector, basis: Matrix, positive: BoolVector) -> Lattice:
+    def on_plane(self, origin: Vector, basis: Matrix, positive: BoolVector) -> DecisionsOnShapeGrid:
         """Lattice restricted to theta = origin + basis phi, with phi as weights."""
         known = self.offset + self.x @ origin
-        return Lattice(np.ascontiguousarray(self.x @ basis), known, positive, self.dimensions)
+        return DecisionsOnShapeGrid(
+            np.ascontiguousarray(self.x @ basis), known, positive, self.dimensions
+        )
 
-    def with_candidates(self, chosen: IntVector) -> Lattice:
+    def with_candidates(self, chosen: IntVector) -> DecisionsOnShapeGrid:
         """Lattice with candidate weights, as starts for choices drawn around those made."""
         if self.x.shape[3] == 0 or len(self.x) == 1:
             return self
@@ -113,7 +115,7 @@ class Lattice:
         candidates = scaled.reshape(n_cells, -1, self.x.shape[3])
         q = np.einsum("ctma,cja->cjtm", self.x[points], candidates)
         sums = special.logsumexp(q + self.offset[points][:, None], axis=3).sum(axis=2)
-        return replace(self, candidates_at=(points, np.ascontiguousarray(candidates), sums))
+        return replace(self, start_candidates=(points, np.ascontiguousarray(candidates), sums))
 
     @cached_property
     def _strides(self) -> IntVector:
@@ -144,10 +146,10 @@ class Lattice:
         best = np.full(n, -np.inf)
         position, theta = np.zeros((n, len(self.dimensions)), dtype=np.int64), np.zeros((n, d))
         everyone, near = np.arange(n), np.zeros((n, d))
-        if self.candidates_at is not None:
+        if self.start_candidates is not None:
             cells = np.zeros(n, dtype=np.int64)
             compiled.find_best_candidate_starts(
-                self.x, self.offset, chosen, *self.candidates_at, cells, near
+                self.x, self.offset, chosen, *self.start_candidates, cells, near
             )
             position[:] = self._coarse_positions[cells]
             best[:], theta[:] = self._log_likelihoods_and_weights_at(
@@ -206,7 +208,7 @@ class Lattice:
             draw,
             self._flat_index(position),
             self.positive,
-            self._sums,
+            self._log_sum_exp_cache,
             values,
             theta,
         )
@@ -256,7 +258,7 @@ class BootstrapTest:
 
     Attributes
     ----------
-    whole
+    unrestricted_decisions
         The decisions at all points.
     chosen
         Options taken: (n_decisions,).
@@ -264,11 +266,11 @@ class BootstrapTest:
         One number per draw and decision, the same for all candidates.
     """
 
-    whole: Lattice
+    unrestricted_decisions: DecisionsOnShapeGrid
     chosen: IntVector
     uniforms: Matrix
 
-    def test(self, restricted: Lattice, level: float) -> tuple[bool, float]:
+    def test(self, restricted: DecisionsOnShapeGrid, level: float) -> tuple[bool, float]:
         """Whether a candidate is inside the interval, and how far, on the scale of the root of W.
 
         Parameters
@@ -294,8 +296,8 @@ class BootstrapTest:
         return bool(p > 1 - level), float(margin)
 
     @cached_property
-    def _with_candidates(self) -> Lattice:
-        return self.whole.with_candidates(self.chosen)
+    def _with_candidates(self) -> DecisionsOnShapeGrid:
+        return self.unrestricted_decisions.with_candidates(self.chosen)
 
     @cached_property
     def _value_cache(self) -> dict[bytes, float]:
@@ -317,32 +319,35 @@ class EndSearch:
 
     Attributes
     ----------
-    inner
+    inside_position
         A position inside: that of the estimate.
     first
         The position to begin with: where the likelihood ratio is that of large samples.
-    pace
-        Change of position by which the root of W changes by 1 around target, away from `inner`.
+    step_per_root_deviance
+        Change of position by which the root of W changes by 1 around target, away from
+        `inside_position`.
     limit
         A position beyond which unrestricted is looked for.
     """
 
-    inner: float
+    inside_position: float
     first: float
-    pace: float
+    step_per_root_deviance: float
     limit: float
 
 
-def search_interval_end(at: Callable[[float], tuple[bool, float]], end: EndSearch) -> float:
+def search_interval_end(
+    test_position: Callable[[float], tuple[bool, float]], end: EndSearch
+) -> float:
     """Position of the end of an interval; that of its limit if it is inside.
 
-    at : whether a position is inside, and how far, on the scale of the root of W
+    test_position : whether a position is inside, and how far, on the scale of the root of W
     """
-    side = np.sign(end.pace)
-    inside, outside = (end.inner, np.nan), (np.nan, np.nan)
+    side = np.sign(end.step_per_root_deviance)
+    inside, outside = (end.inside_position, np.nan), (np.nan, np.nan)
     position, stretch, kept = end.first, 1.0, 0
     for _ in range(CALIBRATION.max_trials):
-        is_inside, margin = at(position)
+        is_inside, margin = test_position(position)
         margin = (
             max(margin, CALIBRATION.min_step) if is_inside else min(margin, -CALIBRATION.min_step)
         )
@@ -356,16 +361,22 @@ def search_interval_end(at: Callable[[float], tuple[bool, float]], end: EndSearc
             kept = -1
         if np.isnan(outside[1]) or np.isnan(inside[1]):  # one side only: go on, faster and faster
             position = float(
-                position + end.pace * stretch * (margin + np.sign(margin) * CALIBRATION.min_step)
+                position
+                + end.step_per_root_deviance
+                * stretch
+                * (margin + np.sign(margin) * CALIBRATION.min_step)
             )
-            lowest, highest = sorted((end.inner, end.limit))
+            lowest, highest = sorted((end.inside_position, end.limit))
             position = min(max(position, lowest), highest)
             stretch *= 1.5
-            if position == end.inner:
-                inside, position = (end.inner, 1.0), (end.inner + outside[0]) / 2
+            if position == end.inside_position:
+                inside, position = (
+                    (end.inside_position, 1.0),
+                    (end.inside_position + outside[0]) / 2,
+                )
             continue
         share = inside[1] / (inside[1] - outside[1])
-        if abs(outside[0] - inside[0]) <= CALIBRATION.end_tol * abs(end.pace):
+        if abs(outside[0] - inside[0]) <= CALIBRATION.end_tol * abs(end.step_per_root_deviance):
             return float(inside[0] + share * (outside[0] - inside[0]))
         position = float(inside[0] + np.clip(share, 0.2, 0.8) * (outside[0] - inside[0]))
     return float(inside[0] if np.isnan(outside[0]) else outside[0])
@@ -424,13 +435,19 @@ class LinearCalibration:
     scale: Vector
 
     def intervals(
-        self, indices: Sequence[int], near: Matrix, far: Matrix, level: float, seed: int, n: int
+        self,
+        indices: Sequence[int],
+        profile_interval_ends: Matrix,
+        further_profile_interval_ends: Matrix,
+        level: float,
+        seed: int,
+        n: int,
     ) -> Matrix:
         """Intervals of some weights, from profile intervals at this level and at a further one.
 
         Parameters
         ----------
-        near, far
+        profile_interval_ends, further_profile_interval_ends
             (n_wanted, 2), at `level` and at `level_of_further_interval(level)`.
         seed, n
             Of the draws, and how many.
@@ -451,7 +468,11 @@ class LinearCalibration:
         ends = [
             [
                 interval_end(
-                    partial(at, a), float(self.theta[a]), near[k, side], far[k, side], level
+                    partial(at, a),
+                    float(self.theta[a]),
+                    profile_interval_ends[k, side],
+                    further_profile_interval_ends[k, side],
+                    level,
                 )
                 for side in (0, 1)
             ]
@@ -459,7 +480,7 @@ class LinearCalibration:
         ]
         return np.array(ends)
 
-    def _lattice(self) -> Lattice:
+    def _lattice(self) -> DecisionsOnShapeGrid:
         """Choice sets as one array; smaller ones are padded with options not available."""
         choices = self.choices
         if choices.weights is not None:
@@ -484,23 +505,33 @@ class LinearCalibration:
         known = 0.0 if choices.offset is None else choices.offset
         offset[position] = np.where(offered, known, -np.inf)
         unrestricted = np.zeros(choices.n_parameters, dtype=bool)
-        return Lattice(x[None], offset[None], unrestricted, ())
+        return DecisionsOnShapeGrid(x[None], offset[None], unrestricted, ())
 
 
 def interval_end(
-    at: Callable[[float], tuple[bool, float]], centre: float, near: float, far: float, level: float
+    test_position: Callable[[float], tuple[bool, float]],
+    centre: float,
+    profile_end: float,
+    further_profile_end: float,
+    level: float,
 ) -> float:
     """End of an interval, searched from those of profile intervals; infinite if far beyond."""
-    if not np.isfinite(near) or near == centre:
-        return near
+    if not np.isfinite(profile_end) or profile_end == centre:
+        return profile_end
     root = np.sqrt(chi_square_isf(1 - level, 1))
-    side = np.sign(near - centre)
-    pace = abs(far - near) / (root * (np.sqrt(FURTHER_RATIO) - 1)) if np.isfinite(far) else np.inf
-    known = abs(near - centre) / root if np.isfinite(centre) else np.inf
+    side = np.sign(profile_end - centre)
+    pace = (
+        abs(further_profile_end - profile_end) / (root * (np.sqrt(FURTHER_RATIO) - 1))
+        if np.isfinite(further_profile_end)
+        else np.inf
+    )
+    known = abs(profile_end - centre) / root if np.isfinite(centre) else np.inf
     pace = side * (pace if np.isfinite(pace) else known if np.isfinite(known) else 1.0)
-    inner = centre if np.isfinite(centre) else near - 2 * root * pace
-    limit = near + side * CALIBRATION.max_distance * abs(pace)
-    found = search_interval_end(at, EndSearch(inner, near, float(pace), float(limit)))
+    inner = centre if np.isfinite(centre) else profile_end - 2 * root * pace
+    limit = profile_end + side * CALIBRATION.max_distance * abs(pace)
+    found = search_interval_end(
+        test_position, EndSearch(inner, profile_end, float(pace), float(limit))
+    )
     return float(side * np.inf) if found == limit else found
 
 

@@ -20,7 +20,7 @@ from penchant.softmax import separation
 from penchant.softmax.chunked_likelihood import (
     ChunkedLikelihood,
     ChunkedStableLikelihood,
-    ChunkReducer,
+    ChunkMapper,
     ChunkSummary,
     Transform,
     summarize_chunks,
@@ -56,11 +56,11 @@ class VanishingOptions:
 class ChunkedDecisions:
     """Decisions of chunks, perhaps transformed, with what the first pass over them found."""
 
-    reducer: ChunkReducer
+    reducer: ChunkMapper
     summary: ChunkSummary
 
     @classmethod
-    def of(cls, reducer: ChunkReducer, with_start: bool = True) -> ChunkedDecisions:
+    def of(cls, reducer: ChunkMapper, with_start: bool = True) -> ChunkedDecisions:
         """Take the first pass; `with_start`: every chunk finds a maximum of its own."""
         return cls(reducer, summarize_chunks(reducer, with_start))
 
@@ -88,7 +88,7 @@ class ChunkedDecisions:
     def stable_likelihood(self) -> ChunkedStableLikelihood:
         """Likelihood without cancellation, for choices that are nearly certain."""
         return ChunkedStableLikelihood(
-            self.reducer, self.summary.largest[1], self.summary.largest_offset
+            self.reducer, self.summary.largest_values_by_variable[1], self.summary.largest_offset
         )
 
     def start(self) -> Vector | None:
@@ -99,7 +99,7 @@ class ChunkedDecisions:
     def with_unit_mean_weights_and_unit(self) -> tuple[ChunkedDecisions, float]:
         """Decisions with weights of mean about 1, and the unit of these."""
         summary = self.summary
-        mean = summary.relative_weight / summary.n_decisions
+        mean = summary.weight_over_largest / summary.n_decisions
         unit = (
             weight_unit_from_largest_and_mean(summary.largest_weight, mean)
             if summary.weighted
@@ -116,12 +116,12 @@ class ChunkedDecisions:
         # directions beyond the rank have a start of their own: the prior's
         return ChunkedDecisions.of(turned, with_start=rank is None)
 
-    def _reducer_with(self, *transforms: Transform) -> ChunkReducer:
-        return reduce(ChunkReducer.with_transform, transforms, self.reducer)
+    def _reducer_with(self, *transforms: Transform) -> ChunkMapper:
+        return reduce(ChunkMapper.with_transform, transforms, self.reducer)
 
     def integer_variables(self) -> BoolVector:
         """Variables that hold nothing but whole numbers."""
-        return self.summary.whole
+        return self.summary.is_integer_variable
 
     def r_factor(self, columns: IntVector, unit: Vector) -> Matrix:
         """R of the QR factorisation of all rows: that of the triangles of chunks, in order."""
@@ -135,26 +135,29 @@ class ChunkedDecisions:
         """Number of rows on offer, each counted as often as its decision."""
         return self.summary.total_rows
 
-    def cone(
-        self, scale: Vector, basis: Matrix | None = None, allowed: Matrix | None = None
-    ) -> ChunkedCone | None:
+    def recession_cone(
+        self, scale: Vector, basis: Matrix | None = None, constraint_rows: Matrix | None = None
+    ) -> ChunkedRecessionCone | None:
         """Directions that lower no utility of an option chosen."""
-        assert allowed is None  # scans are fitted without constraints
+        assert constraint_rows is None  # scans are fitted without constraints
         unit = large_difference_quantile(self.reducer, scale)
         differences = partial(
-            separation.differences_from_chosen, unit=unit, whole=self.summary.whole, basis=basis
+            separation.differences_from_chosen,
+            unit=unit,
+            is_integer_variable=self.summary.is_integer_variable,
+            basis=basis,
         )
         inner = unit if basis is None else np.ones(basis.shape[1])
-        return ChunkedCone.of(self.reducer, differences, inner)
+        return ChunkedRecessionCone.of(self.reducer, differences, inner)
 
-    def without(self, resolved: VanishingOptions) -> ChunkedDecisions:
+    def without_vanishing_options(self, vanishing_options: VanishingOptions) -> ChunkedDecisions:
         """Decisions without the options that a recession direction resolves."""
-        return ChunkedDecisions.of(self._reducer_with(*resolved.removals))
+        return ChunkedDecisions.of(self._reducer_with(*vanishing_options.removals))
 
-    def count_vanishing_options(self, resolved: VanishingOptions) -> tuple[int, int, int]:
+    def count_vanishing_options(self, vanishing_options: VanishingOptions) -> tuple[int, int, int]:
         """Count options resolved, options that might be, and decisions that lose some."""
         parts = self.reducer.map_chunks(
-            partial(_count_vanishing_options, resolved=resolved), "separation"
+            partial(_count_vanishing_options, vanishing_options=vanishing_options), "separation"
         )
         n_resolved, n_possible, n_touched = np.array(list(parts)).sum(axis=0).tolist()
         return n_resolved, n_possible, n_touched
@@ -167,7 +170,9 @@ class ChunkedDecisions:
         """`negligible` of `may_depend_on_small_differences`, summed over chunks: (1,)."""
         # the sum over chunks of their largest variables bounds that of all choices
         work = partial(
-            separation.small_difference_bound, theta=theta, largest=self.summary.largest[1]
+            separation.small_difference_bound,
+            theta=theta,
+            largest=self.summary.largest_values_by_variable[1],
         )
         return reduce(np.add, self.reducer.map_chunks(work, "small differences"))
 
@@ -195,13 +200,15 @@ def _with_negligible_differences_zeroed(choices: Choices, limit: Vector) -> Choi
     return separation.with_differences_zeroed(choices, limit) or choices
 
 
-def _count_vanishing_options(choices: Choices, resolved: VanishingOptions) -> tuple[int, int, int]:
-    left = reduce(lambda some, removal: removal(some), resolved.removals, choices)
+def _count_vanishing_options(
+    choices: Choices, vanishing_options: VanishingOptions
+) -> tuple[int, int, int]:
+    left = reduce(lambda some, removal: removal(some), vanishing_options.removals, choices)
     lost = choices.n_options - left.n_options
     return int(lost.sum()), int((choices.n_options - 1).sum()), int((lost > 0).sum())
 
 
-def large_difference_quantile(reducer: ChunkReducer, scale: Vector) -> Vector:
+def large_difference_quantile(reducer: ChunkMapper, scale: Vector) -> Vector:
     """Compute `separation.large_difference_quantile` to the last bit by a radix search.
 
     Positive floats are ordered as their bits, of which three passes find 20, 22 and 22.
@@ -255,22 +262,22 @@ def _bin_of_rank(counts: dict[int, int], rank: IntVector, a: int) -> int:
 
 
 @dataclass
-class ChunkedCone:
+class ChunkedRecessionCone:
     """The cone of chunks, by constraints generated in passes."""
 
-    reducer: ChunkReducer
+    reducer: ChunkMapper
     differences: Callable[[Choices], Differences]
     unit: Vector
     values: Matrix
     rounding: Vector
-    total: Vector
+    sum_of_differences: Vector
     n_differences: int
     seen: set[bytes] = field(default_factory=set)
 
     @classmethod
     def of(
-        cls, reducer: ChunkReducer, differences: Callable[[Choices], Differences], unit: Vector
-    ) -> ChunkedCone | None:
+        cls, reducer: ChunkMapper, differences: Callable[[Choices], Differences], unit: Vector
+    ) -> ChunkedRecessionCone | None:
         """Start with a sample of rows from each chunk; None where no row differs."""
         per_chunk = SEPARATION.initial_rows // reducer.chunks.n_chunks
         n_rows = max(per_chunk, MIN_FIRST_ROWS_PER_CHUNK)
@@ -323,7 +330,7 @@ class ChunkedCone:
         )
         return reduce(np.logical_and, self.reducer.map_chunks(work, "separation"))
 
-    def resolved(self, direction: Vector) -> VanishingOptions:
+    def vanishing_options_along(self, direction: Vector) -> VanishingOptions:
         """Options whose probability falls to 0 along a direction."""
         removal = partial(
             _without_vanishing_options, differences=self.differences, direction=direction

@@ -51,29 +51,29 @@ class TransformedWork:
 
 
 @dataclass(frozen=True)
-class ChunkReducer:
+class ChunkMapper:
     """Map work over chunks after lazy transforms, and count the passes."""
 
     chunks: Chunks
     transforms: tuple[Transform, ...] = ()
-    counter: list[str] = field(default_factory=list)
+    pass_descriptions: list[str] = field(default_factory=list)
 
     @property
     def n_passes(self) -> int:
         """Number of passes over all chunks."""
-        return len(self.counter)
+        return len(self.pass_descriptions)
 
     def map_chunks(self, work: Callable[[Choices], T], what: str) -> Iterator[T]:
         """Results of the work on each chunk, in their order; `what` is shown as progress."""
         # the first pass has checked all chunks; checking them again would find nothing
-        validated = bool(self.counter)
-        self.counter.append(what)
+        validated = bool(self.pass_descriptions)
+        self.pass_descriptions.append(what)
         words = f"Pass {self.n_passes}: {what}"
         return self.chunks.map_chunks(
             TransformedWork(work, self.transforms) if self.transforms else work, words, validated
         )
 
-    def with_transform(self, transform: Transform) -> ChunkReducer:
+    def with_transform(self, transform: Transform) -> ChunkMapper:
         """Reducer with one more transform."""
         return replace(self, transforms=(*self.transforms, transform))
 
@@ -84,31 +84,31 @@ class ChunkSummary:
 
     Attributes
     ----------
-    spread, total_rows
+    within_set_mean_square, total_rows
         Within-set mean square of the variables, and the number of rows it is the mean of.
-    sizes
+    weight_by_set_size
         Weight of decisions with 0, 1, 2 ... options on offer.
-    relative_weight
+    weight_over_largest
         Sum of weights, in units of the largest.
-    pull, information
+    information_times_maximum, information
         Information at the maximum of these choices, times the maximum; and alone. 0 without one.
     """
 
     n_decisions: int
     n_rows: int
     n_options: tuple[int, int]
-    n_single: int
+    n_single_option_decisions: int
     n_without_weight: int
     total_weight: float
     largest_weight: float
-    relative_weight: float
-    sizes: Vector
-    largest: Matrix
-    whole: BoolVector
-    spread: Matrix
+    weight_over_largest: float
+    weight_by_set_size: Vector
+    largest_values_by_variable: Matrix
+    is_integer_variable: BoolVector
+    within_set_mean_square: Matrix
     total_rows: float
-    at_zero: Moments
-    pull: Vector
+    moments_at_zero: Moments
+    information_times_maximum: Vector
     information: Matrix
     largest_offset: float | None
     subjects: frozenset[Any]
@@ -120,9 +120,9 @@ class ChunkSummary:
         largest = max(self.largest_weight, other.largest_weight)
         rows = self.total_rows + other.total_rows
         share = other.total_rows / rows if rows > 0 else 0.0
-        sizes = np.zeros(max(len(self.sizes), len(other.sizes)))
-        sizes[: len(self.sizes)] += self.sizes
-        sizes[: len(other.sizes)] += other.sizes
+        sizes = np.zeros(max(len(self.weight_by_set_size), len(other.weight_by_set_size)))
+        sizes[: len(self.weight_by_set_size)] += self.weight_by_set_size
+        sizes[: len(other.weight_by_set_size)] += other.weight_by_set_size
         offsets = [x for x in (self.largest_offset, other.largest_offset) if x is not None]
         return ChunkSummary(
             n_decisions=self.n_decisions + other.n_decisions,
@@ -131,22 +131,27 @@ class ChunkSummary:
                 min(self.n_options[0], other.n_options[0]),
                 max(self.n_options[1], other.n_options[1]),
             ),
-            n_single=self.n_single + other.n_single,
+            n_single_option_decisions=self.n_single_option_decisions
+            + other.n_single_option_decisions,
             n_without_weight=self.n_without_weight + other.n_without_weight,
             total_weight=self.total_weight + other.total_weight,
             largest_weight=largest,
-            relative_weight=0.0
+            weight_over_largest=0.0
             if largest == 0
-            else self.relative_weight * (self.largest_weight / largest)
-            + other.relative_weight * (other.largest_weight / largest),
-            sizes=sizes,
-            largest=np.maximum(self.largest, other.largest),
-            whole=self.whole & other.whole,
+            else self.weight_over_largest * (self.largest_weight / largest)
+            + other.weight_over_largest * (other.largest_weight / largest),
+            weight_by_set_size=sizes,
+            largest_values_by_variable=np.maximum(
+                self.largest_values_by_variable, other.largest_values_by_variable
+            ),
+            is_integer_variable=self.is_integer_variable & other.is_integer_variable,
             # running mean: a sum of squares over billions of rows would lose digits
-            spread=self.spread + share * (other.spread - self.spread),
+            within_set_mean_square=self.within_set_mean_square
+            + share * (other.within_set_mean_square - self.within_set_mean_square),
             total_rows=rows,
-            at_zero=merge_moments(self.at_zero, other.at_zero),
-            pull=self.pull + other.pull,
+            moments_at_zero=merge_moments(self.moments_at_zero, other.moments_at_zero),
+            information_times_maximum=self.information_times_maximum
+            + other.information_times_maximum,
             information=self.information + other.information,
             largest_offset=max(offsets) if offsets else None,
             subjects=self.subjects | other.subjects,
@@ -160,15 +165,16 @@ class ChunkSummary:
         inverse, condition = inverse_and_condition(self.information)
         if not condition < MAX_CHUNK_CONDITION:
             return None
-        return np.asarray(inverse @ self.pull)
+        return np.asarray(inverse @ self.information_times_maximum)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences about decisions that do not contribute."""
         said = []
-        if self.n_single:
+        if self.n_single_option_decisions:
             said.append(
-                f"{format_count(self.n_single, 'decision')} with a single option: uninformative."
+                f"{format_count(self.n_single_option_decisions, 'decision')} with a single option: "
+                "uninformative."
             )
         if self.n_without_weight:
             words = format_count(self.n_without_weight, "decision")
@@ -209,26 +215,28 @@ def summarize_choices(choices: Choices, with_start: bool = True) -> ChunkSummary
         n_decisions=choices.n_decisions,
         n_rows=choices.n_rows,
         n_options=(int(sizes.min()), int(sizes.max())),
-        n_single=int((sizes == 1).sum()),
+        n_single_option_decisions=int((sizes == 1).sum()),
         n_without_weight=0 if weights is None else int((weights == 0).sum()),
         total_weight=choices.total_weight,
         largest_weight=largest,
-        relative_weight=relative,
-        sizes=np.bincount(sizes, weights).astype(np.float64),
-        largest=likelihood.largest_values_and_differences,
-        whole=integer_variables(choices),
-        spread=likelihood.scatter(),
+        weight_over_largest=relative,
+        weight_by_set_size=np.bincount(sizes, weights).astype(np.float64),
+        largest_values_by_variable=likelihood.largest_values_and_differences,
+        is_integer_variable=integer_variables(choices),
+        within_set_mean_square=likelihood.scatter_within_sets(),
         total_rows=total_rows(choices),
-        at_zero=likelihood.moments(np.zeros(d)),
-        pull=pull,
+        moments_at_zero=likelihood.moments(np.zeros(d)),
+        information_times_maximum=pull,
         information=information,
-        largest_offset=StableChoiceLikelihood.of(choices, differences).largest_offset,
+        largest_offset=StableChoiceLikelihood.from_choices_with_offsets(
+            choices, differences
+        ).largest_offset,
         subjects=frozenset() if labels is None else frozenset(labels),
         weighted=weights is not None,
     )
 
 
-def summarize_chunks(reducer: ChunkReducer, with_start: bool = True) -> ChunkSummary:
+def summarize_chunks(reducer: ChunkMapper, with_start: bool = True) -> ChunkSummary:
     """Summarize all choices in one pass."""
     work = partial(summarize_choices, with_start=with_start)
     return reduce(ChunkSummary.__add__, reducer.map_chunks(work, "first look"))
@@ -243,37 +251,37 @@ def single_threaded_moments(choices: Choices, theta: Vector) -> Moments:
 class ChunkedLikelihood:
     """The log-likelihood of all chunks; each theta is one pass."""
 
-    reducer: ChunkReducer
+    reducer: ChunkMapper
     summary: ChunkSummary
 
     @property
     def n_parameters(self) -> int:
         """Number of weights theta."""
-        return len(self.summary.whole)
+        return len(self.summary.is_integer_variable)
 
     @property
     def largest_values_and_differences(self) -> Matrix:
         """Largest |x| and largest |x_i - x_chosen| of each variable: (2, n_parameters)."""
-        return self.summary.largest
+        return self.summary.largest_values_by_variable
 
     def moments(self, theta: Vector) -> Moments:
         """Log-likelihood, gradient and information."""
         if not theta.any():  # Newton's method starts there: saves a pass
-            return self.summary.at_zero
+            return self.summary.moments_at_zero
         parts = self.reducer.map_chunks(
             partial(single_threaded_moments, theta=theta.copy()), "likelihood"
         )
         return reduce(merge_moments, parts)
 
-    def scatter(self) -> Matrix:
+    def scatter_within_sets(self) -> Matrix:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
-        return self.summary.spread
+        return self.summary.within_set_mean_square
 
 
 def _stable_moments(
     choices: Choices, theta: Vector, largest_differences: Vector, share: float
 ) -> StableMoments:
-    likelihood = StableChoiceLikelihood.of(choices, largest_differences)
+    likelihood = StableChoiceLikelihood.from_choices_with_offsets(choices, largest_differences)
     return likelihood.with_offset_share(share).moments(theta)
 
 
@@ -281,14 +289,14 @@ def _stable_moments(
 class ChunkedStableLikelihood:
     """Stable log-likelihood of all chunks, with a share of their offsets."""
 
-    reducer: ChunkReducer
+    reducer: ChunkMapper
     largest_differences: Vector
     largest_offset: float | None
-    share: float = 1.0
+    offset_share: float = 1.0
 
     def with_offset_share(self, share: float) -> ChunkedStableLikelihood:
         """Likelihood with another share of the offsets."""
-        return replace(self, share=share)
+        return replace(self, offset_share=share)
 
     def moments(self, theta: Vector) -> StableMoments:
         """Sums over chunks, rescaled from the unit of each to the largest unit."""
@@ -296,7 +304,7 @@ class ChunkedStableLikelihood:
             _stable_moments,
             theta=theta.copy(),
             largest_differences=self.largest_differences,
-            share=self.share,
+            share=self.offset_share,
         )
         parts = list(self.reducer.map_chunks(work, "careful steps"))
         unit = max(part.log_unit for part in parts)  # shares are at most 1: none overflows
@@ -314,5 +322,7 @@ class ChunkedStableLikelihood:
 def null_log_likelihood(summary: ChunkSummary) -> float:
     """Log-likelihood at theta = 0."""
     if summary.largest_offset is None:  # exact: sets of m options contribute -log m
-        return -float(summary.sizes[1:] @ np.log(np.arange(1, len(summary.sizes))))
-    return summary.at_zero.log_likelihood
+        return -float(
+            summary.weight_by_set_size[1:] @ np.log(np.arange(1, len(summary.weight_by_set_size)))
+        )
+    return summary.moments_at_zero.log_likelihood

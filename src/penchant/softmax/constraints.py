@@ -35,7 +35,7 @@ from penchant.softmax.separation import (
     Recession,
     UnsolvedProgramError,
     direction_without_rounding_noise,
-    recession,
+    find_recession,
 )
 
 
@@ -118,15 +118,17 @@ class Constraints:
     @classmethod
     def at_least(cls, names: Any, **lowest: float) -> Constraints:
         """Single parameters at or above a number: at_least(names, price=0.0)."""
-        return cls.single(names, lowest, 1.0)
+        return cls.on_single_parameters(names, lowest, 1.0)
 
     @classmethod
     def at_most(cls, names: Any, **highest: float) -> Constraints:
         """Single parameters at or below a number."""
-        return cls.single(names, highest, -1.0)
+        return cls.on_single_parameters(names, highest, -1.0)
 
     @classmethod
-    def single(cls, names: Any, bounds: Mapping[str, float], sign: float) -> Constraints:
+    def on_single_parameters(
+        cls, names: Any, bounds: Mapping[str, float], sign: float
+    ) -> Constraints:
         """Bounds on single parameters; sign 1 for lower, -1 for upper ones."""
         known = list(names)
         for name in bounds:
@@ -159,12 +161,12 @@ class Constraints:
         size = np.abs(self.matrix) @ np.abs(theta) + np.abs(self.bound)
         return bool((self.matrix @ theta - self.bound >= -1e-10 * (1.0 + size)).all())
 
-    def touched(self, theta: Vector, unit: Vector) -> BoolVector:
+    def active_constraints_at(self, theta: Vector, unit: Vector) -> BoolVector:
         """Constraints that hold with equality at theta, to a billionth of `unit`."""
         size = np.abs(self.matrix) @ (np.abs(theta) + unit)
         return np.asarray(self.matrix @ theta - self.bound <= ACTIVE_SET.active_tol * size)
 
-    def on(self, null_directions: Matrix) -> Constraints | None:
+    def unaffected_by_null_directions(self, null_directions: Matrix) -> Constraints | None:
         """Constraints that do not change along unidentified directions; None if none is left."""
         if not len(null_directions):
             return self
@@ -280,7 +282,7 @@ def maximise_constrained(
     )
     curvature = np.diag(best.information)
     unit = np.where(curvature > 1e-200, 1.0 / np.sqrt(np.maximum(curvature, 1e-200)), 1.0)
-    return best, constraints.touched(phi, unit)
+    return best, constraints.active_constraints_at(phi, unit)
 
 
 def maximise_on_plane(
@@ -294,13 +296,13 @@ def maximise_on_plane(
     whole = plane.basis @ basis
     around = quadratic.restricted_to(origin, basis)
     part = RestrictedLikelihood(plane.likelihood, plane.origin + plane.basis @ origin, whole)
-    curved = _curved_directions(part.scatter() + around.precision)
+    curved = _curved_directions(part.scatter_within_sets() + around.precision)
     if not curved.shape[1]:
         return Maximum(origin, 0.0, np.zeros(len(origin)), around.precision, 0.0, 0, "fixed")
     if curved.shape[1] < basis.shape[1]:
         part = replace(part, basis=whole @ curved)
         around, basis = around.restricted_to(np.zeros(len(curved)), curved), basis @ curved
-    found = maximise(part, around, max_steps=max_steps, patient=True)
+    found = maximise(part, around, max_steps=max_steps, ignore_slow_steps=True)
     if found.ending != "converged" and part.origin.any():
         found = _maximise_on_plane_by_continuation(part, around, found)
     return replace(found, theta=origin + basis @ found.theta)
@@ -321,7 +323,7 @@ def _maximise_on_plane_by_continuation(
     phi, n_steps = np.zeros(part.n_parameters), found.n_steps
     while True:
         nearer = replace(part, origin=share * part.origin)
-        last = maximise(nearer, quadratic, phi, patient=True)
+        last = maximise(nearer, quadratic, phi, ignore_slow_steps=True)
         n_steps += last.n_steps
         if _objective_value(nearer, quadratic, last.theta) >= _objective_value(
             nearer, quadratic, phi
@@ -381,37 +383,47 @@ def null_basis(rows: Matrix, n: int, scale: Vector | None = None) -> Matrix:
     return np.ascontiguousarray(right[rank:].T / unit[:, None])
 
 
-def constrained(
+def solve_constrained(
     decisions: Decisions,
-    known: Identification,
+    identified_part: Identification,
     constraints: Constraints,
-    applied: Constraints,
+    identified_constraints: Constraints,
     max_steps: int,
-    near: Vector | None = None,
+    unconstrained_maximum: Vector | None = None,
 ) -> Solution:
     """Maximum likelihood under linear inequalities, in coordinates of unit scale.
 
-    `applied` are the constraints on identified parameters; `near` is the maximum without
-    constraints, if it was computed.
+    `identified_constraints` are the constraints on identified parameters; `unconstrained_maximum`
+    is the maximum without constraints, if it was computed.
     """
-    basis = np.diag(1.0 / known.scale) if known.basis is None else known.basis
+    basis = (
+        np.diag(1.0 / identified_part.scale)
+        if identified_part.basis is None
+        else identified_part.basis
+    )
     work: Likelihood = RestrictedLikelihood(decisions.likelihood, np.zeros(len(basis)), basis)
-    if known.basis is not None:
+    if identified_part.basis is not None:
         work = decisions.in_coordinates(basis).likelihood
-    inside = applied.restricted_to(np.zeros(len(basis)), basis)
+    inside = identified_constraints.restricted_to(np.zeros(len(basis)), basis)
     assert inside is not None  # the caller left out constraints on unidentified directions
     none = Quadratic.none(basis.shape[1])
-    begin = None if near is None else np.asarray(np.linalg.solve(basis, near), np.float64)
+    begin = (
+        None
+        if unconstrained_maximum is None
+        else np.asarray(np.linalg.solve(basis, unconstrained_maximum), np.float64)
+    )
     maximum, active = maximise_constrained(work, inside, none, max_steps, begin)
-    if known.complete:  # else a recession direction may be an unidentified one
+    if identified_part.complete:  # else a recession direction may be an unidentified one
         try:
-            found = recession(decisions.cone(known.scale, allowed=constraints.matrix))
+            found = find_recession(
+                decisions.recession_cone(identified_part.scale, constraint_rows=constraints.matrix)
+            )
         except UnsolvedProgramError:
             found, maximum = None, replace(maximum, ending=UNDECIDED)
         if found is not None:
             point = _snap_to_bounds(basis @ maximum.theta, inside, active, basis)
-            return _separated_solution(known, found, maximum, point)
-    solution = solution_from_constrained_maximum(known, maximum, inside, active, basis)
+            return _separated_solution(identified_part, found, maximum, point)
+    solution = solution_from_constrained_maximum(identified_part, maximum, inside, active, basis)
     if len(active) == len(constraints.bound):
         return solution
     reached = np.array(inside.labels)[active]
@@ -435,8 +447,8 @@ def solution_from_constrained_maximum(
         inside,
         active,
     )
-    theta = basis @ on_face.point
-    certainty = basis @ on_face.certainty @ basis.T
+    theta = basis @ on_face.finite_theta
+    certainty = basis @ on_face.unblanked_covariance @ basis.T
     unit = 1.0 / np.where(known.scale > 0, known.scale, 1.0)
     free = np.diag(certainty) > (1e-9 * unit) ** 2  # less is rounding of a fixed parameter
     shown, covariance = nan_unless_kept(theta, certainty, known.identified)
@@ -446,9 +458,9 @@ def solution_from_constrained_maximum(
         theta=_snap_to_bounds(shown, inside, active, basis),
         covariance=covariance,
         log_posterior=None,
-        known=known,
-        point=theta,
-        certainty=certainty,
+        identified_part=known,
+        finite_theta=theta,
+        unblanked_covariance=certainty,
     )
 
 
@@ -476,16 +488,16 @@ def _separated_solution(
         theta=np.where(direction != 0, np.copysign(np.inf, direction), point),
         covariance=np.full((d, d), np.nan),
         log_likelihood=maximum.value,
-        known=known,
+        identified_part=known,
         ending="slow",
         decrement=maximum.decrement,
         n_steps=maximum.n_steps,
         condition=np.inf,
         certificate="linear program",
         recession=direction,
-        resolved=found.resolved,
-        point=point,
-        certainty=np.full((d, d), np.nan),
+        vanishing_options=found.resolved,
+        finite_theta=point,
+        unblanked_covariance=np.full((d, d), np.nan),
     )
 
 
@@ -495,10 +507,10 @@ def _with_active_constraints(
     """Covariance on the face of the active constraints; none for parameters fixed by them."""
     if not active.any():
         return replace(solution, active=active)
-    d = len(solution.point)
+    d = len(solution.finite_theta)
     basis = null_basis(constraints.matrix[active], d)
     inner, _ = inverse_and_condition(basis.T @ maximum.information @ basis)
     covariance = basis @ inner @ basis.T
     free = np.abs(basis).max(axis=1, initial=0.0) > 1e-12
     shown = np.where(np.outer(free, free), covariance, np.nan)
-    return replace(solution, covariance=shown, certainty=covariance, active=active)
+    return replace(solution, covariance=shown, unblanked_covariance=covariance, active=active)

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, NoReturn
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
-from penchant.errors import DataError, Text
-from penchant.softmax.estimate_diagnostics import Diagnostics, Status, Validity
+from penchant.errors import DataError, MarkedText
+from penchant.softmax.estimate_diagnostics import Diagnostics, LinearizationValidity, Status
 from penchant.softmax.intervals_and_tests import ParameterEstimate, TestResult
 
 IntervalKind = Literal["wald", "profile", "calibrated"]
@@ -43,7 +43,7 @@ class EstimateSource:
 
     space: ClassVar[Space]
     # Rule, what was got and remedy of the error where it is asked for what it has not.
-    lack: ClassVar[tuple[str, str, str]] = (
+    missing_data_error_text: ClassVar[tuple[str, str, str]] = (
         "must have the model and its data, which are not kept with an estimate",
         "neither",
         "Fit again with fit(data, model).",
@@ -66,7 +66,7 @@ class EstimateSource:
         """Name of the model; empty for choices."""
         return ""
 
-    def doubts(self, sources: Iterable[EstimateSource]) -> tuple[str, ...]:
+    def doubtful_setting_notes(self, sources: Iterable[EstimateSource]) -> tuple[str, ...]:
         """Sentences about settings of the model that the data of these sources speak against."""
         return ()
 
@@ -142,12 +142,12 @@ class EstimateSource:
         """Source with the data of the fit."""
         self._raise_unsupported("attach()")
 
-    def stored(self) -> EstimateSource:
+    def without_data_for_pickling(self) -> EstimateSource:
         """Source without the data, to be pickled."""
         return self
 
     def _raise_unsupported(self, what: str) -> NoReturn:
-        rule, got, fix = self.lack
+        rule, got, fix = self.missing_data_error_text
         raise DataError(what, rule, got=got, fix=fix)
 
 
@@ -175,12 +175,12 @@ class EstimateFields:
     subject: Label = None
     notes: tuple[str, ...] = ()
     n_subjects: int = 1
-    validity: Validity | None = None
+    validity: LinearizationValidity | None = None
 
     def __post_init__(self) -> None:
         """Word the sentences for Python; other front ends find what they name marked in them."""
-        object.__setattr__(self, "message", Text(self.message))
-        object.__setattr__(self, "notes", tuple(map(Text, self.notes)))
+        object.__setattr__(self, "message", MarkedText(self.message))
+        object.__setattr__(self, "notes", tuple(map(MarkedText, self.notes)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,9 +237,9 @@ class DetachedSource(EstimateSource):
         self, estimates: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
     ) -> list[tuple[ParameterEstimate, ...]]:
         """Parameters as stored."""
-        return [estimate.source.at(level, kind) for estimate in estimates]
+        return [estimate.source.parameters_kept_at(level, kind) for estimate in estimates]
 
-    def at(self, level: float, kind: IntervalKind) -> tuple[ParameterEstimate, ...]:
+    def parameters_kept_at(self, level: float, kind: IntervalKind) -> tuple[ParameterEstimate, ...]:
         """The parameters, if these are their level and kind."""
         if (level, kind) != (self.level, self.kind):
             raise DataError(

@@ -27,9 +27,9 @@ from penchant.softmax.maximum_and_covariance import (
 )
 from penchant.softmax.newton_without_cancellation import StableChoiceLikelihood, StableLikelihood
 from penchant.softmax.separation import (
-    ChoiceCone,
-    Cone,
-    choice_cone,
+    ChoiceRecessionCone,
+    RecessionCone,
+    build_recession_cone,
     large_difference_quantile,
     small_difference_bound,
     with_differences_zeroed,
@@ -78,15 +78,15 @@ class Decisions(Protocol):
     def total_rows(self) -> float:
         """Number of rows on offer, each counted as often as its decision."""
 
-    def cone(
-        self, scale: Vector, basis: Matrix | None = None, allowed: Matrix | None = None
-    ) -> Cone | None:
-        """Directions that lower no utility of an option chosen; see `separation.choice_cone`."""
+    def recession_cone(
+        self, scale: Vector, basis: Matrix | None = None, constraint_rows: Matrix | None = None
+    ) -> RecessionCone | None:
+        """Directions that lower no utility of an option chosen; see `build_recession_cone`."""
 
-    def without(self, resolved: Any) -> Decisions:
+    def without_vanishing_options(self, vanishing_options: Any) -> Decisions:
         """Decisions without the options that a recession direction resolves."""
 
-    def count_vanishing_options(self, resolved: Any) -> tuple[int, int, int]:
+    def count_vanishing_options(self, vanishing_options: Any) -> tuple[int, int, int]:
         """Count options resolved, options that might be, and decisions that lose some."""
 
     def large_difference_quantile(self, scale: Vector) -> Vector:
@@ -130,10 +130,10 @@ class ChoiceDecisions:
     def stable_likelihood(self) -> StableChoiceLikelihood:
         """Likelihood without cancellation, for choices that are nearly certain."""
         largest = self.likelihood.largest_values_and_differences[1]
-        return StableChoiceLikelihood.of(self.choices, largest)
+        return StableChoiceLikelihood.from_choices_with_offsets(self.choices, largest)
 
     def start(self) -> None:
-        """None: a pass over memory costs little."""
+        """Do nothing: a pass over memory costs little."""
 
     @property
     def with_unit_mean_weights_and_unit(self) -> tuple[ChoiceDecisions, float]:
@@ -158,25 +158,25 @@ class ChoiceDecisions:
         """Number of rows on offer, each counted as often as its decision."""
         return total_rows(self.choices)
 
-    def cone(
-        self, scale: Vector, basis: Matrix | None = None, allowed: Matrix | None = None
-    ) -> ChoiceCone | None:
+    def recession_cone(
+        self, scale: Vector, basis: Matrix | None = None, constraint_rows: Matrix | None = None
+    ) -> ChoiceRecessionCone | None:
         """Directions that lower no utility of an option chosen."""
-        return choice_cone(self.choices, scale, basis, allowed)
+        return build_recession_cone(self.choices, scale, basis, constraint_rows)
 
-    def without(self, resolved: BoolVector) -> ChoiceDecisions:
+    def without_vanishing_options(self, vanishing_options: BoolVector) -> ChoiceDecisions:
         """Decisions without these rows."""
-        on_offer = ~resolved
+        on_offer = ~vanishing_options
         if self.choices.available is not None:
             on_offer &= self.choices.available
         left = replace(self.choices, available=on_offer)
         return replace(self, choices=with_underflowing_variables_zeroed(left))
 
-    def count_vanishing_options(self, resolved: BoolVector) -> tuple[int, int, int]:
+    def count_vanishing_options(self, vanishing_options: BoolVector) -> tuple[int, int, int]:
         """Count options resolved, options that might be, and decisions that lose some."""
-        touched = np.logical_or.reduceat(resolved, self.choices.first_row[:-1])
+        touched = np.logical_or.reduceat(vanishing_options, self.choices.first_row[:-1])
         n_others = int((self.choices.n_options - 1).sum())
-        return int(resolved.sum()), n_others, int(touched.sum())
+        return int(vanishing_options.sum()), n_others, int(touched.sum())
 
     def large_difference_quantile(self, scale: Vector) -> Vector:
         """Size of each variable's differences."""

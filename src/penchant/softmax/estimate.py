@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Names, Vector
-from penchant.argument_checks import check_level, one_of
+from penchant.argument_checks import check_level, check_one_of
 from penchant.choices import Choices
 from penchant.errors import interval_kind_argument
 from penchant.result_tables import (
@@ -212,7 +212,7 @@ class Estimate(EstimateFields, FrameExport):
             Sets of choices drawn at every value that is tried, for "calibrated".
         """
         check_level(level)
-        one_of(kind, "kind", KINDS)
+        check_one_of(kind, "kind", KINDS)
         space, names = self._requested_parameters(of)
         found: Matrix = self.source.intervals([self], names, space, level, kind, rng, n_drawn)[0]
         return found
@@ -289,14 +289,16 @@ class Estimate(EstimateFields, FrameExport):
         """Parameters that were asked for: intervals of separated choices take a second to find."""
         return {}
 
-    def meaningful(self, found: tuple[ParameterEstimate, ...]) -> tuple[ParameterEstimate, ...]:
+    def meaningful(
+        self, natural_estimates: tuple[ParameterEstimate, ...]
+    ) -> tuple[ParameterEstimate, ...]:
         """Parameters with standard errors and intervals only where these mean something."""
         if self.validity is None:
-            return found
-        lost, nan = self.validity.without_meaning, float("nan")
+            return natural_estimates
+        lost, nan = self.validity.meaningless_parameters, float("nan")
         return tuple(
             ParameterEstimate(p.name, p.estimate, nan, nan, nan) if p.name in lost else p
-            for p in found
+            for p in natural_estimates
         )
 
     def __getitem__(self, name: str) -> ParameterEstimate:
@@ -355,9 +357,11 @@ class Estimate(EstimateFields, FrameExport):
         named = (hypothesis,) if isinstance(hypothesis, str) else hypothesis
         listed = isinstance(named, (list, tuple, dict)) and len(named) > 0
         if ((listed and self._space_of(named)) or self.source.space) == "theta":
-            return wald_test(self.theta, self.covariance, Hypothesis.of(hypothesis, self.names))
+            return wald_test(
+                self.theta, self.covariance, Hypothesis.parse_hypothesis(hypothesis, self.names)
+            )
         names, values, covariance = self.source.natural(self)
-        return wald_test(values, covariance, Hypothesis.of(hypothesis, names))
+        return wald_test(values, covariance, Hypothesis.parse_hypothesis(hypothesis, names))
 
     def likelihood_ratio_test(self, hypothesis: Any) -> TestResult:
         """Likelihood-ratio test of R theta = r; of a model, of one parameter: {name: value}."""
@@ -433,17 +437,19 @@ class Estimate(EstimateFields, FrameExport):
         return dataclasses.replace(self, source=self.source.attached(self, data))
 
     def detached(
-        self, found: tuple[ParameterEstimate, ...], level: float, kind: IntervalKind
+        self, natural_estimates: tuple[ParameterEstimate, ...], level: float, kind: IntervalKind
     ) -> Estimate:
         """Estimate without data and model, with these natural parameters."""
         words, n = self.source.model_words, self.source.n_weights
         ratios = self.source.has_ratios(self)
-        source = DetachedSource(found, level, kind, n, words, self.natural_covariance, ratios)
+        source = DetachedSource(
+            natural_estimates, level, kind, n, words, self.natural_covariance, ratios
+        )
         return dataclasses.replace(self, source=source)
 
     def __getstate__(self) -> dict[str, Any]:
         # data may be large or hold open files; `attach` brings them back
-        return {**self.__dict__, "source": self.source.stored()}
+        return {**self.__dict__, "source": self.source.without_data_for_pickling()}
 
     def table(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> Table:
         """The summary as a table."""
@@ -525,7 +531,7 @@ class Estimate(EstimateFields, FrameExport):
 
     def _parameter_note(self, p: ParameterEstimate, level: float) -> str:
         """A natural parameter in words; of one without meaning, why it has none."""
-        if self.validity is not None and p.name in self.validity.without_meaning:
+        if self.validity is not None and p.name in self.validity.meaningless_parameters:
             return (
                 f"{p.name} = {format_number(p.estimate)} (no standard error: it means nothing, as "
                 f"Delta / nominal = {self.validity.ratio:.4g} is not small)"

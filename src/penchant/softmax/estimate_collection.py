@@ -14,7 +14,7 @@ import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level
-from penchant.errors import DataError, Text, closest_match_hint
+from penchant.errors import DataError, MarkedText, closest_match_hint
 from penchant.json_records import document_head, record_from_document
 from penchant.result_tables import (
     Backend,
@@ -89,11 +89,11 @@ class Estimates(Sequence[Estimate], FrameExport):
     def __post_init__(self) -> None:
         """Word the sentences for Python; other front ends find what they name marked in them."""
         # Thousands of subjects share a few sentences: each is worded once.
-        worded = {message: Text(message) for message in set(self.messages)}
+        worded = {message: MarkedText(message) for message in set(self.messages)}
         object.__setattr__(self, "messages", tuple(map(worded.__getitem__, self.messages)))
 
     @classmethod
-    def of_each(
+    def from_single_estimates(
         cls,
         subjects: Sequence[Label],
         estimates: Sequence[Estimate],
@@ -129,7 +129,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         if isinstance(index, slice):
             kept = range(len(self))[index]
             made = [self.estimate(i) for i in kept]
-            return Estimates.of_each([self.subjects[i] for i in kept], made)
+            return Estimates.from_single_estimates([self.subjects[i] for i in kept], made)
         if isinstance(index, (int, np.integer)):
             # labels are often numbers: whoever gives one as a position is told of `of`
             if not -len(self) <= index < len(self):
@@ -265,7 +265,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         kind: IntervalKind = "wald",
         rng: Rng = None,
         *,
-        most: int | None = None,
+        max_rows_shown: int | None = None,
         errors: bool = False,
     ) -> Table:
         """Table with a row per subject: status, log-likelihood, parameters and their errors.
@@ -274,12 +274,14 @@ class Estimates(Sequence[Estimate], FrameExport):
         ----------
         level, kind, rng
             Of the intervals.
-        most
+        max_rows_shown
             How many subjects are shown; all if not given.
         errors
             Standard errors instead of intervals.
         """
-        shown = self if most is None or most >= len(self) else self[:most]
+        shown = (
+            self if max_rows_shown is None or max_rows_shown >= len(self) else self[:max_rows_shown]
+        )
         found = shown._columns_by_parameter(level, "wald" if errors else kind, rng)
         header = ["subject", "status", "n", "log-lik."]
         for name in found:
@@ -298,7 +300,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         facts = tuple((status, str(count)) for status, count in self.counts().items())
         made = INTERVAL_WORDS[kind] if self._natural_is_theta else self[0].interval_words(kind)
         words = () if errors else (f"Intervals: {made}.",)
-        notes = (*self._doubt_notes(len(shown)), *self._model_notes(bool(linear)), *words)
+        notes = (*self._unconverged_notes(len(shown)), *self._model_notes(bool(linear)), *words)
         return Table(self._caption(), facts, tuple(header), tuple(rows), notes)
 
     def _caption(self) -> str:
@@ -312,7 +314,7 @@ class Estimates(Sequence[Estimate], FrameExport):
             return f"MAP, {first.prior} prior, {who}"
         return f"Exact maximum likelihood {who}"
 
-    def _doubt_notes(self, most: int) -> list[str]:
+    def _unconverged_notes(self, most: int) -> list[str]:
         """Notes on rows that are not shown, and an example of every status but converged."""
         notes = []
         if len(self) > most:
@@ -327,7 +329,10 @@ class Estimates(Sequence[Estimate], FrameExport):
         if self._natural_is_theta:
             return []
         source = self[0].source
-        said = [f"Model: {source.model_words}.", *source.doubts(e.source for e in self)]
+        said = [
+            f"Model: {source.model_words}.",
+            *source.doubtful_setting_notes(e.source for e in self),
+        ]
         return [self.validity_words(), *said] if linear else said
 
     def validity_words(self) -> str:
@@ -355,7 +360,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         return self.summary(*self._default_interval)
 
     def _repr_html_(self) -> str:
-        return self.table(*self._default_interval, most=MAX_NOTEBOOK_ROWS).html()
+        return self.table(*self._default_interval, max_rows_shown=MAX_NOTEBOOK_ROWS).html()
 
     @property
     def _default_interval(self) -> tuple[float, IntervalKind]:
@@ -383,10 +388,10 @@ class Estimates(Sequence[Estimate], FrameExport):
     def from_dict(cls, content: Any) -> Estimates:
         """Read what `to_dict` wrote."""
         kept = record_from_document(cls, content, EstimatesDocument)
-        return cls.of_each(
+        return cls.from_single_estimates(
             [e.subject for e in kept.estimates], kept.estimates, kept.without_decisions
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        every = [dataclasses.replace(e, source=e.source.stored()) for e in self]
+        every = [dataclasses.replace(e, source=e.source.without_data_for_pickling()) for e in self]
         return {**self.__dict__, "estimate": tuple(every).__getitem__, "people": None}

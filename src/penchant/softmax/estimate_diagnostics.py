@@ -15,11 +15,11 @@ import numpy as np
 from penchant._typing import Vector
 from penchant.errors import (
     DataError,
-    argument,
+    advise_prior,
     closest_match_hint,
-    prior_advice,
+    mark_argument,
+    mark_weak_prior_argument,
     profile_interval_advice,
-    weak_prior_argument,
 )
 from penchant.json_records import NOT_WRITTEN, MinimumValue
 
@@ -55,7 +55,7 @@ def is_small_deviation(ratio: float, bounds: tuple[float, float]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Validity:
+class LinearizationValidity:
     """The range of validity of a linearised estimate.
 
     Attributes
@@ -72,7 +72,7 @@ class Validity:
         Of the model itself at the parameters found; NaN if they lie outside the model.
     weights, psi
         Of the model itself; NaN outside it.
-    of_shape
+    shape_dependent_parameters
         Natural parameters that rest on the deviation.
     """
 
@@ -81,7 +81,7 @@ class Validity:
     ratio: float
     bounds: tuple[float, float]
     exact_log_likelihood: float
-    of_shape: tuple[str, ...]
+    shape_dependent_parameters: tuple[str, ...]
     nominal_psi: Vector | None = field(default=None, metadata=NOT_WRITTEN)
     nominal_ratios: Vector | None = field(default=None, metadata=NOT_WRITTEN)
     weights: Vector | None = field(default=None, metadata=NOT_WRITTEN)
@@ -94,9 +94,9 @@ class Validity:
         return is_small_deviation(self.ratio, self.bounds) and inside
 
     @property
-    def without_meaning(self) -> tuple[str, ...]:
+    def meaningless_parameters(self) -> tuple[str, ...]:
         """Natural parameters that rest on a deviation which is not small."""
-        return () if self.valid or not np.isfinite(self.ratio) else self.of_shape
+        return () if self.valid or not np.isfinite(self.ratio) else self.shape_dependent_parameters
 
     def __str__(self) -> str:
         said = "valid" if self.valid else "outside its range of validity"
@@ -229,7 +229,7 @@ def not_identified_sentence(
     advice = (
         "Drop a variable"
         + (f", interact {alone[0]} with the options" if alone else "")
-        + f", {prior_advice()}, or collect at least {needed} more decision"
+        + f", {advise_prior()}, or collect at least {needed} more decision"
         + ("." if needed == 1 else "s.")
     )
     return (
@@ -255,7 +255,7 @@ def separated_sentence(separation: Separation) -> str:
         f"The choices are separated ({separation.kind}): the log-likelihood rises towards "
         f"{separation.supremum:.6g} along {describe_combination(separation.direction)} and has no "
         f"maximum, so there is no estimate and no standard error in that direction.{why} Use "
-        f"{argument('method', 'firth')} or {weak_prior_argument()}, or "
+        f"{mark_argument('method', 'firth')} or {mark_weak_prior_argument()}, or "
         f"{profile_interval_advice('read')}."
     )
 
@@ -265,7 +265,7 @@ def weakly_identified_sentence(condition: float, names: list[str]) -> str:
     return (
         f"theta is weakly identified: the scaled information has condition number {condition:.2g}; "
         f"the effects of {', '.join(names)} are hardly identifiable separately. Standard errors "
-        f"are right but large in that direction; drop one of these variables or {prior_advice()}."
+        f"are right but large in that direction; drop one of these variables or {advise_prior()}."
     )
 
 
@@ -275,7 +275,7 @@ def near_separation_sentence(direction: Mapping[str, float]) -> str:
         "theta is weakly identified: but for differences below a thousandth of a standard "
         f"deviation the choices are separated along {describe_combination(direction)}. "
         "Do not interpret the "
-        f"size of these weights; {prior_advice()} or use {argument('method', 'firth')}."
+        f"size of these weights; {advise_prior()} or use {mark_argument('method', 'firth')}."
     )
 
 
@@ -291,7 +291,7 @@ def stopped_early_sentence(n_steps: int, decrement: float) -> str:
     """Sentence for a search that ended before the maximum."""
     return (
         f"Stopped after {n_steps} steps at {decrement:.2g} standard errors from the maximum. Allow "
-        f"more with {argument('max_steps')}; until then this is not an estimate."
+        f"more with {mark_argument('max_steps')}; until then this is not an estimate."
     )
 
 
@@ -299,5 +299,5 @@ def undecided_existence_sentence() -> str:
     """Sentence where the existence of a maximum could not be decided."""
     return (
         "Whether the likelihood has a maximum could not be decided: the linear program that tells "
-        f"was given up. To be sure of one, {prior_advice()}; until then this is not an estimate."
+        f"was given up. To be sure of one, {advise_prior()}; until then this is not an estimate."
     )

@@ -10,15 +10,15 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.choices import Choices
 from penchant.errors import (
     DataError,
     NotConvergedError,
     NotIdentifiedError,
     SeparationError,
-    argument,
-    quoted_argument,
+    mark_argument,
+    mark_quoted_argument,
 )
 from penchant.result_tables import pooled_notes
 from penchant.softmax import estimate_diagnostics as words
@@ -40,7 +40,7 @@ from penchant.softmax.probabilities import log_probabilities
 WEAK_CONDITION = 1e8
 
 
-class EachOptions(TypedDict, total=False):
+class FitEachOptions(TypedDict, total=False):
     """Options of a fit of choices, also of each subject; `penchant.fit` says what they are."""
 
     parameter_prior: ParameterPrior | None
@@ -51,7 +51,7 @@ class EachOptions(TypedDict, total=False):
     covariance: Literal["model", "robust", "clustered"]
 
 
-class FitOptions(EachOptions, total=False):
+class FitOptions(FitEachOptions, total=False):
     """Options of one fit of choices."""
 
     strict: bool
@@ -84,7 +84,7 @@ def fit_choices(
 
 def check_covariance(kind: str) -> None:
     """Whether there is such a covariance."""
-    one_of(kind, "covariance", ("model", "robust", "clustered"))
+    check_one_of(kind, "covariance", ("model", "robust", "clustered"))
 
 
 def with_covariance(estimate: Estimate, kind: str) -> Estimate:
@@ -114,12 +114,12 @@ def _check_arguments(
             "choices",
             "must say what was chosen",
             got="sets without",
-            fix=f"Pass {quoted_argument('chosen')}.",
+            fix=f"Pass {mark_quoted_argument('chosen')}.",
         )
-    one_of(method, "method", ("ml", "firth"))
+    check_one_of(method, "method", ("ml", "firth"))
     if method == "firth" and (prior is not None or constraints is not None):
         raise DataError(
-            argument("method", "firth"),
+            mark_argument("method", "firth"),
             "must stand alone",
             got="a parameter_prior or constraints besides",
             fix="Drop one.",
@@ -171,8 +171,10 @@ def estimate_from(
     )
     quadratic = None
     if prior is not None:
-        quadratic = prior.quadratic(choices.n_parameters, solution.known.scale)
-    source = ChoiceSource(choices, solution.known.scale, quadratic, constraints, choices.natural)
+        quadratic = prior.quadratic(choices.n_parameters, solution.identified_part.scale)
+    source = ChoiceSource(
+        choices, solution.identified_part.scale, quadratic, constraints, choices.natural
+    )
     separation = separation_of(solution, ChoiceDecisions(choices))
     found = build_estimate(solution, summary, separation, source, prior, method, constraints)
     return found if subject is None else replace(found, subject=subject)
@@ -267,7 +269,7 @@ def _diagnostics(
     constraints: Constraints | None,
     has_prior: bool,
 ) -> Diagnostics:
-    known = solution.known
+    known = solution.identified_part
     missing = len(names) - known.rank
     largest_set = max(most_options, 2)
     bounds: tuple[str, ...] = ()
@@ -275,12 +277,14 @@ def _diagnostics(
         bounds = tuple(np.array(constraints.labels)[solution.active].tolist())
     return Diagnostics(
         rank=known.rank,
-        null_directions=tuple(named(v, names) for v in known.null_directions),
+        null_directions=tuple(nonzero_direction_by_name(v, names) for v in known.null_directions),
         combinations=_estimable_combinations(solution, names) if missing and not has_prior else (),
         # users ask how many decisions they need: a set of m options adds at most m - 1 directions
         decisions_needed=-(-missing // (largest_set - 1)),
         separation=separation,
-        near_separation=None if solution.near is None else named(solution.near, names),
+        near_separation=None
+        if solution.near_separation_direction is None
+        else nonzero_direction_by_name(solution.near_separation_direction, names),
         condition=solution.condition,
         iterations=solution.n_steps,
         decrement=solution.decrement,
@@ -289,7 +293,7 @@ def _diagnostics(
     )
 
 
-def named(direction: Vector, names: tuple[str, ...]) -> Mapping[str, float]:
+def nonzero_direction_by_name(direction: Vector, names: tuple[str, ...]) -> Mapping[str, float]:
     """Entries of a direction that are not 0, by name; the largest is 1."""
     size = np.abs(direction).max()
     return {name: float(v / size) for name, v in zip(names, direction, strict=True) if v != 0}
@@ -297,14 +301,16 @@ def named(direction: Vector, names: tuple[str, ...]) -> Mapping[str, float]:
 
 def _estimable_combinations(solution: Solution, names: tuple[str, ...]) -> tuple[Combination, ...]:
     """Estimable combinations that are not single parameters."""
-    if solution.recession is not None or not solution.known.rank:
+    if solution.recession is not None or not solution.identified_part.rank:
         return ()
-    rows = _combinations_unchanged_by_null(solution.known)
+    rows = _combinations_unchanged_by_null(solution.identified_part)
     found = []
     for row in rows[(rows != 0).sum(axis=1) > 1]:
-        error = float(np.sqrt(row @ solution.certainty @ row))
+        error = float(np.sqrt(row @ solution.unblanked_covariance @ row))
         found.append(
-            Combination(_nonzero_entries_by_name(row, names), float(row @ solution.point), error)
+            Combination(
+                _nonzero_entries_by_name(row, names), float(row @ solution.finite_theta), error
+            )
         )
     return tuple(found)
 
@@ -322,12 +328,14 @@ def _combinations_unchanged_by_null(known: Identification) -> Matrix:
 
 def separation_of(solution: Solution, decisions: Decisions) -> Separation | None:
     """Separating direction and the decisions that it resolves; None without separation."""
-    if solution.recession is None or solution.resolved is None:
+    if solution.recession is None or solution.vanishing_options is None:
         return None
-    n_resolved, n_possible, n_touched = decisions.count_vanishing_options(solution.resolved)
+    n_resolved, n_possible, n_touched = decisions.count_vanishing_options(
+        solution.vanishing_options
+    )
     return Separation(
         kind="complete" if n_resolved == n_possible else "quasi-complete",
-        direction=named(solution.recession, decisions.names),
+        direction=nonzero_direction_by_name(solution.recession, decisions.names),
         supremum=solution.log_likelihood,
         n_resolved=n_touched,
     )
@@ -361,10 +369,10 @@ def status_of(
 
 def _weakest_variables(solution: Solution, names: tuple[str, ...]) -> list[str]:
     """Variables in the least certain direction, in standard units."""
-    scale = solution.known.scale
-    if not np.isfinite(solution.certainty).all():
+    scale = solution.identified_part.scale
+    if not np.isfinite(solution.unblanked_covariance).all():
         return list(names)
-    _, vectors = np.linalg.eigh(solution.certainty * np.outer(scale, scale))
+    _, vectors = np.linalg.eigh(solution.unblanked_covariance * np.outer(scale, scale))
     size = np.abs(vectors[:, -1])
     # a tenth of the largest: smaller parts would bury the variables that matter in the message
     return [name for name, s in zip(names, size, strict=True) if s > 0.1 * size.max()]

@@ -14,7 +14,7 @@ from penchant.choices.scan_protocols import Chunks
 from penchant.errors import DataError
 from penchant.result_tables import format_count, single_option_notes
 from penchant.softmax.chunked_decisions import ChunkedDecisions
-from penchant.softmax.chunked_likelihood import ChunkReducer, null_log_likelihood
+from penchant.softmax.chunked_likelihood import ChunkMapper, null_log_likelihood
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import (
     DataSummary,
@@ -26,7 +26,7 @@ from penchant.softmax.fit import (
     with_covariance,
 )
 from penchant.softmax.inference_from_choices import ChoiceSource
-from penchant.softmax.intervals_and_tests import meat, require_several_clusters, sandwich
+from penchant.softmax.intervals_and_tests import require_several_clusters, sandwich, sandwich_meat
 from penchant.softmax.maximum_and_covariance import Solution
 from penchant.softmax.maximum_likelihood import solve
 from penchant.softmax.prior import ParameterPrior
@@ -54,10 +54,12 @@ def fit_chunks(
         )
     check_covariance(covariance)
     begin = checked_start(start, len(chunks.names))
-    reducer = ChunkReducer(chunks)
+    reducer = ChunkMapper(chunks)
     decisions = ChunkedDecisions.of(reducer)
     given = decisions.summary
-    if given.n_single == given.n_decisions:  # raises the same error as choices in memory
+    if (
+        given.n_single_option_decisions == given.n_decisions
+    ):  # raises the same error as choices in memory
         single_option_notes(np.ones(given.n_decisions, dtype=np.int64))
     if given.weighted and not given.largest_weight > 0:
         raise DataError(
@@ -88,7 +90,7 @@ def _build_estimate(
         null_log_likelihood=null_log_likelihood(work.summary) * unit,
         notes=given.notes,
     )
-    scale = solution.known.scale
+    scale = solution.identified_part.scale
     quadratic = None if prior is None else prior.quadratic(len(decisions.names), scale)
     source = ChoiceSource(None, scale, quadratic, chunked=ChunkedSource(work.reducer, unit))
     return build_estimate(solution, reported, separation_of(solution, work), source, prior)
@@ -96,10 +98,10 @@ def _build_estimate(
 
 @dataclass(frozen=True)
 class ChunkedSource:
-    """Chunks behind an estimate, for the covariances that need them; weights are in `unit`."""
+    """Chunks behind an estimate, for covariances that need them; weights are in `weight_unit`."""
 
-    reducer: ChunkReducer
-    unit: float
+    reducer: ChunkMapper
+    weight_unit: float
 
     @property
     def chunks(self) -> Chunks:
@@ -112,8 +114,8 @@ class ChunkedSource:
         total = np.zeros_like(bread)
         for part, _ in parts:
             total += part
-        whole = sandwich(bread * self.unit, total)
-        return whole / self.unit if parts[0][1] == "frequency" else whole
+        whole = sandwich(bread * self.weight_unit, total)
+        return whole / self.weight_unit if parts[0][1] == "frequency" else whole
 
     def clustered(self, theta: Vector, bread: Matrix) -> Matrix:
         """Sandwich covariance by subject."""
@@ -125,12 +127,12 @@ class ChunkedSource:
                 sums[label] = sums[label] + part if label in sums else part
         require_several_clusters(list(sums))
         rows = np.array(list(sums.values()))
-        return sandwich(bread * self.unit, rows.T @ rows)
+        return sandwich(bread * self.weight_unit, rows.T @ rows)
 
 
 def _meat(choices: Choices, theta: Vector) -> tuple[Matrix, str]:
     """Meat of the sandwich of choices, and the kind of their weights."""
-    return meat(theta, choices), choices.weight_kind
+    return sandwich_meat(theta, choices), choices.weight_kind
 
 
 def _subject_scores(choices: Choices, theta: Vector) -> tuple[tuple[Any, ...], Matrix]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, quoted_argument
+from penchant.errors import DataError, mark_quoted_argument
 from penchant.result_tables import progress
 from penchant.softmax import _likelihood_kernels as kernels
 from penchant.softmax import separation
@@ -25,7 +25,7 @@ from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.fit import (
     WEAK_CONDITION,
-    EachOptions,
+    FitEachOptions,
     estimate_from,
     fit_choices,
 )
@@ -44,7 +44,7 @@ from penchant.softmax.likelihood import (
 )
 from penchant.softmax.maximum_and_covariance import (
     Solution,
-    check_units,
+    check_variable_magnitudes,
     inverses_and_conditions,
     power_of_two_near_mean_weight,
 )
@@ -66,10 +66,10 @@ class Batch:
 
     theta: Matrix
     information: Matrix
-    progress: Matrix
-    codes: IntVector
-    spread: Matrix
-    largest: Matrix
+    search_progress: Matrix
+    ending_codes: IntVector
+    within_set_mean_square: Matrix
+    largest_values_by_variable: Matrix
 
     def take(self, which: IntVector) -> Batch:
         """Rows of these subjects."""
@@ -89,27 +89,29 @@ class Batch:
     @property
     def value(self) -> Vector:
         """Objective at its maximum, without the constant of the prior."""
-        return np.asarray(self.progress[:, kernels.BEST_VALUE])
+        return np.asarray(self.search_progress[:, kernels.BEST_VALUE])
 
     @property
     def decrement(self) -> Vector:
         """Length of the last Newton step, in standard errors."""
-        return np.asarray(self.progress[:, kernels.DECREMENT])
+        return np.asarray(self.search_progress[:, kernels.DECREMENT])
 
     @property
     def n_steps(self) -> IntVector:
         """Newton steps."""
-        return self.progress[:, kernels.N_STEPS].astype(np.int64)
+        return self.search_progress[:, kernels.N_STEPS].astype(np.int64)
 
     @property
     def converged(self) -> BoolVector:
         """Newton's method ended at a maximum."""
-        return np.asarray(self.codes == kernels.CONVERGED)
+        return np.asarray(self.ending_codes == kernels.CONVERGED)
 
     @property
     def surely_identified(self) -> BoolVector:
         """Whether all variables vary inside sets, and no combination of them is near constant."""
-        return surely_identified(self.spread, varies_within_sets(self.largest))
+        return surely_identified(
+            self.within_set_mean_square, varies_within_sets(self.largest_values_by_variable)
+        )
 
     def covariances(self) -> tuple[Matrix, Vector]:
         """Inverse informations and their condition numbers; NaN and infinity where singular."""
@@ -142,7 +144,7 @@ def fit_batch(
     prior: ParameterPrior | None,
     max_steps: int | None,
     threads: int,
-    advance: Callable[[int], None],
+    report_progress: Callable[[int], None],
     start: Matrix | None = None,
 ) -> Batch:
     """Fit every subject by Newton's method in compiled code, in parallel."""
@@ -154,7 +156,7 @@ def fit_batch(
         prior,
         max_steps or MAX_NEWTON_STEPS,
         threads,
-        advance,
+        report_progress,
         start,
     )
 
@@ -202,10 +204,12 @@ def group_log_likelihood_derivatives(
     """
     n, n_theta, d = theta.shape
     found = np.empty((n, n_theta)), np.empty((n, n_theta, d)), np.empty((n, n_theta, d, d))
-    blocks = _block_bounds(groups, np.diff(table[3]) - 1)
+    blocks = _block_rows_and_starts(groups, np.diff(table[3]) - 1)
     kernel = moment_kernel(d, len(table[1]) > 0)
     given = table, kernel, groups.order, groups.bounds, blocks, np.ascontiguousarray(theta)
-    kernels.sum_subject_moments(*given, found, *_ScratchSizes.of(*blocks).workspace(kernel))
+    kernels.sum_subject_moments(
+        *given, found, *_ScratchSizes.of(*blocks).allocate_fit_workspace(kernel)
+    )
     # Comparisons of vector code pass over NaN, which large numbers would end in, too.
     found[0][~(np.abs(theta) < MAX_THETA).all(axis=2)] = np.nan
     return found
@@ -226,36 +230,36 @@ def _fit_in_tasks(
     batch = Batch(
         theta=np.zeros((n, d)) if start is None else np.array(start),
         information=np.zeros((n, d, d)),
-        progress=np.tile(kernels.NEWTON_START, (n, 1)),
-        codes=np.zeros(n, dtype=np.int64),
-        spread=np.zeros((n, d, d)),
-        largest=np.zeros((n, 2, d)),
+        search_progress=np.tile(kernels.NEWTON_START, (n, 1)),
+        ending_codes=np.zeros(n, dtype=np.int64),
+        within_set_mean_square=np.zeros((n, d, d)),
+        largest_values_by_variable=np.zeros((n, 2, d)),
     )
     results = (
         batch.theta,
         batch.information,
         np.zeros((n, d)),
-        batch.progress,
-        batch.codes,
-        batch.spread,
-        batch.largest,
+        batch.search_progress,
+        batch.ending_codes,
+        batch.within_set_mean_square,
+        batch.largest_values_by_variable,
     )
     kernel = moment_kernel(d, len(table[1]) > 0)
-    blocks = _block_bounds(groups, n_rows)
+    blocks = _block_rows_and_starts(groups, n_rows)
     given = table, kernel, groups.order, groups.bounds, blocks
-    added = _compiled_prior(prior, d, max_steps)
+    added = _kernel_prior_terms(prior, d, max_steps)
 
     scratch = _ScratchSizes.of(*blocks)
 
     def work(begin: int, workspace: Any = None) -> None:
         end = min(begin + SUBJECTS_PER_TASK, n)
-        mine = scratch.workspace(kernel) if workspace is None else workspace
+        mine = scratch.allocate_fit_workspace(kernel) if workspace is None else workspace
         kernels.fit_subjects(*given, added, results, begin, end, *mine)
         advance(end - begin)
 
     starts = range(0, n, SUBJECTS_PER_TASK)
     if threads == 1:  # tasks that follow each other can share a workspace
-        workspace = scratch.workspace(kernel)
+        workspace = scratch.allocate_fit_workspace(kernel)
         for begin in starts:
             work(begin, workspace)
     else:
@@ -263,7 +267,7 @@ def _fit_in_tasks(
     return batch
 
 
-def _block_bounds(groups: Grouping, n_rows: IntVector) -> tuple[IntVector, IntVector]:
+def _block_rows_and_starts(groups: Grouping, n_rows: IntVector) -> tuple[IntVector, IntVector]:
     """Rows of every subject's blocks of eight decisions, and where those of each subject begin."""
     counts = -(-np.diff(groups.bounds) // LANES)
     first = np.append(0, np.cumsum(counts))
@@ -286,7 +290,7 @@ class _ScratchSizes:
         most = (int(sizes.max(initial=1)) for sizes in (np.diff(first), rows_of_subjects, rows))
         return cls(*most)
 
-    def workspace(self, kernel: MomentKernel) -> Any:
+    def allocate_fit_workspace(self, kernel: MomentKernel) -> Any:
         """Packed arrays for one subject, and the workspace of `fit_subjects`."""
         _, _, d, n_columns = kernel
         side = aligned_vectors(2 * self.n_blocks).reshape(self.n_blocks, 2 * LANES)
@@ -303,7 +307,7 @@ class _ScratchSizes:
         )
 
 
-def _compiled_prior(
+def _kernel_prior_terms(
     prior: ParameterPrior | None, d: int, max_steps: int
 ) -> tuple[Matrix, Vector, float, int]:
     """Precision, linear term, multiple of the squared scales, and the steps allowed."""
@@ -318,15 +322,15 @@ def are_maxima_proven_and_identified(
     batch: Batch,
     covariances: Matrix,
     conditions: Vector,
-    totals: Vector,
+    total_weights: Vector,
     has_prior: bool,
-    negligible: Callable[[IntVector], Vector] | None = None,
+    bound_small_differences: Callable[[IntVector], Vector] | None = None,
 ) -> BoolVector:
     """Whether the maximum of each subject is proven to exist and to be well identified.
 
-    `totals` are the weights of all decisions of each subject, or their number; `negligible` gives
-    the argument of `may_depend_on_small_differences` for some subjects, a sharper bound than the
-    totals.
+    `total_weights` are the weights of all decisions of each subject, or their number;
+    `bound_small_differences` gives the argument of `may_depend_on_small_differences` for some
+    subjects, a sharper bound than the totals.
     """
     good = batch.converged & batch.surely_identified
     if has_prior:  # a proper prior guarantees a maximum
@@ -334,29 +338,31 @@ def are_maxima_proven_and_identified(
     good &= conditions <= WEAK_CONDITION
     # the bound by totals is free and clears most subjects; the sharper one costs a pass
     doubtful = np.flatnonzero(good)
-    for bound in filter(None, ((NEGLIGIBLE_DIFFERENCE * totals).__getitem__, negligible)):
-        bounds = batch.largest[doubtful, 1], batch.information[doubtful]
+    for bound in filter(
+        None, ((NEGLIGIBLE_DIFFERENCE * total_weights).__getitem__, bound_small_differences)
+    ):
+        bounds = batch.largest_values_by_variable[doubtful, 1], batch.information[doubtful]
         doubtful = doubtful[may_depend_on_small_differences(bound(doubtful), *bounds)]
     good[doubtful] = False
-    known = batch.largest[good, 1], covariances[good], batch.decrement[good]
-    good[good] = separation.are_exact_maxima_proven(*known, totals[good])
+    known = batch.largest_values_by_variable[good, 1], covariances[good], batch.decrement[good]
+    good[good] = separation.are_exact_maxima_proven(*known, total_weights[good])
     return np.asarray(good)
 
 
-def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimates:
+def fit_each_choices(choices: Choices, **given: Unpack[FitEachOptions]) -> Estimates:
     """Fit every subject by itself: the numbers of `fit`, for thousands in one call."""
     if choices.subject is None or choices.subject_labels is None:
         raise DataError(
             "choices",
             "must say whose they are",
             got="none with a subject",
-            fix=f"Pass {quoted_argument('subject')}, or use fit.",
+            fix=f"Pass {mark_quoted_argument('subject')}, or use fit.",
         )
     groups = Grouping.of(choices)
     prior, threads = given.get("parameter_prior"), given.get("threads")
     max_steps = given.get("max_steps")
     workers = available_threads() if threads is None else threads
-    options: EachOptions = {**given, "threads": 1}  # for subjects that are fitted one by one
+    options: FitEachOptions = {**given, "threads": 1}  # for subjects that are fitted one by one
     n = len(choices.subject_labels)
     work, units = _rescale_case_weights(choices, n)
     compiled = (  # rarer options are not in the compiled batch: they go subject by subject
@@ -371,7 +377,9 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
         good = np.zeros(n, dtype=bool)
         if compiled:
             batch = fit_batch(work, groups, prior, max_steps, workers, advance)
-            check_units(batch.largest.max(axis=0), choices.names)  # before anything is inverted
+            check_variable_magnitudes(
+                batch.largest_values_by_variable.max(axis=0), choices.names
+            )  # before anything is inverted
             covariances, conditions = batch.covariances()
             totals = _total_weights(work, groups)
             good = are_maxima_proven_and_identified(
@@ -383,7 +391,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
                 _small_difference_bounds(work, groups, batch),
             )
             with np.errstate(over="ignore"):  # an infinite variance is the right answer there
-                batch.progress[:, kernels.BEST_VALUE] *= units
+                batch.search_progress[:, kernels.BEST_VALUE] *= units
                 covariances = covariances / units[:, None, None]
         others = {}
         for i in np.flatnonzero(~good):
@@ -391,7 +399,9 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
             if not compiled:
                 advance(1)
     if batch is None:
-        return Estimates.of_each(choices.subject_labels, [others[i] for i in range(n)])
+        return Estimates.from_single_estimates(
+            choices.subject_labels, [others[i] for i in range(n)]
+        )
     return _build_estimates(choices, groups, batch, covariances, conditions, others, prior)
 
 
@@ -405,7 +415,7 @@ def _small_difference_bounds(
             return np.zeros(0)
         given = groups.order, groups.bounds, some
         return bounds_on_small_differences(
-            choices, given, batch.theta[some], batch.largest[some, 1]
+            choices, given, batch.theta[some], batch.largest_values_by_variable[some, 1]
         )
 
     return of_some
@@ -432,7 +442,7 @@ def _rescale_case_weights(choices: Choices, n_subjects: int) -> tuple[Choices, V
     return replace(choices, weights=choices.weights / units[choices.subject]), units
 
 
-def _fit_subject(choices: Choices, i: int, options: EachOptions) -> Estimate:
+def _fit_subject(choices: Choices, i: int, options: FitEachOptions) -> Estimate:
     """Fit one subject by `fit_choices`."""
     assert choices.subject_labels is not None
     mine = choices.subset(choices.subject == i)
@@ -514,7 +524,9 @@ def _decisions_by_subject(choices: Choices) -> Callable[[int], IntVector]:
 
 def _log_likelihood(batch: Batch, i: int, prior: ParameterPrior) -> float:
     """Objective less the prior's part, in the order of additions of `maximum_a_posteriori`."""
-    quadratic = prior.quadratic(batch.theta.shape[1], np.sqrt(np.diag(batch.spread[i])))
+    quadratic = prior.quadratic(
+        batch.theta.shape[1], np.sqrt(np.diag(batch.within_set_mean_square[i]))
+    )
     return float(batch.value[i]) + quadratic.constant - quadratic(batch.theta[i])
 
 
@@ -523,7 +535,7 @@ def batch_solution(
 ) -> Solution:
     """Solution of one subject, as `solve` would return it."""
     d = batch.theta.shape[1]
-    scale = np.sqrt(np.diag(batch.spread[i]))
+    scale = np.sqrt(np.diag(batch.within_set_mean_square[i]))
     value, posterior = float(batch.value[i]), None
     if prior is not None:
         posterior = value + prior.quadratic(d, scale).constant
@@ -533,12 +545,12 @@ def batch_solution(
         covariance=covariances[i],
         log_likelihood=value,
         log_posterior=posterior,
-        known=Identification(scale, d, np.empty((0, d)), None),
+        identified_part=Identification(scale, d, np.empty((0, d)), None),
         ending="converged",
         decrement=float(batch.decrement[i]),
         n_steps=int(batch.n_steps[i]),
         condition=float(conditions[i]),
         certificate="newton" if prior is None else "prior",
-        point=batch.theta[i],
-        certainty=covariances[i],
+        finite_theta=batch.theta[i],
+        unblanked_covariance=covariances[i],
     )

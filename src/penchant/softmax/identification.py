@@ -74,21 +74,29 @@ class IdentificationData(Protocol):
         """Number of rows on offer, each counted as often as its decision."""
 
 
-def identification(rows: IdentificationData, spread: Matrix, largest: Matrix) -> Identification:
+def identify_from_scatter(
+    identification_data: IdentificationData,
+    within_set_mean_square: Matrix,
+    largest_values_by_variable: Matrix,
+) -> Identification:
     """Identification from the within-set mean square and the largest values of each variable."""
-    d = len(spread)
-    scale = np.sqrt(np.diag(spread))
-    varies, exact = varies_within_sets(largest), np.zeros(d, dtype=bool)
-    certain = surely_identified(spread[None], varies[None])[0]
+    d = len(within_set_mean_square)
+    scale = np.sqrt(np.diag(within_set_mean_square))
+    varies, exact = varies_within_sets(largest_values_by_variable), np.zeros(d, dtype=bool)
+    certain = surely_identified(within_set_mean_square[None], varies[None])[0]
     if not certain:
-        exact = rows.integer_variables()  # whose differences carry no rounding, however small
-        more = exact & (largest[1] > 0) & ~varies
+        exact = (
+            identification_data.integer_variables()
+        )  # whose differences carry no rounding, however small
+        more = exact & (largest_values_by_variable[1] > 0) & ~varies
         varies |= more
-        certain = more.any() and surely_identified(spread[None], varies[None])[0]
+        certain = more.any() and surely_identified(within_set_mean_square[None], varies[None])[0]
     if certain:
         return Identification(scale, d, np.empty((0, d)), None)
-    rounded = np.where(exact, largest[1], largest[0])
-    return _identification_by_singular_values(rows, np.where(varies, scale, 0.0), rounded)
+    rounded = np.where(exact, largest_values_by_variable[1], largest_values_by_variable[0])
+    return _identification_by_singular_values(
+        identification_data, np.where(varies, scale, 0.0), rounded
+    )
 
 
 def varies_within_sets(largest: Matrix) -> BoolVector:

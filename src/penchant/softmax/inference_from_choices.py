@@ -16,7 +16,12 @@ from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.choices import Choices, NaturalParameters
 from penchant.choices.scan_protocols import Chunks
-from penchant.errors import DataError, argument, interval_kind_argument, weak_prior_argument
+from penchant.errors import (
+    DataError,
+    interval_kind_argument,
+    mark_argument,
+    mark_weak_prior_argument,
+)
 from penchant.softmax.calibrated_intervals import (
     N_DRAWN,
     LinearCalibration,
@@ -34,19 +39,19 @@ from penchant.softmax.data_behind_estimate import (
 )
 from penchant.softmax.intervals_and_tests import (
     Hypothesis,
-    LinearProfile,
     ParameterEstimate,
     Profile,
     TestResult,
+    WhitenedProfile,
     clustered_covariance,
     delta_method,
     delta_method_parameters,
     likelihood_ratio_test,
-    linear_interval,
     profile_interval,
     robust_covariance,
     score_test,
     wald_interval,
+    whitened_profile_interval,
 )
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.maximum_and_covariance import choices_in_coordinates
@@ -65,7 +70,7 @@ def predict_probabilities(theta: Vector, names: Sequence[str], choices: Any, ava
             "predict",
             "must have a finite estimate",
             got=f"none for {', '.join(missing)}",
-            fix=f"Fit with {weak_prior_argument()} to predict.",
+            fix=f"Fit with {mark_weak_prior_argument()} to predict.",
         )
     if isinstance(choices, Chunks):
         return choices.map_chunks(ChunkProbabilities(theta, tuple(names)), "Predicting")
@@ -135,7 +140,7 @@ class ChoiceSource(EstimateSource):
         Spread of each variable.
     quadratic, constraints
         What was added to the likelihood.
-    map
+    natural_parameter_map
         Map to the natural parameters, where the model has one; or these as stored.
     model, model_words
         The model that was linearised, if one was.
@@ -147,13 +152,13 @@ class ChoiceSource(EstimateSource):
     scale: Vector
     quadratic: Quadratic | None = None
     constraints: Constraints | None = None
-    map: NaturalParameters | DetachedSource | None = None
+    natural_parameter_map: NaturalParameters | DetachedSource | None = None
     model: Any = None
     model_words: str = ""
     chunked: ChunkedChoices | None = None
 
     space: ClassVar[Space] = "theta"
-    lack: ClassVar[tuple[str, str, str]] = (
+    missing_data_error_text: ClassVar[tuple[str, str, str]] = (
         "must be of a model",
         "an estimate of choices",
         "Fit a model.",
@@ -162,7 +167,11 @@ class ChoiceSource(EstimateSource):
     @property
     def default_interval(self) -> tuple[float, IntervalKind]:
         """Level and kind of intervals shown by default: 95 % Wald, or those stored."""
-        return self.map.default_interval if isinstance(self.map, DetachedSource) else (0.95, "wald")
+        return (
+            self.natural_parameter_map.default_interval
+            if isinstance(self.natural_parameter_map, DetachedSource)
+            else (0.95, "wald")
+        )
 
     @property
     def n_weights(self) -> int:
@@ -171,14 +180,14 @@ class ChoiceSource(EstimateSource):
 
     def natural(self, estimate: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
         """Natural parameters; theta itself if there is no map."""
-        if self.map is None:
+        if self.natural_parameter_map is None:
             return estimate.names, estimate.theta, estimate.covariance
-        if isinstance(self.map, DetachedSource):
-            return self.map.natural(estimate)
-        slopes = self.map.jacobian(estimate.theta)
+        if isinstance(self.natural_parameter_map, DetachedSource):
+            return self.natural_parameter_map.natural(estimate)
+        slopes = self.natural_parameter_map.jacobian(estimate.theta)
         return (
-            self.map.names,
-            self.map.values(estimate.theta),
+            self.natural_parameter_map.names,
+            self.natural_parameter_map.values(estimate.theta),
             delta_method(estimate.covariance, slopes),
         )
 
@@ -193,8 +202,8 @@ class ChoiceSource(EstimateSource):
     def _with_intervals(
         self, estimate: EstimateFields, level: float, kind: IntervalKind, rng: Rng
     ) -> tuple[ParameterEstimate, ...]:
-        if isinstance(self.map, DetachedSource):
-            return self.map.at(level, kind)
+        if isinstance(self.natural_parameter_map, DetachedSource):
+            return self.natural_parameter_map.parameters_kept_at(level, kind)
         names, values, covariance = self.natural(estimate)
         known = delta_method_parameters(values, covariance, names, level)
         if kind == "wald":
@@ -233,7 +242,7 @@ class ChoiceSource(EstimateSource):
         rng: Rng,
         n_drawn: int,
     ) -> Matrix:
-        if space == "parameters" and self.map is not None:
+        if space == "parameters" and self.natural_parameter_map is not None:
             if kind != "wald":
                 raise DataError(
                     "kind",
@@ -314,11 +323,13 @@ class ChoiceSource(EstimateSource):
         # be good, not exact
         correlation += len(own) * np.finfo(float).eps * np.eye(len(own))
         factor = np.linalg.cholesky(correlation) * errors[:, None]
-        profile = LinearProfile(
+        profile = WhitenedProfile(
             likelihood_of(choices_in_coordinates(choices, factor)), factor, estimate.theta
         )
         top = estimate.log_likelihood
-        return np.array([linear_interval(profile, a, top, errors[a], level) for a in indices])
+        return np.array(
+            [whitened_profile_interval(profile, a, top, errors[a], level) for a in indices]
+        )
 
     def _unidentified_directions(self, estimate: EstimateFields) -> Matrix:
         """Directions of theta that change nothing, as rows; none where a prior decides."""
@@ -362,14 +373,14 @@ class ChoiceSource(EstimateSource):
                 got="a prior, a penalty or constraints",
                 fix="Fit without them, or use the Wald test.",
             )
-        asked = Hypothesis.of(hypothesis, estimate.names)
+        asked = Hypothesis.parse_hypothesis(hypothesis, estimate.names)
         free = self._unidentified_directions(estimate)
         return likelihood_ratio_test(estimate.log_likelihood, choices, asked, free, self.scale)
 
     def score_test(self, estimate: EstimateFields, hypothesis: Any) -> TestResult:
         """Score test of R theta = r."""
         choices = self._require_choices("score_test()")
-        asked = Hypothesis.of(hypothesis, estimate.names)
+        asked = Hypothesis.parse_hypothesis(hypothesis, estimate.names)
         return score_test(choices, asked, self._unidentified_directions(estimate), self.scale)
 
     def predict(self, estimate: EstimateFields, data: Any, available: Any, average: bool) -> Any:
@@ -414,7 +425,7 @@ class ChoiceSource(EstimateSource):
             )
         return dataclasses.replace(self, data=choices)
 
-    def stored(self) -> ChoiceSource:
+    def without_data_for_pickling(self) -> ChoiceSource:
         """Source without the choices."""
         return dataclasses.replace(self, data=None, chunked=None)
 
@@ -443,5 +454,5 @@ def _finite_theta(estimate: EstimateFields, what: str) -> Vector:
         what,
         "must have a finite estimate",
         got=f"status {estimate.status!r}",
-        fix=f"Use {argument('method', 'firth')} or {weak_prior_argument()}.",
+        fix=f"Use {mark_argument('method', 'firth')} or {mark_weak_prior_argument()}.",
     )

@@ -99,14 +99,14 @@ class Profile:
         plane = RestrictedLikelihood(self.likelihood, origin, basis)
         quadratic = self.quadratic.restricted_to(origin, basis)
         if left is None:
-            inner = maximise(plane, quadratic, max_steps=PROFILE.max_steps, patient=True)
+            inner = maximise(plane, quadratic, max_steps=PROFILE.max_steps, ignore_slow_steps=True)
         else:
             inner, _ = maximise_constrained(plane, left, quadratic)
         return inner.value, origin + basis @ inner.theta
 
 
 @dataclass(frozen=True)
-class LinearProfile:
+class WhitenedProfile:
     """Profile of theta = centre + factor phi in coordinates phi of unit information."""
 
     likelihood: Likelihood
@@ -124,11 +124,11 @@ class LinearProfile:
         if not basis.shape[1]:
             return self.likelihood.moments(origin).log_likelihood
         plane = RestrictedLikelihood(self.likelihood, origin, basis)
-        return maximise(plane, max_steps=PROFILE.max_steps, patient=True).value
+        return maximise(plane, max_steps=PROFILE.max_steps, ignore_slow_steps=True).value
 
 
-def linear_interval(
-    profile: LinearProfile, parameter: int, top: float, unit: float, level: float
+def whitened_profile_interval(
+    profile: WhitenedProfile, parameter: int, top: float, unit: float, level: float
 ) -> tuple[float, float]:
     """Profile interval in whitened coordinates."""
     drop = float(chi_square_isf(1 - level, 1)) / 2
@@ -145,13 +145,13 @@ def linear_interval(
 
 
 def profile_interval(
-    profile: Profile, parameter: int, top: float, theta: Vector, unit: float, level: float
+    profile: Profile, parameter: int, maximum_value: float, theta: Vector, unit: float, level: float
 ) -> tuple[float, float]:
     """Values at which the profile is chi-square(level)/2 below its top; infinite where never.
 
     Parameters
     ----------
-    top
+    maximum_value
         Maximum of the objective, or its supremum.
     theta
         Where the maximum is; theta[parameter] may be infinite.
@@ -173,7 +173,7 @@ def profile_interval(
         # infeasible values lie outside the interval, like very unlikely ones
         except InfeasibleError:
             return PROFILE.infeasible_height
-        return found - (top - drop)
+        return found - (maximum_value - drop)
 
     return (
         _find_crossing(height, centre, -1.0, unit, limit),
@@ -206,9 +206,9 @@ def _find_crossing(
 
 
 def illinois_root(
-    height: Callable[[float], float], inside: float, outside: float, close: float
+    height: Callable[[float], float], inside: float, outside: float, root_tolerance: float
 ) -> float:
-    """Root between inside (height positive) and outside (not), to about `close`.
+    """Root between inside (height positive) and outside (not), to about `root_tolerance`.
 
     The Illinois method: false position that halves the height of an end kept twice. Heights are
     never asked for again, so that small inconsistencies of an inner maximum cannot lose the root.
@@ -222,7 +222,7 @@ def illinois_root(
         # away from the ends: a root at an end would never shrink the bracket
         middle = inside + (outside - inside) * min(max(share, 0.001), 0.999)
         found = height(middle)
-        if abs(outside - inside) <= close + 1e-14 * abs(middle) or abs(found) < 1e-13:
+        if abs(outside - inside) <= root_tolerance + 1e-14 * abs(middle) or abs(found) < 1e-13:
             return float(middle)
         if found > 0:
             inside, height_in = middle, found
@@ -262,11 +262,11 @@ def robust_covariance(theta: Vector, bread: Matrix, choices: Choices) -> Matrix:
     a probability weight multiplies the score itself, and so enters twice.
     """
     choices, unit = rescale_case_weights(choices)
-    whole = sandwich(bread * unit, meat(theta, choices))
+    whole = sandwich(bread * unit, sandwich_meat(theta, choices))
     return whole / unit if choices.weight_kind == "frequency" else whole
 
 
-def meat(theta: Vector, choices: Choices) -> Matrix:
+def sandwich_meat(theta: Vector, choices: Choices) -> Matrix:
     """Sum of the outer products of scores, weighted as the kind of the weights says."""
     s = scores(theta, choices)
     weights = np.ones(len(s)) if choices.weights is None else choices.weights
@@ -468,7 +468,7 @@ class Hypothesis:
     values: Vector
 
     @classmethod
-    def of(cls, hypothesis: Any, names: Sequence[str]) -> Hypothesis:
+    def parse_hypothesis(cls, hypothesis: Any, names: Sequence[str]) -> Hypothesis:
         """Hypothesis from names (all 0), {name: value}, a matrix R (r = 0), or a pair (R, r)."""
         if isinstance(hypothesis, str):
             hypothesis = [hypothesis]
@@ -510,7 +510,7 @@ class Hypothesis:
             )
         return cls(rows, right)
 
-    def point(self) -> Vector:
+    def theta_satisfying_hypothesis(self) -> Vector:
         """Point theta that satisfies it: that of least norm."""
         return np.asarray(np.linalg.lstsq(self.matrix, self.values, rcond=None)[0])
 
@@ -555,7 +555,7 @@ def theta_maximum_and_df(
     likelihood: Likelihood, hypothesis: Hypothesis, unidentified: Matrix, scale: Vector
 ) -> tuple[Vector, Maximum, int]:
     """Maximum under the hypothesis, and how many identified directions that takes away."""
-    origin = hypothesis.point()
+    origin = hypothesis.theta_satisfying_hypothesis()
     d = likelihood.n_parameters
     basis = identified_null_space_basis(hypothesis.matrix, unidentified, scale)
     df = d - len(unidentified) - basis.shape[1]
@@ -565,7 +565,7 @@ def theta_maximum_and_df(
             origin, moments.log_likelihood, moments.gradient, moments.information, 0.0, 0, "fixed"
         )
         return origin, at, df
-    inner = maximise(RestrictedLikelihood(likelihood, origin, basis), patient=True)
+    inner = maximise(RestrictedLikelihood(likelihood, origin, basis), ignore_slow_steps=True)
     return origin + basis @ inner.theta, inner, df
 
 

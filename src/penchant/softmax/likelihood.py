@@ -52,7 +52,7 @@ class Likelihood(Protocol):
     def moments(self, theta: Vector) -> Moments:
         """Log-likelihood, gradient and information."""
 
-    def scatter(self) -> Matrix:
+    def scatter_within_sets(self) -> Matrix:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
 
 
@@ -186,7 +186,7 @@ class PackedLikelihood:
     largest_values_and_differences: Matrix
     threads: int
     most_rows: int
-    even: bool  # all sets of one size: the scatter then follows from the moments at 0
+    sets_have_one_size: bool  # all sets of one size: the scatter then follows from the moments at 0
 
     @classmethod
     def of(cls, choices: Choices, threads: int) -> PackedLikelihood:
@@ -209,7 +209,7 @@ class PackedLikelihood:
             even = kernels.pack_blocks(*given, (begin, end), (values, side), places)
             return even, places[2]
 
-        parts = _map_parts(pack, n_blocks, threads)
+        parts = _map_block_ranges(pack, n_blocks, threads)
         sizes = [size for _, size in parts] or [np.zeros((2, d, LANES))]
         largest = reduce(np.maximum, sizes).max(axis=2)
         even = all(even for even, _ in parts) and (not n_blocks or bool(rows[0] == rows[-1]))
@@ -221,7 +221,7 @@ class PackedLikelihood:
         return moment_kernel(self.n_parameters, self.has_offset)
 
     @property
-    def problem(self) -> tuple[Any, ...]:
+    def packed_problem(self) -> tuple[Any, ...]:
         """Packed choices, number of blocks and kernel: the first argument of compiled loops."""
         return (self.packed, self.n_blocks, self._kernel)
 
@@ -231,7 +231,7 @@ class PackedLikelihood:
         of_sums = allocate_sum_workspace(self.most_rows, self.n_blocks, d)
         return of_sums, np.ones(d + self.has_offset), np.empty((d + 2, d))
 
-    def _sums(self, theta: Vector) -> Vector:
+    def _moment_sums(self, theta: Vector) -> Vector:
         """Sum all moments in one vector; chunks are added in order for any number of threads."""
         full = np.append(theta, 1.0) if self.has_offset else np.ascontiguousarray(theta)
         d, kernel = self.n_parameters, self._kernel
@@ -249,7 +249,7 @@ class PackedLikelihood:
             return workspace[2]
 
         total = np.zeros(n)
-        for parts in _map_parts(add_up, self.n_blocks, self.threads):
+        for parts in _map_block_ranges(add_up, self.n_blocks, self.threads):
             for part in parts:
                 total += part
         return total
@@ -259,26 +259,26 @@ class PackedLikelihood:
         # cached: Newton's method starts at 0, and the scatter needs the same sums
         if not np.count_nonzero(theta):
             return moments_from_sums(self._sums_at_zero, self.n_parameters)
-        return moments_from_sums(self._sums(theta), self.n_parameters)
+        return moments_from_sums(self._moment_sums(theta), self.n_parameters)
 
     @cached_property
     def _sums_at_zero(self) -> Vector:
         """Sums at theta = 0: Newton's method starts there, and the scatter follows from them."""
-        return self._sums(np.zeros(self.n_parameters))
+        return self._moment_sums(np.zeros(self.n_parameters))
 
-    def scatter(self) -> Matrix:
+    def scatter_within_sets(self) -> Matrix:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
         side = self.packed[2]
         # sets of one size without offsets: the scatter is the information at theta = 0
-        if self.n_blocks and self.even and not self.has_offset:
+        if self.n_blocks and self.sets_have_one_size and not self.has_offset:
             information = moments_from_sums(self._sums_at_zero, self.n_parameters).information
             return np.asarray(information / side[:, :LANES].sum())
         d = self.n_parameters
         spread = np.zeros((d, d))
         if self.n_blocks:
             sums = np.empty(n_moments(d))
-            kernels.scatter(
-                self.problem, False, sums, self.workspace(), np.empty_like(side), spread
+            kernels.write_within_set_scatter(
+                self.packed_problem, False, sums, self.workspace(), np.empty_like(side), spread
             )
         return spread
 
@@ -317,7 +317,7 @@ def moments_from_sums(sums: Vector, d: int) -> Moments:
     return Moments(float(sums[0]), -sums[1 : 1 + d], sums[_information_positions(d)])
 
 
-def _map_parts(work: Callable[[int, int], _T], n_blocks: int, threads: int) -> list[_T]:
+def _map_block_ranges(work: Callable[[int, int], _T], n_blocks: int, threads: int) -> list[_T]:
     """Results of work(begin, end) over ranges of blocks, in their order, by several threads."""
     if threads == 1 or n_blocks <= BLOCKS_PER_TASK:
         return [work(0, n_blocks)] if n_blocks else []

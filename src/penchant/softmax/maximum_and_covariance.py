@@ -1,7 +1,8 @@
 """Solution of an estimator, and the inverse of the information, Eqs. (7) and (9).
 
 Also the changes of units that keep the problem inside the range of float64: of variables
-(`check_units`), of coordinates (`choices_in_coordinates`) and of weights (`rescale_case_weights`).
+(`check_variable_magnitudes`), of coordinates (`choices_in_coordinates`) and of weights
+(`rescale_case_weights`).
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def with_underflowing_variables_zeroed(choices: Choices) -> Choices:
     return replace(choices, explanatory=np.where(underflows, 0.0, choices.explanatory))
 
 
-def check_units(largest: Matrix, names: tuple[str, ...]) -> None:
+def check_variable_magnitudes(largest: Matrix, names: tuple[str, ...]) -> None:
     """Raise `DataError` if squares of a variable leave the range of float64."""
     outside = (largest[0] > MAX_VARIABLE_SIZE) | (
         (largest[1] > 0) & (largest[1] < 1 / MAX_VARIABLE_SIZE)
@@ -87,29 +88,29 @@ class Solution:
         Of the choices alone, at theta or its supremum.
     recession
         Direction of separation in the user's units, or None.
-    resolved
+    vanishing_options
         Options that it resolves: rows of choices in memory, or what chunks take off.
-    certainty
+    unblanked_covariance
         Covariance before parameters were blanked: usable for identified combinations.
-    point
-        theta with a number everywhere, for which `certainty` holds.
+    finite_theta
+        theta with a number everywhere, for which `unblanked_covariance` holds.
     """
 
     theta: Vector
     covariance: Matrix
     log_likelihood: float
-    known: Identification
+    identified_part: Identification
     ending: str
     decrement: float
     n_steps: int
     condition: float
-    point: Vector
-    certainty: Matrix
+    finite_theta: Vector
+    unblanked_covariance: Matrix
     log_posterior: float | None = None
     certificate: Certificate | None = None
     recession: Vector | None = None
-    resolved: Any = None
-    near: Vector | None = None
+    vanishing_options: Any = None
+    near_separation_direction: Vector | None = None
     active: BoolVector | None = None
 
 
@@ -158,13 +159,13 @@ def unidentified_solution(likelihood: Likelihood, known: Identification) -> Solu
         theta=np.full(d, np.nan),
         covariance=blank_matrix,
         log_likelihood=moments.log_likelihood,
-        known=known,
+        identified_part=known,
         ending="converged",
         decrement=0.0,
         n_steps=0,
         condition=np.inf,
-        point=np.zeros(d),
-        certainty=np.zeros((d, d)),
+        finite_theta=np.zeros(d),
+        unblanked_covariance=np.zeros((d, d)),
     )
 
 
@@ -178,14 +179,14 @@ def penalised_solution(
         covariance=covariance,
         log_likelihood=log_likelihood,
         log_posterior=maximum.value,
-        known=known,
+        identified_part=known,
         ending=maximum.ending,
         decrement=maximum.decrement,
         n_steps=maximum.n_steps,
         condition=condition,
         certificate=proof if maximum.ending == "converged" else None,
-        point=maximum.theta,
-        certainty=covariance,
+        finite_theta=maximum.theta,
+        unblanked_covariance=covariance,
     )
 
 
@@ -207,11 +208,11 @@ def power_of_two_near_mean_weight(weights: Vector | None) -> float:
     return weight_unit_from_largest_and_mean(largest, float((weights / largest).mean()))
 
 
-def weight_unit_from_largest_and_mean(largest: float, relative: float) -> float:
+def weight_unit_from_largest_and_mean(largest: float, mean_over_largest: float) -> float:
     """Unit of weights from the largest weight, and the mean in units of it."""
     if not largest > 0:
         return 1.0
-    power = int(np.frexp(largest)[1]) + int(np.frexp(relative)[1]) - 1
+    power = int(np.frexp(largest)[1]) + int(np.frexp(mean_over_largest)[1]) - 1
     if abs(power) <= MAX_ORDINARY_POWER:
         return 1.0
     # a subnormal unit would lose digits of every weight
@@ -239,11 +240,11 @@ def solution_in_given_weights(solution: Solution, unit: float) -> Solution:
         return solution
     posterior = solution.log_posterior
     with np.errstate(over="ignore"):  # an infinite variance is the right answer there
-        covariance, certainty = solution.covariance / unit, solution.certainty / unit
+        covariance, certainty = solution.covariance / unit, solution.unblanked_covariance / unit
     return replace(
         solution,
         covariance=covariance,
-        certainty=certainty,
+        unblanked_covariance=certainty,
         log_likelihood=solution.log_likelihood * unit,
         log_posterior=None if posterior is None else posterior * unit,
     )

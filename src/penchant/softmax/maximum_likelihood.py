@@ -17,17 +17,17 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.softmax.constraints import (
     Constraints,
-    constrained,
     maximise_constrained,
     solution_from_constrained_maximum,
+    solve_constrained,
 )
 from penchant.softmax.decisions import ChoiceDecisions, Decisions
 from penchant.softmax.estimate_diagnostics import Certificate
-from penchant.softmax.identification import Identification, identification
+from penchant.softmax.identification import Identification, identify_from_scatter
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.maximum_and_covariance import (
     Solution,
-    check_units,
+    check_variable_magnitudes,
     inverse_and_condition,
     nan_unless_kept,
     penalised_solution,
@@ -40,15 +40,15 @@ from penchant.softmax.newton_without_cancellation import newton_without_cancella
 from penchant.softmax.prior import ParameterPrior, maximise_firth
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
-    Cone,
     Recession,
+    RecessionCone,
     UnsolvedProgramError,
-    certified,
     combine_directions,
     direction_without_rounding_noise,
+    find_recession,
+    is_maximum_certified,
     is_separated,
     may_depend_on_small_differences,
-    recession,
     theta_and_covariance_in_limit,
 )
 
@@ -94,8 +94,8 @@ def identify(decisions: Decisions) -> Identification:
     """Rank and coordinates of the identified part of theta."""
     likelihood = decisions.likelihood
     largest = likelihood.largest_values_and_differences
-    check_units(largest, decisions.names)
-    return identification(decisions, likelihood.scatter(), largest)
+    check_variable_magnitudes(largest, decisions.names)
+    return identify_from_scatter(decisions, likelihood.scatter_within_sets(), largest)
 
 
 def _maximum_likelihood(
@@ -108,21 +108,25 @@ def _maximum_likelihood(
     known = identify(decisions)
     if known.rank == 0:
         return unidentified_solution(decisions.likelihood, known)
-    applied = None if constraints is None else constraints.on(known.null_directions)
+    applied = (
+        None
+        if constraints is None
+        else constraints.unaffected_by_null_directions(known.null_directions)
+    )
     if constraints is not None and applied is not None:
-        return _inside_constraints(decisions, known, (constraints, applied), start, max_steps)
+        return _solve_inside_constraints(decisions, known, (constraints, applied), start, max_steps)
     basis = known.basis
     inner = decisions if basis is None else decisions.in_coordinates(basis)
     begin = inner.start() if start is None else start_in_basis(basis, start)
     maximum = maximise(inner.likelihood, start=begin, max_steps=max_steps)
     inverse = inverse_and_condition(maximum.information)
-    if certified(maximum, inner.likelihood, inverse[0], decisions.total_weight):
+    if is_maximum_certified(maximum, inner.likelihood, inverse[0], decisions.total_weight):
         near = near_separation(decisions, known, inner.likelihood, maximum)
         return finite_solution(known, maximum, inverse, "newton", near)
-    return _without_newton_certificate(decisions, known, inner, maximum, max_steps)
+    return _solve_without_newton_certificate(decisions, known, inner, maximum, max_steps)
 
 
-def _without_newton_certificate(
+def _solve_without_newton_certificate(
     decisions: Decisions,
     known: Identification,
     inner: Decisions,
@@ -131,7 +135,7 @@ def _without_newton_certificate(
 ) -> Solution:
     """Maximum-likelihood estimate where Newton's method does not prove that there is one."""
     try:
-        found, decided = recession(decisions.cone(known.scale, known.basis)), True
+        found, decided = find_recession(decisions.recession_cone(known.scale, known.basis)), True
     except UnsolvedProgramError:
         found, decided = None, False
     if found is not None and found.proven:
@@ -140,11 +144,11 @@ def _without_newton_certificate(
     stable = newton_without_cancellation(
         inner.stable_likelihood, maximum.theta, max_steps, maximum.n_steps
     )
-    if found is not None and not stable.proof:
+    if found is not None and not stable.proves_maximum:
         return _separated_solution(decisions, known, found)
     if stable.settled or maximum.ending != "converged":
         maximum = stable.maximum()
-    if not decided and not stable.proof:
+    if not decided and not stable.proves_maximum:
         maximum = replace(maximum, ending=UNDECIDED)
     near = near_separation(decisions, known, inner.likelihood, maximum)
     inverse = inverse_and_condition(maximum.information)
@@ -152,7 +156,7 @@ def _without_newton_certificate(
     return finite_solution(known, maximum, inverse, proof, near)
 
 
-def _inside_constraints(
+def _solve_inside_constraints(
     decisions: Decisions,
     known: Identification,
     both: tuple[Constraints, Constraints],
@@ -169,17 +173,17 @@ def _inside_constraints(
         if _is_strictly_inside(free, constraints):
             return replace(free, active=np.zeros(len(constraints.bound), dtype=bool))
         near = free.theta if np.isfinite(free.theta).all() else None
-    return constrained(decisions, known, constraints, applied, max_steps, near)
+    return solve_constrained(decisions, known, constraints, applied, max_steps, near)
 
 
-def proven_separation(decisions: Decisions, known: Identification) -> Solution | None:
+def solve_if_separated(decisions: Decisions, known: Identification) -> Solution | None:
     """Maximum-likelihood solution if a direction separates to the last digits; else None.
 
     Quicker than `solve` for data on which Newton's method is known to diverge. `known` is the
     identification of the decisions.
     """
     try:
-        found = recession(decisions.cone(known.scale, known.basis))
+        found = find_recession(decisions.recession_cone(known.scale, known.basis))
     except UnsolvedProgramError:
         return None
     if found is None or not found.proven:
@@ -210,7 +214,7 @@ def has_maximum(
     if not known.complete:
         return False
     allowed = None if constraints is None else constraints.matrix
-    return not is_separated(decisions.cone(known.scale, allowed=allowed))
+    return not is_separated(decisions.recession_cone(known.scale, constraint_rows=allowed))
 
 
 def near_separation(
@@ -238,7 +242,7 @@ def near_separation(
     if plain is None or (known.basis is None and _has_certified_maximum(plain, maximum.theta)):
         return None
     try:
-        found = recession(plain.cone(known.scale))
+        found = find_recession(plain.recession_cone(known.scale))
     # the maximum is proven; only the warning of near separation is lost
     except UnsolvedProgramError:
         return None
@@ -249,7 +253,7 @@ def _has_certified_maximum(decisions: Decisions, start: Vector) -> bool:
     """Whether Newton's method proves by itself that the maximum exists."""
     maximum = maximise(decisions.likelihood, start=start)
     covariance, _ = inverse_and_condition(maximum.information)
-    return certified(maximum, decisions.likelihood, covariance, decisions.total_weight)
+    return is_maximum_certified(maximum, decisions.likelihood, covariance, decisions.total_weight)
 
 
 def start_in_basis(basis: Matrix | None, start: Vector) -> Vector:
@@ -260,35 +264,35 @@ def start_in_basis(basis: Matrix | None, start: Vector) -> Vector:
 def finite_solution(
     known: Identification,
     maximum: Maximum,
-    inverse: tuple[Matrix, float],
+    covariance_and_condition: tuple[Matrix, float],
     proof: Certificate,
-    near: Vector | None,
+    near_separation_direction: Vector | None,
 ) -> Solution:
-    """Solution of a finite maximum, in the user's coordinates; `inverse` of its information."""
-    covariance, condition = inverse
+    """Solution of a finite maximum, in the user's coordinates."""
+    covariance, condition = covariance_and_condition
     theta = maximum.theta
     if known.basis is not None:
         theta = known.basis @ theta
         covariance = known.basis @ covariance @ known.basis.T
-        condition = max(condition, _user_condition(covariance, known))
+        condition = max(condition, _correlation_condition_number(covariance, known))
     shown, blanked = nan_unless_kept(theta, covariance, known.identified)
     return Solution(
         theta=shown,
         covariance=blanked,
         log_likelihood=maximum.value,
-        known=known,
+        identified_part=known,
         ending=maximum.ending,
         decrement=maximum.decrement,
         n_steps=maximum.n_steps,
         condition=condition,
         certificate=proof if maximum.ending == "converged" else None,
-        near=near,
-        point=theta,
-        certainty=covariance,
+        near_separation_direction=near_separation_direction,
+        finite_theta=theta,
+        unblanked_covariance=covariance,
     )
 
 
-def _user_condition(covariance: Matrix, known: Identification) -> float:
+def _correlation_condition_number(covariance: Matrix, known: Identification) -> float:
     """Condition number of the correlation of the parameters, where all are identified."""
     if not known.complete:
         return 1.0
@@ -303,29 +307,29 @@ def _separated_solution(decisions: Decisions, known: Identification, found: Rece
     """Limit along the recession direction: the fit to the options that it does not resolve."""
 
     @cache
-    def cone() -> Cone:  # in theta, computed where it is needed
-        in_theta = found.cone if known.basis is None else decisions.cone(known.scale)
+    def cone() -> RecessionCone:  # in theta, computed where it is needed
+        in_theta = found.cone if known.basis is None else decisions.recession_cone(known.scale)
         assert in_theta is not None  # some option differs, or no direction would have been found
         return in_theta
 
     direction = found.direction if known.basis is None else known.basis @ found.direction
     direction = direction_without_rounding_noise(direction, known)
     # what is left may be separated again
-    rest = _maximum_likelihood(decisions.without(found.resolved))
+    rest = _maximum_likelihood(decisions.without_vanishing_options(found.resolved))
     resolved = found.resolved
-    if rest.recession is not None and rest.resolved is not None:
-        resolved = resolved | rest.resolved
+    if rest.recession is not None and rest.vanishing_options is not None:
+        resolved = resolved | rest.vanishing_options
         direction = combine_directions(cone(), direction, rest.recession)
     theta, covariance = theta_and_covariance_in_limit(cone, known, direction, rest)
     return replace(
         rest,
         theta=theta,
         covariance=covariance,
-        known=known,
+        identified_part=known,
         certificate="linear program",
         recession=direction,
-        resolved=resolved,
-        near=None,
+        vanishing_options=resolved,
+        near_separation_direction=None,
         condition=np.inf,
     )
 
@@ -362,11 +366,17 @@ def _maximum_a_posteriori(
         )
     near = decisions.start() if start is None else start
     begin = None if near is None else np.asarray(np.linalg.solve(basis, near), np.float64)
-    maximum = maximise(work, within, begin, max_steps, patient=True)
+    maximum = maximise(work, within, begin, max_steps, ignore_slow_steps=True)
     solution = penalised_solution(maximum.value - within(maximum.theta), known, maximum, "prior")
     theta = basis @ maximum.theta
     covariance = basis @ solution.covariance @ basis.T
-    return replace(solution, theta=theta, covariance=covariance, point=theta, certainty=covariance)
+    return replace(
+        solution,
+        theta=theta,
+        covariance=covariance,
+        finite_theta=theta,
+        unblanked_covariance=covariance,
+    )
 
 
 def _basis_with_prior_directions(known: Identification, quadratic: Quadratic) -> Matrix:
@@ -394,8 +404,8 @@ def _solve_firth(decisions: ChoiceDecisions, max_steps: int) -> Solution:
     solution = penalised_solution(at_maximum, known, maximum, "penalty")
     if known.basis is None:
         return solution
-    point = known.basis @ solution.point
-    certainty = known.basis @ solution.certainty @ known.basis.T
+    point = known.basis @ solution.finite_theta
+    certainty = known.basis @ solution.unblanked_covariance @ known.basis.T
     theta, covariance = nan_unless_kept(point, certainty, known.identified)
     # det I changes by a constant with the coordinates, which moves no maximum.
     shift = float(np.linalg.slogdet(known.basis)[1]) if known.complete else 0.0
@@ -404,8 +414,8 @@ def _solve_firth(decisions: ChoiceDecisions, max_steps: int) -> Solution:
         solution,
         theta=theta,
         covariance=covariance,
-        point=point,
-        certainty=certainty,
+        finite_theta=point,
+        unblanked_covariance=certainty,
         log_posterior=posterior,
     )
 

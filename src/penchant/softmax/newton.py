@@ -82,13 +82,13 @@ def maximise(
     quadratic: Quadratic | None = None,
     start: Vector | None = None,
     max_steps: int = 100,
-    patient: bool = False,
+    ignore_slow_steps: bool = False,
 ) -> Maximum:
     """Maximise the log-likelihood plus a quadratic.
 
     Full steps, halved while the value falls; the end is a decrement below 1e-10, and one step more.
-    Unless `patient`, it stops as "slow" when steps stop shrinking as they do near a finite
-    maximum: the sign of a supremum at infinity.
+    Unless `ignore_slow_steps`, it stops as "slow" when steps stop shrinking as they do near a
+    finite maximum: the sign of a supremum at infinity.
     """
     d = likelihood.n_parameters
     added = Quadratic.none(d) if quadratic is None else quadratic
@@ -99,15 +99,15 @@ def maximise(
     state = (best, step, information, gradient)
     code = kernels.MOVED
     prior, workspace = (added.precision, added.linear), np.empty((d + 2, d))
-    while _should_continue(code, progress, max_steps, patient):
+    while _should_continue(code, progress, max_steps, ignore_slow_steps):
         sums = _moments_as_kernel_vector(likelihood.moments(theta))
-        code = kernels.advance(sums, *prior, theta, *state, progress, workspace)
+        code = kernels.take_newton_step(sums, *prior, theta, *state, progress, workspace)
     # the caller knows that there is a maximum: slowness is no sign of separation
-    if patient and code == kernels.SLOW:
+    if ignore_slow_steps and code == kernels.SLOW:
         code = kernels.CONVERGED
     if start is not None and np.any(start) and code in (kernels.SINGULAR, kernels.STALLED):
         # So far out that every choice is certain: the answer does not depend on the start.
-        return maximise(likelihood, quadratic, None, max_steps, patient)
+        return maximise(likelihood, quadratic, None, max_steps, ignore_slow_steps)
     polished = code == kernels.CONVERGED  # theta is one step beyond the best point evaluated
     return Maximum(
         theta=theta if polished else best,
@@ -162,6 +162,6 @@ class RestrictedLikelihood:
             self.basis.T @ whole.information @ self.basis,
         )
 
-    def scatter(self) -> Matrix:
+    def scatter_within_sets(self) -> Matrix:
         """Within-set spread of the directions of the plane."""
-        return self.basis.T @ self.likelihood.scatter() @ self.basis
+        return self.basis.T @ self.likelihood.scatter_within_sets() @ self.basis

@@ -89,7 +89,7 @@ class StableChoiceLikelihood:
     share: float = 1.0
 
     @classmethod
-    def of(cls, choices: Choices, largest: Vector) -> StableChoiceLikelihood:
+    def from_choices_with_offsets(cls, choices: Choices, largest: Vector) -> StableChoiceLikelihood:
         """Likelihood with all of the offsets."""
         if choices.offset is None:
             return cls(choices, largest, None)
@@ -109,28 +109,28 @@ class StableChoiceLikelihood:
         return replace(self, share=share)
 
     @cached_property
-    def _sizes(self) -> IntVector:
+    def _rows_of_each_set(self) -> IntVector:
         """Rows of each set."""
         return np.diff(self.choices.first_row)
 
     @cached_property
     def _rows_per_set(self) -> int | IntVector:
         """Rows of each set as one number, if all have as many: `np.repeat` is quicker then."""
-        sizes = self._sizes
+        sizes = self._rows_of_each_set
         return int(sizes[0]) if (sizes == sizes[0]).all() else sizes
 
     @cached_property
     def _chosen_row_of_rows(self) -> IntVector:
         """Chosen row of the set of every row."""
-        return np.repeat(self.choices.chosen_row, self._sizes)
+        return np.repeat(self.choices.chosen_row, self._rows_of_each_set)
 
     @cached_property
-    def _rejected(self) -> BoolVector:
+    def _is_rejected_row(self) -> BoolVector:
         """Rows that were not chosen, of sets that count."""
         c = self.choices
         missed = np.ones(c.n_rows, dtype=bool)
         if c.weights is not None:
-            missed = np.repeat(c.weights > 0, self._sizes)
+            missed = np.repeat(c.weights > 0, self._rows_of_each_set)
         missed[c.chosen_row] = False
         return missed
 
@@ -139,7 +139,7 @@ class StableChoiceLikelihood:
         return (
             self._cached_relative_variables
             if self._fits_in_one_part
-            else self._compute_relative(rows)
+            else self._compute_relative_variables(rows)
         )
 
     @property
@@ -148,16 +148,16 @@ class StableChoiceLikelihood:
 
     @cached_property
     def _cached_relative_variables(self) -> tuple[Matrix, Matrix]:
-        return self._compute_relative(slice(None))
+        return self._compute_relative_variables(slice(None))
 
-    def _compute_relative(self, rows: slice) -> tuple[Matrix, Matrix]:
+    def _compute_relative_variables(self, rows: slice) -> tuple[Matrix, Matrix]:
         c = self.choices
         z = c.explanatory[rows] - c.explanatory[self._chosen_row_of_rows[rows]]
         if c.available is not None:
             z[~c.available[rows]] = 0.0
         return z, np.abs(z)
 
-    def objectives(self, theta: Vector) -> tuple[Vector, Vector]:
+    def utilities_and_rounding_bounds(self, theta: Vector) -> tuple[Vector, Vector]:
         """theta'x relative to the chosen option of each set, and a bound of its rounding."""
         c = self.choices
         q, size = np.empty(c.n_rows), np.empty(c.n_rows)
@@ -175,8 +175,8 @@ class StableChoiceLikelihood:
     def moments(self, theta: Vector) -> StableMoments:
         """Sums over decisions, each relative to its most likely option."""
         c = self.choices
-        q, error = self.objectives(theta)
-        starts, sizes, missed = c.first_row[:-1], self._rows_per_set, self._rejected
+        q, error = self.utilities_and_rounding_bounds(theta)
+        starts, sizes, missed = c.first_row[:-1], self._rows_per_set, self._is_rejected_row
         weights = np.ones(c.n_decisions) if c.weights is None else c.weights
         top = np.maximum.reduceat(q, starts)
         at_top = np.flatnonzero(q == np.repeat(top, sizes))
@@ -218,7 +218,9 @@ class StableChoiceLikelihood:
         for begin, end in pairwise(self._part_bounds):
             edges = c.first_row[begin : end + 1]
             rows = slice(int(edges[0]), int(edges[-1]))
-            sizes = self._rows_per_set if self._fits_in_one_part else self._sizes[begin:end]
+            sizes = (
+                self._rows_per_set if self._fits_in_one_part else self._rows_of_each_set[begin:end]
+            )
             z, of_z = self._relative_variables(rows)
             y = c.explanatory[rows] - c.explanatory[np.repeat(first[begin:end], sizes)]
             if c.available is not None:
@@ -246,7 +248,7 @@ class StableMaximum:
     decrement: float
     n_steps: int
     settled: bool
-    proof: bool
+    proves_maximum: bool
 
     def maximum(self) -> Maximum:
         """Convert to the record of the fast Newton's method, in natural units."""
@@ -263,7 +265,7 @@ class StableMaximum:
 
 
 def newton_without_cancellation(
-    likelihood: StableLikelihood, start: Vector, max_steps: int, taken: int = 0
+    likelihood: StableLikelihood, start: Vector, max_steps: int, n_steps_taken: int = 0
 ) -> StableMaximum:
     """Maximise by `damped_newton`; if it does not settle, by continuation in the offsets.
 
@@ -271,12 +273,15 @@ def newton_without_cancellation(
     share of them that Newton's method can handle is doubled until it is 1, each maximum scaled up
     as the start of the next.
     """
-    found = damped_newton(likelihood, start, max_steps, taken)
+    found = damped_newton(likelihood, start, max_steps, n_steps_taken)
     size = likelihood.largest_offset
     if found.settled or size is None:
         return found
     share = min(1.0, STABLE.max_start_offset / size) if size > 0 else 1.0
-    theta, steps = np.zeros(len(start)), found.n_steps if found.n_steps < max_steps else taken
+    theta, steps = (
+        np.zeros(len(start)),
+        found.n_steps if found.n_steps < max_steps else n_steps_taken,
+    )
     while share < 1.0:
         part = damped_newton(
             likelihood.with_offset_share(share), theta, max_steps, steps, STABLE.continuation_tol
@@ -293,11 +298,11 @@ def damped_newton(
     likelihood: StableLikelihood,
     start: Vector,
     max_steps: int,
-    taken: int = 0,
+    n_steps_taken: int = 0,
     utility_tol: float = STABLE.utility_tol,
 ) -> StableMaximum:
     """Take Newton steps until one changes no utility; halve steps that overshoot."""
-    theta, n_steps, decrement = np.array(start), taken, np.inf
+    theta, n_steps, decrement = np.array(start), n_steps_taken, np.inf
     here = likelihood.moments(theta)
     closest, n_slow = np.inf, 0
     while True:
@@ -325,18 +330,22 @@ def damped_newton(
 
 
 def _backtrack(
-    likelihood: StableLikelihood, theta: Vector, step: Vector, here: StableMoments, longest: float
+    likelihood: StableLikelihood,
+    theta: Vector,
+    step: Vector,
+    current_moments: StableMoments,
+    longest: float,
 ) -> tuple[Vector, StableMoments] | None:
     """Backtrack by halving until the step does not overshoot the maximum along it; None if never.
 
     The slope, not the value, is tested: where the likelihood is all but flat, differences of values
     are rounding errors, while slopes keep their digits.
     """
-    fraction, slope = longest, float(here.gradient @ step)
+    fraction, slope = longest, float(current_moments.gradient @ step)
     while fraction > 1e-15 * longest:
         trial = theta + fraction * step
         there = likelihood.moments(trial)
-        left = float(there.gradient @ step) * np.exp(there.log_unit - here.log_unit)
+        left = float(there.gradient @ step) * np.exp(there.log_unit - current_moments.log_unit)
         if np.isfinite(left) and left >= -STABLE.overshoot * slope:
             return trial, there
         fraction /= 2

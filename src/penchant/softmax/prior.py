@@ -13,7 +13,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, argument
+from penchant.errors import DataError, mark_argument
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import Maximum, Quadratic
 from penchant.softmax.probabilities import log_probabilities, rows_less_expectation
@@ -68,7 +68,7 @@ class GaussianPrior:
         """Inverse of the covariance."""
         if self.covariance.ndim < 2:
             variances = _broadcast_to_parameters(
-                self.covariance, n_parameters, argument("covariance")
+                self.covariance, n_parameters, mark_argument("covariance")
             )
             return np.diag(1.0 / variances)
         if self.covariance.shape != (n_parameters, n_parameters):

@@ -14,7 +14,7 @@ from penchant.choices import Choices
 from penchant.errors import DataError
 
 
-def objective(theta: Vector, choices: Choices) -> Vector:
+def option_utilities(theta: Vector, choices: Choices) -> Vector:
     """Objective Q = theta'x of every row, Eq. (1), relative to the chosen option of its set.
 
     Only differences within a set matter, and these keep their digits when the variables have a
@@ -34,7 +34,7 @@ def objective(theta: Vector, choices: Choices) -> Vector:
 
 def log_probabilities(theta: Vector, choices: Choices) -> Vector:
     """Log-probability of every row, Eq. (3); minus infinity for options not on offer."""
-    q = objective(theta, choices)
+    q = option_utilities(theta, choices)
     starts = choices.first_row[:-1]
     sizes = np.diff(choices.first_row)
     q -= np.repeat(np.maximum.reduceat(q, starts), sizes)  # no exponential overflows

@@ -60,26 +60,27 @@ class UnsolvedProgramError(RuntimeError):
 
 
 def are_maxima_proven_to_exist(
-    largest: Matrix, covariance: Matrix, decrement: Vector, n: Vector
+    largest: Matrix, covariance: Matrix, decrement: Vector, total_weights: Vector
 ) -> BoolVector:
     """Whether Newton iterates of many subjects prove that their maxima exist; one row for each.
 
     With D the largest distance of two options of a set in the metric of the covariance, and the
     decrement lambda, D lambda < 1 suffices. D is bounded by the largest differences from the
-    chosen option; rounding of the gradient is allowed for. `n` are the weights of all decisions.
+    chosen option; rounding of the gradient is allowed for. `total_weights` are the weights of all
+    decisions.
     """
     distance = max_utility_change(largest, covariance, 1.0)
-    noise = np.finfo(np.float64).eps * np.sqrt(n) * distance
+    noise = np.finfo(np.float64).eps * np.sqrt(total_weights) * distance
     return np.asarray(distance * (decrement + noise) < 0.5)
 
 
 def are_exact_maxima_proven(
-    largest: Matrix, covariance: Matrix, decrement: Vector, n: Vector
+    largest: Matrix, covariance: Matrix, decrement: Vector, total_weights: Vector
 ) -> BoolVector:
     """Whether the iterates prove that maxima exist, and are these to the last digit."""
     known = largest, covariance, decrement
     exact = max_utility_change(*known) <= SEPARATION.max_utility_change
-    return np.asarray(exact & are_maxima_proven_to_exist(*known, n))
+    return np.asarray(exact & are_maxima_proven_to_exist(*known, total_weights))
 
 
 def max_utility_change(largest: Matrix, covariance: Matrix, decrement: Vector | float) -> Vector:
@@ -92,7 +93,7 @@ def max_utility_change(largest: Matrix, covariance: Matrix, decrement: Vector | 
     return np.asarray(2.0 * np.sqrt(squared) * decrement)
 
 
-class Cone(Protocol):
+class RecessionCone(Protocol):
     """Directions of theta that lower no difference x_chosen - x_j of the decisions.
 
     A direction is given in `unit`, in which differences are about of size 1, inside the unit box.
@@ -107,7 +108,7 @@ class Cone(Protocol):
         """Number of differences that are not 0."""
 
     @property
-    def total(self) -> Vector:
+    def sum_of_differences(self) -> Vector:
         """Sum of the differences, each scaled to largest entry 1."""
 
     def nnls_bounds(self, goals: Sequence[Vector]) -> list[NnlsBound]:
@@ -123,7 +124,7 @@ class Cone(Protocol):
     def are_step_fractions_feasible(self, first: Vector, second: Vector) -> BoolVector:
         """Whether first + part * second lowers no difference, for each part of `PARTS`."""
 
-    def resolved(self, direction: Vector) -> Any:
+    def vanishing_options_along(self, direction: Vector) -> Any:
         """Options whose probability falls to 0 along a direction, as `Solution.resolved`."""
 
 
@@ -146,32 +147,38 @@ class Recession:
     direction: Vector
     resolved: Any
     proven: bool
-    cone: Cone
+    cone: RecessionCone
 
 
-def recession(cone: Cone | None) -> Recession | None:
+def find_recession(cone: RecessionCone | None) -> Recession | None:
     """A recession direction by linear programming, or None: then the maximum exists.
 
     `cone` is None where no option differs from the one chosen. Raises `UnsolvedProgramError` where
     the linear program is given up.
     """
-    if cone is None or cone.nnls_bounds([cone.total])[0].proves_no_rise(cone.n_differences):
+    if cone is None or cone.nnls_bounds([cone.sum_of_differences])[0].proves_no_rise(
+        cone.n_differences
+    ):
         return None
-    direction, rise, proven = cone.furthest_feasible_direction(cone.total / cone.n_differences)
+    direction, rise, proven = cone.furthest_feasible_direction(
+        cone.sum_of_differences / cone.n_differences
+    )
     if not rise > SEPARATION.min_rise:
         return None
-    return Recession(direction / cone.unit, cone.resolved(direction), proven, cone)
+    return Recession(direction / cone.unit, cone.vanishing_options_along(direction), proven, cone)
 
 
-def is_separated(cone: Cone | None) -> bool:
+def is_separated(cone: RecessionCone | None) -> bool:
     """Whether there is a recession direction; cheaper than finding it."""
     if cone is None:
         return False
-    shown = cone.nnls_bounds([cone.total])[0].decides(cone.n_differences)
-    return recession(cone) is not None if shown is None else shown
+    shown = cone.nnls_bounds([cone.sum_of_differences])[0].decide_whether_rise_exists(
+        cone.n_differences
+    )
+    return find_recession(cone) is not None if shown is None else shown
 
 
-def combine_directions(cone: Cone, first: Vector, second: Vector) -> Vector:
+def combine_directions(cone: RecessionCone, first: Vector, second: Vector) -> Vector:
     """Recession direction first + part * second, with the largest feasible part of `PARTS`.
 
     The second lowers no difference that the first leaves undecided, so a small part of it is safe.
@@ -238,50 +245,50 @@ class Differences:
 
 
 @dataclass(frozen=True)
-class ChoiceCone:
-    """The cone of choices in memory; `allowed` are rows c with c'v >= 0 required besides."""
+class ChoiceRecessionCone:
+    """The cone of choices in memory; `constraint_rows` are rows c with c'v >= 0 besides."""
 
     n_rows: int
-    found: Differences
+    differences_from_choice: Differences
     unit: Vector
-    allowed: Matrix
+    constraint_rows: Matrix
 
     @property
     def n_differences(self) -> int:
         """Number of differences that are not 0."""
-        return len(self.found.values)
+        return len(self.differences_from_choice.values)
 
     @property
-    def total(self) -> Vector:
+    def sum_of_differences(self) -> Vector:
         """Sum of the differences."""
-        return np.asarray(self.found.values.sum(axis=0))
+        return np.asarray(self.differences_from_choice.values.sum(axis=0))
 
     def nnls_bounds(self, goals: Sequence[Vector]) -> list[NnlsBound]:
         """Bounds by non-negative least squares."""
-        return nnls_bounds(goals, self.found.values, self.allowed)
+        return nnls_bounds(goals, self.differences_from_choice.values, self.constraint_rows)
 
     def furthest_feasible_direction(self, goal: Vector) -> tuple[Vector, float, bool]:
         """Direction furthest along the goal, or 0; largest rise of a row; whether it is proven."""
-        found = self.found
-        direction = furthest_direction(goal, found.values, self.allowed, found.rounding)
+        found = self.differences_from_choice
+        direction = furthest_direction(goal, found.values, self.constraint_rows, found.rounding)
         along = found.values @ direction
         return direction, float(along.max()), bool((along >= -found.rounding).all())
 
     def are_step_fractions_feasible(self, first: Vector, second: Vector) -> BoolVector:
         """Whether first + part * second lowers no difference, for each part of `PARTS`."""
-        return self.found.are_step_fractions_feasible(first, second)
+        return self.differences_from_choice.are_step_fractions_feasible(first, second)
 
-    def resolved(self, direction: Vector) -> BoolVector:
+    def vanishing_options_along(self, direction: Vector) -> BoolVector:
         """Rows whose probability falls to 0 along a direction."""
         resolved = np.zeros(self.n_rows, dtype=bool)
-        along = self.found.values @ direction
-        resolved[self.found.rows] = along > SEPARATION.resolved_tol
+        along = self.differences_from_choice.values @ direction
+        resolved[self.differences_from_choice.rows] = along > SEPARATION.resolved_tol
         return resolved
 
 
-def choice_cone(
+def build_recession_cone(
     choices: Choices, scale: Vector, basis: Matrix | None = None, allowed: Matrix | None = None
-) -> ChoiceCone | None:
+) -> ChoiceRecessionCone | None:
     """The cone of choices in memory; None where no option differs from the one chosen.
 
     Parameters
@@ -301,22 +308,23 @@ def choice_cone(
         return None
     unit = unit if basis is None else np.ones(basis.shape[1])
     rows = np.empty((0, len(unit))) if allowed is None else allowed / unit
-    return ChoiceCone(choices.n_rows, found, unit, rows)
+    return ChoiceRecessionCone(choices.n_rows, found, unit, rows)
 
 
 def differences_from_chosen(
-    choices: Choices, unit: Vector, whole: BoolVector, basis: Matrix | None = None
+    choices: Choices, unit: Vector, is_integer_variable: BoolVector, basis: Matrix | None = None
 ) -> Differences:
     """Differences larger than rounding, in given units.
 
     Rounding is judged by the size of the numbers subtracted, and by the size of the variable's
     differences elsewhere: small numbers may themselves be rounded differences of larger ones.
-    Those of variables of `whole` numbers are exact. With a basis, of the variables x @ basis.
+    Those of variables of `is_integer_variable` numbers are exact. With a basis, of the variables x
+    @ basis.
     """
     rows, taken, others = _rejected_rows_and_variables(choices)
     values = (taken - others) / unit
     size = np.maximum(np.maximum(np.abs(taken), np.abs(others)) / unit, 1.0)
-    noise = np.where(whole, 0.0, SEPARATION.rounding) * size
+    noise = np.where(is_integer_variable, 0.0, SEPARATION.rounding) * size
     equal = np.abs(values) <= noise
     values[equal], noise[equal] = 0.0, 0.0
     if basis is not None:
@@ -402,7 +410,7 @@ class NnlsBound:
         """Whether no row can rise, where the goal is the sum of n rows."""
         return self.upper_bound + n * SEPARATION.lp_tol < SEPARATION.min_rise
 
-    def decides(self, n: int = 1) -> bool | None:
+    def decide_whether_rise_exists(self, n: int = 1) -> bool | None:
         """Whether the linear program would exceed `min_rise` on the mean of n; None: undecided."""
         if self.proves_no_rise(n):
             return False
@@ -521,7 +529,7 @@ def _solve_linear_program(total: Vector, rows: Matrix) -> Vector:
     raise UnsolvedProgramError(f"the linear program for separation failed: {solution.message}")
 
 
-def limits_along_recession(cone: Cone, direction: Vector) -> Vector:
+def limits_along_recession(cone: RecessionCone, direction: Vector) -> Vector:
     """Limit of each parameter along the recession directions: +inf, -inf, or 0 if it stays finite.
 
     NaN where some directions let it rise and others fall, or where that could not be decided.
@@ -530,7 +538,7 @@ def limits_along_recession(cone: Cone, direction: Vector) -> Vector:
     going = np.flatnonzero(direction)
     goals = [-np.sign(direction[a]) * np.eye(len(direction))[a] for a in going]
     for a, goal, bound in zip(going, goals, cone.nnls_bounds(goals), strict=True):
-        opposite = bound.decides()
+        opposite = bound.decide_whether_rise_exists()
         if opposite is None:
             try:
                 rise = goal @ cone.furthest_feasible_direction(goal)[0]
@@ -542,7 +550,7 @@ def limits_along_recession(cone: Cone, direction: Vector) -> Vector:
 
 
 def theta_and_covariance_in_limit(
-    cone: Callable[[], Cone], known: Identification, direction: Vector, rest: Solution
+    cone: Callable[[], RecessionCone], known: Identification, direction: Vector, rest: Solution
 ) -> tuple[Vector, Matrix]:
     """Parameters in the limit: infinite along the direction, finite where the rest identifies.
 
@@ -554,7 +562,9 @@ def theta_and_covariance_in_limit(
         where[direction != 0] = np.copysign(np.inf, direction[direction != 0])
     elif known.complete:
         where = limits_along_recession(cone(), direction)
-    finite = rest.known.identified & (where == 0) & known.identified & np.isfinite(rest.theta)
+    finite = (
+        rest.identified_part.identified & (where == 0) & known.identified & np.isfinite(rest.theta)
+    )
     theta, covariance = nan_unless_kept(rest.theta, rest.covariance, finite)
     return np.where(np.isinf(where), where, theta), covariance
 
@@ -565,7 +575,7 @@ def _is_unique_recession(direction: Vector, rest: Solution, unit: Vector) -> boo
     True if the decisions that it leaves undecided have a maximum in which only this direction is
     unidentified: another one would separate them, or be unidentified too.
     """
-    null = rest.known.null_directions
+    null = rest.identified_part.null_directions
     if rest.certificate is None or rest.recession is not None or len(null) != 1:
         return False
     other = null[0] * unit
@@ -582,20 +592,20 @@ def direction_without_rounding_noise(direction: Vector, known: Identification) -
 
 
 def may_depend_on_small_differences(
-    negligible: Vector, largest: Matrix, information: Matrix
+    small_difference_bounds: Vector, largest: Matrix, information: Matrix
 ) -> BoolVector:
     """Whether maxima may depend on negligible differences; False is a proof that they do not.
 
     Let v separate the choices once differences x_chosen - x_j = u_j + e_j are rounded to u_j, with
     sum_a |v_a| largest_a = 1, so that v'u_j >= 0. At the maximum the score along v, the sum of
     p_j v'(u_j + e_j), is 0: the sum of p_j v'u_j is at most that of p_j |v'e_j|, which is at most
-    `negligible`. The variance of v'x, summed over decisions, which is v'I v, is at most the sum of
-    p_j |v'(u_j + e_j)|, or twice that: an eigenvalue of the information in units of `largest` is
-    small.
+    `small_difference_bounds`. The variance of v'x, summed over decisions, which is v'I v, is at
+    most the sum of p_j |v'(u_j + e_j)|, or twice that: an eigenvalue of the information in units of
+    `largest` is small.
 
     Parameters
     ----------
-    negligible
+    small_difference_bounds
         Sum of p_j |e_ja| / largest_a over all options, of the variable a that has most, or more;
         at most `NEGLIGIBLE_DIFFERENCE` times the weight of all decisions. One for each information.
     largest
@@ -606,7 +616,7 @@ def may_depend_on_small_differences(
     d = largest.shape[1]
     unit = np.where(largest > 0, largest, 1.0)
     lowest = np.linalg.eigvalsh(information / unit[:, :, None] / unit[:, None, :])[:, 0]
-    return np.asarray(lowest <= 2 * d * negligible)
+    return np.asarray(lowest <= 2 * d * small_difference_bounds)
 
 
 def small_difference_bound(choices: Choices, theta: Vector, largest: Vector) -> Vector:
@@ -641,7 +651,7 @@ def bounds_on_small_differences(
     return np.asarray((found / np.where(largest > 0, largest, 1.0)).max(axis=1))
 
 
-def certified(
+def is_maximum_certified(
     maximum: Maximum, likelihood: Likelihood, covariance: Matrix, total_weight: float
 ) -> bool:
     """Whether the last iterate of Newton's method proves that the maximum exists."""

@@ -31,8 +31,8 @@ from penchant.softmax.data_behind_estimate import (
 from penchant.softmax.estimate_diagnostics import (
     Diagnostics,
     Direction,
+    LinearizationValidity,
     Status,
-    Validity,
 )
 from penchant.softmax.inference_from_choices import ChoiceSource
 from penchant.softmax.intervals_and_tests import ParameterEstimate
@@ -88,7 +88,7 @@ class EstimateDocument:
     diagnostics: Diagnostics
     notes: tuple[str, ...]
     n_subjects: int = 1
-    validity: Validity | None = None
+    validity: LinearizationValidity | None = None
     ratios: bool | None = None
     natural_covariance: Matrix | None = None
 
@@ -129,7 +129,7 @@ def to_dict(
 def estimate_arguments_from_document(owner: type, content: Any) -> dict[str, Any]:
     """Arguments of `Estimate`, the owner, from what `to_dict` wrote; says which field is wrong."""
     document = record_from_document(owner, content, EstimateDocument)
-    _check(document)
+    _check_document_consistency(document)
     stored = {f.name for f in fields(EstimateFields)} - {"source"}
     return {name: getattr(document, name) for name in stored} | {"source": _source(document)}
 
@@ -154,12 +154,12 @@ def _source(document: EstimateDocument) -> EstimateSource:
         scale=document.scale,
         constraints=document.constraints,
         quadratic=document.quadratic,
-        map=None if own else source,
+        natural_parameter_map=None if own else source,
         model_words=document.model,
     )
 
 
-def _check(document: EstimateDocument) -> None:
+def _check_document_consistency(document: EstimateDocument) -> None:
     """Check what no annotation says: how fields go together."""
     names, found = document.names, document.diagnostics
     require_distinct(names, "names")

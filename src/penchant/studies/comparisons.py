@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Label, Vector
 from penchant.errors import DataError
-from penchant.inference.linearized_model import nominal_point
+from penchant.inference.linearized_model import nominal_psi_and_ratios
 from penchant.models.coordinates import Coordinates
 from penchant.population.compare_groups import compare_groups
 from penchant.population.group_comparison_result import GroupComparison
@@ -22,7 +22,7 @@ from penchant.population.hierarchy.quadrature import QUADRATURE
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.least_squares import t_test
 from penchant.population.meta_analysis import PopulationEstimate, Rule
-from penchant.population.pooled_estimates import back_map, pool
+from penchant.population.pooled_estimates import pool, population_in_natural_parameters
 from penchant.population.rank_tests import signed_rank_p_value, smallest_certain_differences
 from penchant.population.subject_estimates import SubjectEstimates
 from penchant.softmax.estimate import Estimate
@@ -109,10 +109,10 @@ def linearized_group(
         return None
     model, nominal = plan.linear(group.performance)
     theta = pool(everyone, rule="mean-pooled")
-    natural = back_map(theta, model, nominal=nominal)
+    natural = population_in_natural_parameters(theta, model, nominal=nominal)
     used = [fits[subject].linearized for subject in theta.subjects]
     fine = [fit for fit in used if fit is not None]
-    psi, ratios = nominal_point(model, nominal)
+    psi, ratios = nominal_psi_and_ratios(model, nominal)
     slope = theta.estimate[len(ratios)] / theta.estimate[0] if len(theta.names) > len(ratios) else 0
     return LinearizedGroup(
         group,

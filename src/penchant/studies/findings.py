@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.population.group_comparison_result import GroupComparison
 from penchant.population.meta_analysis import PopulationEstimate, Rule
 from penchant.population.regret_growth_categories import GrowthOrders
@@ -122,7 +122,7 @@ def columns(study: Findings, name: str) -> Columns:
     name
         One of `TABLES`.
     """
-    one_of(name, "name", TABLES)
+    check_one_of(name, "name", TABLES)
     return TABLES[name](study)
 
 

@@ -23,7 +23,7 @@ from penchant.result_tables import progress
 from penchant.softmax import serialization
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_collection import Estimates
-from penchant.softmax.estimate_diagnostics import Validity
+from penchant.softmax.estimate_diagnostics import LinearizationValidity
 from penchant.softmax.intervals_and_tests import ParameterEstimate, delta_method_parameters
 from penchant.softmax.likelihood import available_threads
 from penchant.studies.landscapes import Landscapes, Measurer, Measures, averaged
@@ -196,7 +196,7 @@ def of_linearized(found: Estimate, level: float) -> Estimate:
     return found.detached(delta_method_parameters(values, covariance, names, level), level, "wald")
 
 
-def validity_of(fit: Estimate) -> Validity:
+def validity_of(fit: Estimate) -> LinearizationValidity:
     """The range of validity of a linearised fit."""
     assert fit.validity is not None
     return fit.validity

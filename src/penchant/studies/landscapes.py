@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import BoolVector, FilePath, IntVector, Label, Matrix, Vector
 from penchant.bandit.episode import executed_history
 from penchant.bandit.landscape import Landscape, distances
-from penchant.errors import DataError, argument, format_list, format_names
+from penchant.errors import DataError, format_list, format_names, mark_argument
 from penchant.files.table import read_table
 from penchant.models.model import Declared
 from penchant.result_tables import format_count
@@ -69,7 +69,7 @@ def read_landscapes(
     if missing:
         raise DataError(
             "landscape",
-            f"must have the columns of {argument('landscape_by')}",
+            f"must have the columns of {mark_argument('landscape_by')}",
             got=f"no {format_list(missing)} in {file}, but {format_names(table.columns)}",
             fix="Add them, or name others.",
         )
@@ -109,7 +109,8 @@ def _order(
             "landscape",
             f"must have every option{which} once",
             got=f"{format_list(twice)} again in {file}",
-            fix=f"Name the columns that tell landscapes apart with {argument('landscape_by')}.",
+            fix="Name the columns that tell landscapes apart with "
+            f"{mark_argument('landscape_by')}.",
         )
     if labels is not None:
         texts = [str(option) for option in own]

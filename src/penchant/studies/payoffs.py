@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Label, Matrix, Names, Vector
-from penchant.bandit.episode import Episode, highest_option
-from penchant.errors import DataError, Text, format_list
+from penchant.bandit.episode import Episode, largest_option_index
+from penchant.errors import DataError, MarkedText, format_list
 from penchant.result_tables import format_count
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import Table, check_columns, column_floats, row_place
@@ -181,7 +181,7 @@ def payoffs_of(
         return _recognised(table, episodes, rows, labels, set(taken), conditions)
     columns = _expanded(table, [given] if isinstance(given, str) else list(given))
     check_columns(table, {"payoffs": columns})
-    most = max(map(highest_option, episodes), default=NOTHING) + 1
+    most = max(map(largest_option_index, episodes), default=NOTHING) + 1
     check_count(len(columns), len(labels) if labels is not None else most, labels is None)
     values = _values(table, columns, episodes, rows)
     return _read(columns, values, noise_variance, episodes, rows, conditions), ()
@@ -244,7 +244,7 @@ def _recognised(
 ) -> tuple[Payoffs | None, tuple[str, ...]]:
     """Payoffs in columns with usual names, if the rewards received agree with them."""
     free = [str(name) for name in table.columns if name not in taken]
-    most = max(map(highest_option, episodes), default=NOTHING) + 1
+    most = max(map(largest_option_index, episodes), default=NOTHING) + 1
     why: list[str] = []
     for columns in usual_columns(free, labels):
         reason = f"there are {most} options or more"
@@ -257,7 +257,7 @@ def _recognised(
             else:
                 return found, ()
         taken_for = f"Columns {format_list(columns)} are not taken for payoffs of the options"
-        why.append(Text(f"{taken_for}: {reason}."))
+        why.append(MarkedText(f"{taken_for}: {reason}."))
     return None, tuple(why[:1])
 
 

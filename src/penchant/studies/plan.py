@@ -10,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._version import __version__
-from penchant.argument_checks import check_level, one_of
+from penchant.argument_checks import check_level, check_one_of
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
-from penchant.inference.linearized_model import Nominal, nominal_point
+from penchant.inference.linearized_model import Nominal, nominal_psi_and_ratios
 from penchant.models.model import Declared, Model
 from penchant.softmax.prior import ParameterPrior
 from penchant.studies.landscapes import Landscapes
@@ -73,7 +73,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         check_level(self.level)
-        one_of(self.intervals, "intervals", ("wald", "profile"))
+        check_one_of(self.intervals, "intervals", ("wald", "profile"))
         for name in ("n_replicates", "n_bootstrap", "seed"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
@@ -86,9 +86,9 @@ class Plan:
                     got=repr(category),
                     fix="Correct it.",
                 )
-            nominal_point(*self.linear(category))
-        one_of(self.performance, "performance", (None, True, False))
-        one_of(self.population, "population", (None, True, False))
+            nominal_psi_and_ratios(*self.linear(category))
+        check_one_of(self.performance, "performance", (None, True, False))
+        check_one_of(self.population, "population", (None, True, False))
         if self.performance is False and self.nominals:
             raise DataError(
                 "performance",
@@ -201,7 +201,7 @@ def _arrays(episode: Any) -> tuple[Any, ...]:
     if isinstance(episode, Episode):
         happened = (episode.chosen, episode.rewards, episode.is_choice, episode.scored)
         apart = episode.executed_episode is not episode
-        return (*happened, *((episode.executed,) if apart else ()), *episode.seen.arrays)
+        return (*happened, *((episode.executed,) if apart else ()), *episode.context.arrays)
     return (episode.chosen, episode.scored, *(episode.offers[name] for name in episode.offers))
 
 

@@ -13,11 +13,11 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import IntVector, Label, Names, Vector
-from penchant.argument_checks import one_of
-from penchant.bandit.episode import Episode, highest_option
+from penchant.argument_checks import check_one_of
+from penchant.bandit.episode import Episode, largest_option_index
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.choices.offers import offers_from_frame, offers_of_choices
-from penchant.errors import DataError, format_list, format_names, quoted_argument
+from penchant.errors import DataError, format_list, format_names, mark_quoted_argument
 from penchant.files.table import read_table
 from penchant.json_records import JsonDocument
 from penchant.reading.data_notes import data_notes, offer_notes
@@ -121,8 +121,8 @@ def check_plays(units: Units, subject: str, block: Any) -> None:
                 "must be the same in all rows of a play, in which beliefs go on",
                 got=f"another at {row_place(row)} ({who})",
                 fix=(
-                    f"Name the column that tells plays apart with {quoted_argument('block')}: it "
-                    "may be the condition's own."
+                    f"Name the column that tells plays apart with {mark_quoted_argument('block')}: "
+                    "it may be the condition's own."
                 ),
             )
 
@@ -192,7 +192,7 @@ class StudyData(JsonDocument):
         """As many options as there are labels, or as the largest index says."""
         if self.options is not None:
             return len(self.options)
-        return max(map(highest_option, self.episodes)) + 1
+        return max(map(largest_option_index, self.episodes)) + 1
 
     def of(self, subject: Label) -> list[int]:
         """Places of a subject's episodes."""
@@ -283,7 +283,7 @@ def play_data(
     )
     if found["subject"] is None:
         raise DataError(
-            quoted_argument("subject"),
+            mark_quoted_argument("subject"),
             "must be given, as no column is called subject or participant",
             got=f"columns {format_names(table.columns)}",
             fix="Name the column that says who played.",
@@ -364,7 +364,7 @@ def _by_episode(
                         f"{labels.at(present[0])} and {labels.at(row)} at {row_place(row)} "
                         f"(subject {episode.subject}, block {episode.block})"
                     ),
-                    fix=f"Name the {quoted_argument('block')}s apart.",
+                    fix=f"Name the {mark_quoted_argument('block')}s apart.",
                 )
         found.append(tuple(labels.at(int(present[0])) for labels in coded))
     return tuple(found)
@@ -482,7 +482,7 @@ def read_study(
         seen = {name: table.arguments[name] for name in told if table.arguments.get(name)}
     frame = table.table if isinstance(table, Reading) else table
     frame = read_table(frame) if isinstance(frame, str | os.PathLike) else frame
-    one_of(kind, "kind", ("play", "offers", None), "Leave it out.")
+    check_one_of(kind, "kind", ("play", "offers", None), "Leave it out.")
     if kind is None:
         offered = offers is not None or is_offers(list(open_frame(frame).columns))
         kind = "offers" if offered else "play"
@@ -564,7 +564,7 @@ def offers_data(
     found = offer_columns(list(table.columns), given, offers)
     if found.subject is None:
         raise DataError(
-            quoted_argument("subject"),
+            mark_quoted_argument("subject"),
             "must be given, as no column is called subject or participant",
             got=f"columns {format_names(table.columns)}",
             fix="Name the column that says who chose.",

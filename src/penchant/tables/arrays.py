@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.argument_checks import check_entries, check_length, decision_place, one_of
-from penchant.errors import DataError, argument, format_list, quoted_argument
+from penchant.argument_checks import check_entries, check_length, check_one_of, describe_decision
+from penchant.errors import DataError, format_list, mark_argument, mark_quoted_argument
 from penchant.tables.labels import array_codes, python_values
 from penchant.tables.numbers import Place, as_array, exact_floats, reject_containers
 
@@ -162,17 +162,17 @@ def check_finite(
         "must be finite",
         got=format_list(described, len(places)),
         fix=(
-            f"Mark options that were not on offer in {quoted_argument('available')}, or "
+            f"Mark options that were not on offer in {mark_quoted_argument('available')}, or "
             "drop these decisions."
         ),
     )
 
 
 def decision_weights(
-    weights: Any, n: int, kind: str, place: Place = decision_place
+    weights: Any, n: int, kind: str, place: Place = describe_decision
 ) -> Vector | None:
     """Weight of each decision: whole numbers for frequencies, any for probabilities."""
-    one_of(kind, "weight_kind", ("frequency", "probability"))
+    check_one_of(kind, "weight_kind", ("frequency", "probability"))
     if weights is None:
         return None
     array = exact_floats(weights, "weights")
@@ -185,7 +185,7 @@ def decision_weights(
         )
     if kind == "frequency":
         whole, rule = array == np.floor(array), "must be whole numbers, as frequencies are"
-        fix = f"Pass {argument('weight_kind', 'probability')} for sampling weights."
+        fix = f"Pass {mark_argument('weight_kind', 'probability')} for sampling weights."
         check_entries(whole, array, "weights", rule, fix, place)
     return array
 

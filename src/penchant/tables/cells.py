@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.errors import DataError, argument, format_list
+from penchant.errors import DataError, format_list, mark_argument
 from penchant.tables.frames import row_place
 from penchant.tables.labels import NUMBER
 from penchant.tables.lexicon import says_nothing, vocabulary
@@ -167,7 +167,7 @@ def _in_days(
             "must be in one unit, or in units of so many days",
             got=format_list(sorted({word for word in unit if word})),
             fix=(
-                f"Say how many days a {word} is: {argument('units', {word: size})}, or "
+                f"Say how many days a {word} is: {mark_argument('units', {word: size})}, or "
                 f"{size + (0.4375 if word == 'month' else 0.25):g}."
             ),
         )

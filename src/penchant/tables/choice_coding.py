@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.errors import DataError, argument, closest_match_hint, format_list
+from penchant.errors import DataError, closest_match_hint, format_list, mark_argument
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import row_place
 from penchant.tables.labels import Coded, python_values
@@ -100,7 +100,7 @@ class OptionCodes:
             known = f"whole numbers from {self.labels[0]} to {self.labels[-1]}"
             fix = f"There are {self.n_options} options: correct these cells, or say how many."
             if self.labels[0] == 0 and numbers and min(numbers) >= 1:
-                fix = f"They look counted from 1: pass {argument('base', 1)}."
+                fix = f"They look counted from 1: pass {mark_argument('base', 1)}."
         else:
             known = f"the codes {listed((*self.labels, *self.missed))}"
             fix = closest_match_hint(str(coded.at(int(rows[0]))), map(str, self.labels)) or (
@@ -152,7 +152,7 @@ def options_at(there: Matrix, locations: Matrix, base: int, place: Place) -> Int
             and (seen.min(axis=0) == low + 1).any()
             and (seen.max(axis=0) <= high + 1).all()
         ):
-            fix = f"The coordinates look counted from 1: pass {argument('base', 1)}."
+            fix = f"The coordinates look counted from 1: pass {mark_argument('base', 1)}."
         cells = (f"{_point(there[row] + base)} at {place(int(row))}" for row in wrong[:11])
         raise DataError(
             "chosen", "must lie where an option is", got=format_list(cells, wrong.size), fix=fix

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.errors import (
     MAX_LISTED,
     DataError,
     closest_match_hint,
-    drop_set_argument,
     format_list,
-    quoted_argument,
+    mark_drop_set_argument,
+    mark_quoted_argument,
 )
 from penchant.result_tables import (
     format_count,
@@ -49,7 +49,7 @@ def incomplete_rows(
             "must be finite",
             got=_described(infinite, ids, "inf"),
             fix=(
-                f"Mark options that were not on offer in {quoted_argument('available')}, or "
+                f"Mark options that were not on offer in {mark_quoted_argument('available')}, or "
                 "correct these cells."
             ),
         )
@@ -63,7 +63,7 @@ def incomplete_rows(
             got=_described(odd, ids, "an empty cell"),
             fix=(
                 "Fill these cells, or mark options that were not on offer in "
-                f"{quoted_argument('available')}{_or_dropped(lost, ids)}."
+                f"{mark_quoted_argument('available')}{_or_dropped(lost, ids)}."
             ),
         )
     return np.concatenate([rows for *_, rows in odd])
@@ -72,7 +72,7 @@ def incomplete_rows(
 def _or_dropped(lost: int, ids: Ids) -> str:
     """The advice to leave decisions out, where they are few; otherwise how many they are."""
     if lost <= MOST_DROPPED * ids.n_decisions:
-        return f", or pass {drop_set_argument()} to leave these decisions out"
+        return f", or pass {mark_drop_set_argument()} to leave these decisions out"
     return f": {lost} of {format_count(ids.n_decisions, 'decision')} are too many to leave out"
 
 
@@ -280,8 +280,8 @@ def reused_hint(ids: Ids, row: int) -> str:
     number = "two" if len(blocks) == 2 else f"{len(blocks):,}"
     return (
         f" D{ids.decision_name(row)[1:]} appears in {number} blocks ({spans}): if they are "
-        f"different decisions, name {quoted_argument('subject')} or more columns in "
-        f"{quoted_argument('decision')}."
+        f"different decisions, name {mark_quoted_argument('subject')} or more columns in "
+        f"{mark_quoted_argument('decision')}."
     )
 
 
@@ -322,7 +322,7 @@ class Rows:
 
 def check_missing(missing: str) -> None:
     """Whether `missing` is one of the treatments there are."""
-    one_of(missing, "missing", ("error", "drop_set"))
+    check_one_of(missing, "missing", ("error", "drop_set"))
 
 
 def arranged(rows: Rows, *, weight_kind: str, missing: str) -> tuple[dict[str, Any], IntVector]:

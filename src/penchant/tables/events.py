@@ -6,7 +6,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.argument_checks import check_entries, check_length
-from penchant.errors import DataError, argument
+from penchant.errors import DataError, mark_argument
 from penchant.tables.numbers import EXACT_INTEGERS, Place, exact_floats
 
 NOTHING = -1
@@ -168,8 +168,8 @@ def _say_fault(
         "rewards",
         "must not be missing before the last decision",
         "Fill them, or end the episode there: beliefs after a reward that is not known are not "
-        f"known either. With a table, {argument('missing_reward', 'truncate')} "
-        f"does so; {argument('missing_reward', 'skip')} leaves out these choices alone.",
+        f"known either. With a table, {mark_argument('missing_reward', 'truncate')} does so; "
+        f"{mark_argument('missing_reward', 'skip')} leaves out these choices alone.",
         place,
     )
 

@@ -13,12 +13,12 @@ from narwhals.exceptions import DuplicateError
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
 from penchant.errors import (
     MAX_LISTED,
-    Code,
     DataError,
-    argument,
+    PythonExpression,
     closest_match_hint,
     format_list,
     format_names,
+    mark_argument,
 )
 from penchant.tables.columns import in_condition
 from penchant.tables.labels import (
@@ -42,7 +42,7 @@ def row_place(row: int) -> str:
 
 def open_frame(frame: Any) -> Table:
     """Return the table, if it is one and has rows."""
-    reject_containers(frame, argument("frame"))
+    reject_containers(frame, mark_argument("frame"))
     try:
         table: Table = nw.from_native(frame, eager_only=True)
     except DuplicateError as error:
@@ -85,7 +85,7 @@ def check_columns(table: Table, roles: Mapping[str, Sequence[Any]]) -> None:
     got = format_list(f"{name!r} for {role}" for role, name in unknown)
     hints = (closest_match_hint(str(name), map(str, present)) for _, name in unknown)
     raise DataError(
-        first if "[" in first else argument(first),
+        first if "[" in first else mark_argument(first),
         "must name a column of the table",
         got=f"{got}, but the columns are {format_names(present)}",
         fix=next(filter(None, hints), " Correct the name."),
@@ -282,7 +282,8 @@ class Ids:
     Attributes
     ----------
     decision, n_decisions
-        Code of the decision, in sorted order of subject and decision, and how many there are.
+        PythonExpression of the decision, in sorted order of subject and decision, and how many
+        there are.
     parts
         The columns that together name a decision.
     names
@@ -391,7 +392,7 @@ def _without_empty(columns: Sequence[tuple[tuple[str, Any], Coded]]) -> str:
     if len(numbers) != len(coded.labels) or not numbers:
         return ""
     kept = f"{in_condition(name)} >= {min(numbers):g}"
-    condition = argument("keep", Code(f'"{kept}"'))
+    condition = mark_argument("keep", PythonExpression(f'"{kept}"'))
     return f", such as by {condition} when reading"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.errors import DataError, argument, format_list
+from penchant.errors import DataError, format_list, mark_argument
 from penchant.files.text import MISSING_WORDS
 
 EXACT_INTEGERS = 2**53
@@ -173,7 +173,7 @@ def text_advice(value: Any) -> str:
     """
     text = str(value).strip()
     if re.fullmatch(r"[+-]?[\d.]*,\d+", text):
-        return f"It looks like decimal comma; pass {argument('decimal', ',')} when reading."
+        return f"It looks like decimal comma; pass {mark_argument('decimal', ',')} when reading."
     if re.fullmatch(r"[+-]?\d{1,3}([ '_\u00a0\u202f]\d{3})+([.,]\d+)?", text):
         return "It looks like a thousands separator; remove it."
     if re.fullmatch(r"[+-]?[\d.,]+\s*%", text):

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penchant.errors import Code, DataError, argument, format_list, format_names, quoted_argument
+from penchant.errors import (
+    DataError,
+    PythonExpression,
+    format_list,
+    format_names,
+    mark_argument,
+    mark_quoted_argument,
+)
 from penchant.tables.columns import (
     NO_COLUMN,
     named_column,
@@ -128,7 +135,8 @@ def offer_columns(
             ),
             got=f"columns {format_names(names)}",
             fix=(
-                f"Write {argument('offers', {'amount': ['now', 'later'], 'delay': [0, 'days']})}."
+                "Write "
+                f"{mark_argument('offers', {'amount': ['now', 'later'], 'delay': [0, 'days']})}."
             ),
         )
     parts = {part: given.get(part) or part_column(part, names) for part in PARTS}
@@ -138,7 +146,7 @@ def offer_columns(
             "chosen",
             "must be given, as no column is called chosen or choice",
             got=f"columns {format_names(names)}",
-            fix=f"Name the column with {quoted_argument('chosen')}.",
+            fix=f"Name the column with {mark_quoted_argument('chosen')}.",
         )
     return OfferColumns(
         chosen=parts["chosen"],
@@ -278,7 +286,7 @@ def recognised_offers(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None
                 "as the loss has its own"
             ),
             got="neither",
-            fix=f"Write {argument('offers', GAMBLE_WITH_LOSS)}.",
+            fix=f"Write {mark_argument('offers', GAMBLE_WITH_LOSS)}.",
         )
     outcome = ((sure, 0.0), (gain, LOST + loss))
     return {"outcome": outcome, "probability": ((1.0, 0.0), (0.5, 0.5))}
@@ -347,12 +355,12 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
             f"chosen {column!r}",
             (
                 "must hold the number of an option, or a label named in "
-                f"{quoted_argument('options')}"
+                f"{mark_quoted_argument('options')}"
             ),
             got=format_list(map(repr, unknown)),
             fix=(
-                f"Pass {argument('options', Code('[...]'))} with the labels in the order of "
-                "the options."
+                f"Pass {mark_argument('options', PythonExpression('[...]'))} with the labels in "
+                "the order of the options."
             ),
         )
     return found

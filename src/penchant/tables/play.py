@@ -11,9 +11,9 @@ from penchant._typing import BoolVector, IntVector, Vector
 from penchant.argument_checks import check_whole_number
 from penchant.errors import (
     DataError,
-    argument,
     format_list,
-    quoted_argument,
+    mark_argument,
+    mark_quoted_argument,
 )
 from penchant.tables.events import NOTHING, Events
 from penchant.tables.numbers import Place
@@ -111,8 +111,8 @@ def check_counting(order: InTime, number: IntVector, person: IntVector, place: P
             "must count on without a gap",
             got=format_list(cells, gap.size),
             fix="Add a row with an empty choice and an empty reward for each decision missed; or "
-            f"pass {argument('gaps', 'timeout')} to take them for missed, "
-            f"{argument('gaps', 'order')} if the gaps mean nothing.",
+            f"pass {mark_argument('gaps', 'timeout')} to take them for missed, "
+            f"{mark_argument('gaps', 'order')} if the gaps mean nothing.",
         )
 
 
@@ -149,7 +149,7 @@ def _check_distinct(
     if again.size:
         cells = (f"{number[row]} again at {place(row)}" for row in again[:11])
         names = (
-            f"Name {quoted_argument('subject')} and {quoted_argument('block')}, "
+            f"Name {mark_quoted_argument('subject')} and {mark_quoted_argument('block')}, "
             "or drop repeated rows."
         )
         raise DataError(
@@ -169,8 +169,8 @@ def _check_start(order: InTime, number: IntVector, wrong: BoolVector, place: Pla
             "must start at 0 or 1 in every episode, or run on through the blocks of a subject",
             got=format_list(cells, rows.size),
             fix="Number the decisions of each subject and block afresh, and add the rows that are "
-            f"missing, with an empty choice. Or pass {argument('gaps', 'order')} if the numbers "
-            "only say what came first.",
+            f"missing, with an empty choice. Or pass {mark_argument('gaps', 'order')} if the "
+            "numbers only say what came first.",
         )
 
 
@@ -228,7 +228,7 @@ def chosen_after(n_shown: int, start: IntVector, n_events: int) -> BoolVector:
     >>> chosen_after(1, np.array([0, 3]), 5)
     array([False,  True,  True, False,  True])
     """
-    n_shown = check_whole_number(n_shown, argument("shown"), 0)
+    n_shown = check_whole_number(n_shown, mark_argument("shown"), 0)
     lengths = np.diff(start, append=n_events)
     since_start = np.arange(n_events) - np.repeat(start, lengths)
     is_choice: BoolVector = since_start >= n_shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from penchant.errors import DataError, closest_match_hint, format_names, quoted_argument
+from penchant.errors import DataError, closest_match_hint, format_names, mark_quoted_argument
 from penchant.tables.columns import (
     COORDINATES,
     NO_COLUMN,
@@ -90,10 +90,10 @@ def play_columns(
     missing = [part for part in NEEDED if columns[part] is None]
     if missing:
         raise DataError(
-            quoted_argument(missing[0]),
+            mark_quoted_argument(missing[0]),
             f"must be given, as no column is called {NEEDED[missing[0]]}",
             got=f"columns {format_names(names)}",
-            fix=f"Name the column with {quoted_argument(missing[0])}.",
+            fix=f"Name the column with {mark_quoted_argument(missing[0])}.",
         )
     return columns
 
@@ -138,7 +138,7 @@ def _check_given(wanted: Mapping[str, Any], names: Sequence[str]) -> None:
         for name in (column,) if isinstance(column, str) else column:
             if name not in names and flagged(name)[0] not in names and name != NO_COLUMN:
                 raise DataError(
-                    quoted_argument(part),
+                    mark_quoted_argument(part),
                     "must name a column",
                     got=f"{name!r}, but they are {format_names(names)}",
                     fix=closest_match_hint(name, names) or "Correct it.",

@@ -12,12 +12,12 @@ import numpy as np
 
 from penchant.errors import (
     DataError,
-    Text,
-    argument,
+    MarkedText,
     closest_match_hint,
     format_list,
     format_names,
-    marked,
+    mark_argument,
+    text_with_marks,
 )
 from penchant.files.folder import Raw
 from penchant.json_records import JsonDocument
@@ -100,8 +100,8 @@ class Reading(FrameExport, JsonDocument):
 
     def __post_init__(self) -> None:
         """Word the sentences for Python; other front ends find what they name marked in them."""
-        object.__setattr__(self, "notes", tuple(map(Text, self.notes)))
-        object.__setattr__(self, "doubts", tuple(map(Text, self.doubts)))
+        object.__setattr__(self, "notes", tuple(map(MarkedText, self.notes)))
+        object.__setattr__(self, "doubts", tuple(map(MarkedText, self.doubts)))
 
     def to_dict(self) -> dict[str, Any]:
         """What was read, ready for JSON; which lines of which files it stood in is not kept."""
@@ -201,7 +201,7 @@ class Reading(FrameExport, JsonDocument):
         last = n_options - 1 + base
         advice = f"Options are counted from {base} to {last}: correct the number or the file."
         if base == 0 and np.nanmax(numbers) == n_options and not (numbers == 0).any():
-            advice = f"They look counted from 1: pass {argument('base', 1)}."
+            advice = f"They look counted from 1: pass {mark_argument('base', 1)}."
         places = format_list(cells, wrong.size)
         with self.in_lines():
             raise DataError(
@@ -300,11 +300,11 @@ class Reading(FrameExport, JsonDocument):
                 for word, option in self.options.items()
             )
             lines.append(f"Options: {words}")
-        lines += [f"Note: {marked(note)}." for note in self.notes]
+        lines += [f"Note: {text_with_marks(note)}." for note in self.notes]
         who = f"{format_count(len(self.subjects), 'subject')}, " if self.subjects else ""
         lines.append(f"Data: {who}{self._amount()}")
-        lines += [f"Note: {marked(doubt)}" for doubt in self.doubts]
-        return Text("\n".join([*lines, f"Next: {self.next}"]))
+        lines += [f"Note: {text_with_marks(doubt)}" for doubt in self.doubts]
+        return MarkedText("\n".join([*lines, f"Next: {self.next}"]))
 
     def __str__(self) -> str:
         return self.summary()

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.errors import DataError, argument, closest_match_hint, format_list, format_names
+from penchant.errors import DataError, closest_match_hint, format_list, format_names, mark_argument
 from penchant.files.folder import Raw
 from penchant.files.table import typed
 from penchant.tables.cells import amount, amounts, is_nothing
@@ -268,7 +268,7 @@ class SourceTable:
             f"column {name}",
             "must hold numbers",
             got=format_list(said, rows.size),
-            fix=f"Pass {argument('decimal', other)} if these are numbers."
+            fix=f"Pass {mark_argument('decimal', other)} if these are numbers."
             if is_other
             else "Correct these cells, or leave the rows out.",
         )

@@ -18,12 +18,12 @@ import numpy as np
 
 from penchant._typing import BoolVector
 from penchant.errors import (
-    Code,
     DataError,
-    argument,
+    PythonExpression,
     closest_match_hint,
     format_list,
     format_names,
+    mark_argument,
 )
 from penchant.tables.columns import in_condition
 from penchant.tables.frames import Table, row_place
@@ -367,4 +367,6 @@ def check_some_left(mask: BoolVector, table: Table, where: str) -> None:
 
 def where_said(condition: str) -> str:
     """A condition as an argument, or as one types it: a shell would run what backticks hold."""
-    return argument("keep", condition if '"' in condition else Code(f'"{condition}"'))
+    return mark_argument(
+        "keep", condition if '"' in condition else PythonExpression(f'"{condition}"')
+    )

@@ -20,7 +20,7 @@ import numpy as np
 from penchant.bandit.landscape import landscape_a, landscape_b
 from penchant.errors import DataError
 from penchant.models.catalogue import CATALOGUE
-from penchant.task.study_file_sections import Section, is_number
+from penchant.task.study_file_sections import StudyFileSection, is_number
 from penchant.workflow.adaptive_questions import Asker, ask
 
 _N_UNIFORM_VALUES = 2**53  # a double has no more digits: finer values would be rounded, to 1 even
@@ -175,7 +175,7 @@ class RewardNoise:
         return round(drawn, self.decimals) + 0.0
 
 
-def read_noise(section: Section, default: NoiseKind = "gaussian") -> RewardNoise:
+def read_noise(section: StudyFileSection, default: NoiseKind = "gaussian") -> RewardNoise:
     """Read the keys noise, variance, largest and decimals."""
     kind = section.one_of("noise", NOISE_KINDS, default)
     decimals = section.integer("decimals", 0, 6, 0)
@@ -289,7 +289,7 @@ def _reflect_into_range(value: float, low: float, high: float) -> float:
     return low + (folded if folded <= width else 2 * width - folded)
 
 
-def read_bandit(section: Section) -> BanditTask:
+def read_bandit_task(section: StudyFileSection) -> BanditTask:
     """Read the settings of a bandit: means, rewards, noise, and how means change."""
     decisions = section.integer("decisions", 1, 10_000, 100)
     means = tuple(section.numbers("means", 2, 10))
@@ -380,7 +380,7 @@ class GridTask:
         }
 
 
-def read_grid(section: Section) -> GridTask:
+def read_grid_task(section: StudyFileSection) -> GridTask:
     """Read the settings of a grid: width, height, landscape or means, noise."""
     width = section.integer("width", 1, 40, 10)
     height = section.integer("height", 1, 40, 10)
@@ -392,12 +392,14 @@ def read_grid(section: Section) -> GridTask:
     )
 
 
-def _read_grid_means(section: Section, width: int, height: int) -> tuple[str, tuple[float, ...]]:
+def _read_grid_means(
+    section: StudyFileSection, width: int, height: int
+) -> tuple[str, tuple[float, ...]]:
     """Mean rewards: those of a landscape of the paper, or given one by one."""
     n = width * height
     # a table named by means_file needs no case here: it was inserted as means before
-    name = section.text("landscape", "own" if section.has("means") else "a", most=40)
-    if section.has("means"):
+    name = section.text("landscape", "own" if section.has_key("means") else "a", most=40)
+    if section.has_key("means"):
         return name, tuple(section.numbers("means", n, n))
     if name not in LANDSCAPES:
         section.refuse(
@@ -469,7 +471,9 @@ def _attribute_name_in_model(attribute: str, model: str) -> str:
     return "outcome" if attribute == "amount" and "outcome" in wanted else attribute
 
 
-def read_adaptive(section: Section, rows: OfferRows, names: tuple[str, ...]) -> AdaptiveOffers:
+def read_adaptive_offers(
+    section: StudyFileSection, rows: OfferRows, names: tuple[str, ...]
+) -> AdaptiveOffers:
     """Read the settings of adaptive offers: model, about, decisions."""
     # the attributes decide: delays need a discounting model, probabilities one of risk
     usual = "hyperbolic" if "delay" in names else "expected-utility"
@@ -575,7 +579,7 @@ class OffersTask:
         return {"model": model or usual, "offers": [f"{k}={v}" for k, v in named.items()]}
 
 
-def read_offers_task(section: Section) -> OffersTask:
+def read_offers_task(section: StudyFileSection) -> OffersTask:
     """Read the settings of a list of offers."""
     given = section.sections("offer")
     if not given:
@@ -586,9 +590,9 @@ def read_offers_task(section: Section) -> OffersTask:
         )
     adaptive = section.one_of("order", OFFER_ORDERS, "listed") == "adaptive"
     # a list is played whole, so any other number of decisions is a mistake in the file
-    if section.has("decisions") and not adaptive:
+    if section.has_key("decisions") and not adaptive:
         section.integer("decisions", len(given), len(given))
-    names = tuple(name for name in ATTRIBUTES if given[0].has(name))
+    names = tuple(name for name in ATTRIBUTES if given[0].has_key(name))
     rows = tuple(_read_offer(offer, names, given[0]) for offer in given)
     currency, shuffled = (
         section.text("currency", "points", most=20),
@@ -596,11 +600,11 @@ def read_offers_task(section: Section) -> OffersTask:
     )
     if not adaptive:
         return OffersTask(rows, names, currency, shuffled)
-    return OffersTask(rows, names, currency, False, read_adaptive(section, rows, names))
+    return OffersTask(rows, names, currency, False, read_adaptive_offers(section, rows, names))
 
 
 def _read_offer(
-    offer: Section, names: tuple[str, ...], first: Section
+    offer: StudyFileSection, names: tuple[str, ...], first: StudyFileSection
 ) -> tuple[tuple[float, ...], ...]:
     n = len(first.values.get("amount", ()))
     rows = []
@@ -616,8 +620,8 @@ def _read_offer(
     return tuple(rows)
 
 
-TASK_READERS: Mapping[str, Callable[[Section], Task]] = {
-    "grid": read_grid,
-    "bandit": read_bandit,
+TASK_READERS: Mapping[str, Callable[[StudyFileSection], Task]] = {
+    "grid": read_grid_task,
+    "bandit": read_bandit_task,
     "offers": read_offers_task,
 }

@@ -38,7 +38,7 @@ from penchant.task.session_store import (
     sessions,
     studies,
 )
-from penchant.task.study_plan import Plan, StudyCondition, parse_plan
+from penchant.task.study_plan import StudyCondition, StudyPlan, parse_plan
 
 POLL_SECONDS = 0.2  # longer delays estimates, which follow every decision; shorter costs queries
 MAX_CACHED_MODELS = 1000  # a study has a few, but anybody with the token may make observers
@@ -68,7 +68,7 @@ def make_model(settings: Mapping[str, Any]) -> Any:
         ) from None
 
 
-def estimate_document(estimate: Estimate) -> dict[str, Any]:
+def estimate_json(estimate: Estimate) -> dict[str, Any]:
     """Describe an estimate by plain values; numbers that are not finite become None."""
     return {
         "status": estimate.status,
@@ -119,14 +119,14 @@ class SessionEstimator:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._plans: dict[str, Plan] = {}
+        self._plans: dict[str, StudyPlan] = {}
         self._done: dict[int, tuple[int, int]] = {}
         self._seen = 0.0
         self._models: dict[str, Any] = {}
 
     def compile_models(self) -> None:
         """Compile the fits of all studies in the store, before the first person plays."""
-        with self.store.reading() as connection:
+        with self.store.read_connection() as connection:
             versions = connection.scalars(select(studies.c.version)).all()
         for plan in map(self._plan_of_version, versions):
             for cell in plan.cells:
@@ -137,7 +137,7 @@ class SessionEstimator:
 
     def sessions_with_new_choices(self) -> list[int]:
         """Return sessions with new choices, the longest waiting first."""
-        with self.store.reading() as connection:
+        with self.store.read_connection() as connection:
             rows = connection.execute(
                 select(sessions.c.session, sessions.c.block, sessions.c.decision, sessions.c.seen)
                 .where(sessions.c.cell.is_not(None), sessions.c.seen >= self._seen - 10)
@@ -152,7 +152,7 @@ class SessionEstimator:
     def estimate(self, session: int) -> dict[str, Any] | None:
         """Estimate a session from all its choices; None where there are none."""
         begin = time.time()
-        with self.store.reading() as connection:
+        with self.store.read_connection() as connection:
             row = connection.execute(
                 select(
                     sessions.c.version, sessions.c.cell, sessions.c.block, sessions.c.decision
@@ -177,7 +177,7 @@ class SessionEstimator:
             [(r.option, r.reward, not r.auto) for r in rows if r.block == block]
             for block in joint_blocks
         ]
-        found = estimate_document(fit_plays(self._compiled_model(settings), plays))
+        found = estimate_json(fit_plays(self._compiled_model(settings), plays))
         # by which `LiveEstimates.estimate_age` tells how old it is
         made = {
             "choices": len(rows),
@@ -188,7 +188,7 @@ class SessionEstimator:
     def answer_question(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Answer a question about an observer."""
         who = str(question["observer"])
-        with self.store.reading() as connection:
+        with self.store.read_connection() as connection:
             query = select(observers.c.model).where(observers.c.observer == who)
             settings = connection.scalar(query)
             rows = connection.execute(
@@ -204,7 +204,7 @@ class SessionEstimator:
             return {"decisions": len(play)}
         if question["want"] == "prediction":
             return {"decisions": len(play), "probabilities": next_choice_probabilities(model, play)}
-        return estimate_document(fit_plays(model, [play]))
+        return estimate_json(fit_plays(model, [play]))
 
     def _compiled_model(self, settings: Mapping[str, Any]) -> Any:
         """Return the model with these settings, compiled when it is first used."""
@@ -217,19 +217,21 @@ class SessionEstimator:
             compile_fits(self._models[key])
         return self._models[key]
 
-    def _plan_of_version(self, version: str) -> Plan:
+    def _plan_of_version(self, version: str) -> StudyPlan:
         if version not in self._plans:
-            with self.store.reading() as connection:
+            with self.store.read_connection() as connection:
                 query = select(studies.c.document).where(studies.c.version == version)
                 self._plans[version] = parse_plan(json.loads(str(connection.scalar(query))))
         return self._plans[version]
 
 
-def live_model_settings(plan: Plan, cell: StudyCondition, block: int) -> dict[str, Any] | None:
+def live_model_settings(
+    plan: StudyPlan, condition: StudyCondition, block: int
+) -> dict[str, Any] | None:
     """Settings of the model estimated live in a block; None where there is none."""
-    task = cell.blocks[block].task
+    task = condition.blocks[block].task
     # practice never enters the likelihood, and offers are not estimated live
-    if cell.blocks[block].practice or task.kind == "offers":
+    if condition.blocks[block].practice or task.kind == "offers":
         return None
     given = {**task.analysis_settings(), **plan.estimate}
     if given["model"] == "none" or (given["model"] == "ucl" and "grid" not in given):
@@ -239,7 +241,7 @@ def live_model_settings(plan: Plan, cell: StudyCondition, block: int) -> dict[st
     return {"model": given["model"], "n_options": task.n_options(0)}
 
 
-def _jointly_fitted_blocks(plan: Plan, cell: StudyCondition, block: int) -> list[int]:
+def _jointly_fitted_blocks(plan: StudyPlan, cell: StudyCondition, block: int) -> list[int]:
     """Blocks up to this one with the same options, model and unit, which are fitted jointly."""
 
     def block_description(i: int) -> tuple[Any, ...]:
@@ -252,7 +254,7 @@ def _jointly_fitted_blocks(plan: Plan, cell: StudyCondition, block: int) -> list
     ]
 
 
-def run_until_closed(store: Store, questions: queue.Queue[dict[str, Any] | None]) -> None:
+def run_estimation_worker(store: Store, questions: queue.Queue[dict[str, Any] | None]) -> None:
     """Estimate and answer until the queue of questions ends."""
     watch = SessionEstimator(store)
     with suppress(NotSavedError):
@@ -265,13 +267,13 @@ def run_until_closed(store: Store, questions: queue.Queue[dict[str, Any] | None]
                 if not _answer_questions(watch, questions):
                     return
                 worked = True
-                _print_json(_result_or_error_document(lambda s=session: watch.estimate(s)))
+                _print_json(_result_or_error_json(lambda s=session: watch.estimate(s)))
         if not _answer_questions(watch, questions, wait=0.0 if worked else POLL_SECONDS):
             return
 
 
 def _answer_questions(
-    watch: SessionEstimator, questions: queue.Queue[dict[str, Any] | None], wait: float = 0.0
+    estimator: SessionEstimator, questions: queue.Queue[dict[str, Any] | None], wait: float = 0.0
 ) -> bool:
     """Answer all queued questions; return whether to continue."""
     while True:
@@ -281,14 +283,14 @@ def _answer_questions(
             return True
         if question is None:
             return False
-        found = _result_or_error_document(lambda q=question: watch.answer_question(q)) or {
+        found = _result_or_error_json(lambda q=question: estimator.answer_question(q)) or {
             "error": "no estimate"
         }
         _print_json({"question": question["question"], "answer": found})
         wait = 0.0
 
 
-def _result_or_error_document(work: Any) -> dict[str, Any] | None:
+def _result_or_error_json(work: Any) -> dict[str, Any] | None:
     """Run some work; an error becomes its result, so that one history cannot end the process."""
     try:
         found: dict[str, Any] | None = work()
@@ -320,7 +322,7 @@ def main() -> None:
     threading.Thread(target=listen, daemon=True).start()
     store = Store(sys.argv[1], must_exist=True)
     with suppress(BrokenPipeError, KeyboardInterrupt):
-        run_until_closed(store, questions)
+        run_estimation_worker(store, questions)
     os._exit(0)
 
 

@@ -39,15 +39,15 @@ from penchant.task.session_store import (
     sessions,
     studies,
 )
-from penchant.task.study_plan import Block, Plan, StudyCondition, parse_plan
+from penchant.task.study_plan import Block, StudyCondition, StudyPlan, parse_plan
 
 STALLED_SECONDS = 120.0  # a page in use sends a request at every decision, so this is long
 MAX_LISTED_PEOPLE = 200  # the overview is made every second, and its size must not grow for ever
 FUNNEL_STAGES = ("arrived", "consented", "passed", "playing", "finished")
 
 
-def overview_document(
-    connection: Connection, plan_of_version: Callable[[str], Plan], now: float
+def study_overview_json(
+    connection: Connection, plan_of_version: Callable[[str], StudyPlan], now: float
 ) -> dict[str, Any]:
     """Counts by stage, conditions, and the people seen last."""
     rows = connection.execute(
@@ -94,7 +94,7 @@ def _counts_by_value(connection: Connection, column: Any) -> dict[str, int]:
 
 
 def _condition_counts(
-    connection: Connection, plan_of_version: Callable[[str], Plan]
+    connection: Connection, plan_of_version: Callable[[str], StudyPlan]
 ) -> list[dict[str, Any]]:
     rows = connection.execute(
         select(sessions.c.version, sessions.c.cell, sessions.c.outcome == "completed", func.count())
@@ -110,7 +110,7 @@ def _condition_counts(
     return sorted(found.values(), key=lambda entry: str(entry["condition"]))
 
 
-def condition_name(plan: Plan, cell: int) -> str:
+def condition_name(plan: StudyPlan, cell: int) -> str:
     r"""Describe a condition by its labels.
 
     >>> from penchant.task.study_plan import read_study_text
@@ -122,7 +122,7 @@ def condition_name(plan: Plan, cell: int) -> str:
     return ", ".join(f"{name} {value}" for name, value in labels.items()) or "all"
 
 
-def _person_summary(row: Any, plan: Plan, now: float) -> dict[str, Any]:
+def _person_summary(row: Any, plan: StudyPlan, now: float) -> dict[str, Any]:
     cell = row["cell"]
     blocks = () if cell is None else plan.cells[cell].blocks
     total = sum(block.task.n_decisions for block in blocks)
@@ -146,8 +146,8 @@ def _person_summary(row: Any, plan: Plan, now: float) -> dict[str, Any]:
     }
 
 
-def person_document(
-    connection: Connection, session: int, plan_of_version: Callable[[str], Plan], now: float
+def person_json(
+    connection: Connection, session: int, plan_of_version: Callable[[str], StudyPlan], now: float
 ) -> dict[str, Any] | None:
     """Summary, choices of the present block, and last events of a person; None if unknown."""
     row = connection.execute(select(sessions).where(sessions.c.session == session)).mappings()
@@ -220,7 +220,7 @@ class ExportTable:
         every other group of the same kind of task.
     levels
         Values of each condition.
-    extra
+    extra_column_types
         Columns that the conditions and the task add, with their types.
     landscapes
         Mean rewards by label: the name of the landscape, with a number where a name has stood for
@@ -234,7 +234,7 @@ class ExportTable:
     analysis: Mapping[str, Any]
     settings: Mapping[str, Any]
     levels: Mapping[str, tuple[Any, ...]]
-    extra: Mapping[str, type]
+    extra_column_types: Mapping[str, type]
     landscapes: Mapping[str, tuple[float, ...]]
 
     @property
@@ -248,7 +248,7 @@ class ExportTable:
         return f"practice {self.name}" if self.practice else self.name
 
 
-def table_settings(plan: Plan, block: Block) -> dict[str, Any]:
+def table_settings(plan: StudyPlan, block: Block) -> dict[str, Any]:
     """Settings that must agree between blocks of one table.
 
     Amounts in different units are kept apart, unless a condition of the study varies the unit.
@@ -281,7 +281,7 @@ class StoreExport:
 
     def __init__(self, store: Store, *, with_ids: bool = False) -> None:
         self.store, self.with_ids = store, with_ids
-        with store.reading() as connection:
+        with store.read_connection() as connection:
             found = connection.execute(
                 select(studies.c.version, studies.c.document).order_by(studies.c.first_served)
             ).all()
@@ -298,10 +298,10 @@ class StoreExport:
         """Tables, those of practice last."""
         return sorted(self._groups.values(), key=lambda group: group.practice)
 
-    def _group_key(self, plan: Plan, block: Block) -> tuple[Any, ...]:
+    def _group_key(self, plan: StudyPlan, block: Block) -> tuple[Any, ...]:
         return block.practice, block.task.kind, json.dumps(table_settings(plan, block))
 
-    def _add_block(self, plan: Plan, cell: StudyCondition, block: Block) -> None:
+    def _add_block(self, plan: StudyPlan, cell: StudyCondition, block: Block) -> None:
         key, task = self._group_key(plan, block), block.task
         group = self._groups.get(key) or self._new_group(plan, block)
         labels = {} if block.practice else cell.labels
@@ -314,7 +314,7 @@ class StoreExport:
             landscapes[landscape_label(task, landscapes)] = task.means
         self._groups[key] = replace(group, levels=levels, landscapes=landscapes)
 
-    def _new_group(self, plan: Plan, block: Block) -> ExportTable:
+    def _new_group(self, plan: StudyPlan, block: Block) -> ExportTable:
         """Make the table of a block that fits into no earlier one."""
         kind = block.task.kind
         same_kind = [
@@ -331,7 +331,10 @@ class StoreExport:
             analysis=block.task.analysis_settings(),
             settings=table_settings(plan, block),
             levels=dict.fromkeys(factors, ()),
-            extra={**{name: _column_type(value) for name, value in columns.items()}, **given},
+            extra_column_types={
+                **{name: _column_type(value) for name, value in columns.items()},
+                **given,
+            },
             landscapes={},
         )
 
@@ -339,7 +342,7 @@ class StoreExport:
         """Yield every choice of people who consented, with its table, in order of sessions."""
         last = 0
         while True:
-            with self.store.reading() as connection:
+            with self.store.read_connection() as connection:
                 query = (
                     select(sessions, people.c.platform_id)
                     .outerjoin(people, people.c.session == sessions.c.session)
@@ -419,13 +422,13 @@ class StoreExport:
             if (self.with_ids or name != "platform_id") and (group.pays or name != "reward")
         }
         first = {name: plain.pop(name) for name in list(plain)[: 2 + self.with_ids]}
-        return {**first, **group.extra, **plain}
+        return {**first, **group.extra_column_types, **plain}
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Yield all logged events in order of arrival."""
         last = 0
         while True:
-            with self.store.reading() as connection:
+            with self.store.read_connection() as connection:
                 found = (
                     connection.execute(
                         select(events, sessions.c.pseudonym)
@@ -678,7 +681,9 @@ def _format_setting(value: Any) -> str:
 class _TableWriter:
     """Writer of a table, as CSV and Parquet."""
 
-    def __init__(self, exported: StoreExport, group: ExportTable, plan: Plan, folder: Path) -> None:
+    def __init__(
+        self, exported: StoreExport, group: ExportTable, plan: StudyPlan, folder: Path
+    ) -> None:
         self.group = group
         self.types = exported.columns(group)
         self.count = 0
@@ -710,7 +715,7 @@ class _TableWriter:
         """Add a choice."""
         cells = [row.get(name) for name in self.types]
         self._csv.writerow([escape_formula(cell) for cell in cells])
-        self._rows.append(_typed_row(self.types, cells))
+        self._rows.append(_cells_as_column_types(self.types, cells))
         self.count += 1
         if len(self._rows) >= ROWS_PER_BATCH:
             self._flush()
@@ -721,7 +726,7 @@ class _TableWriter:
             self._rows = []
 
 
-def _typed_row(types: Mapping[str, type], cells: Sequence[Any]) -> dict[str, Any]:
+def _cells_as_column_types(types: Mapping[str, type], cells: Sequence[Any]) -> dict[str, Any]:
     named = zip(types.items(), cells, strict=True)
     return {name: None if cell is None else type_(cell) for (name, type_), cell in named}
 
@@ -759,7 +764,7 @@ def _write_task(folder: Path, name: str, table: _TableWriter) -> None:
     (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _dataset_description(plan: Plan, exported: StoreExport, tables: Any) -> dict[str, Any]:
+def _dataset_description(plan: StudyPlan, exported: StoreExport, tables: Any) -> dict[str, Any]:
     """Dataset description required by Psych-DS."""
     descriptions = {name: words for name, (_, words) in COLUMNS.items()}
     names = dict.fromkeys(name for table in tables for name in table.types)
@@ -788,7 +793,7 @@ def _column_description(name: str) -> str:
     return f"Condition or setting: {name}"
 
 
-def _readme_text(plan: Plan, summary: ExportSummary) -> str:
+def _readme_text(plan: StudyPlan, summary: ExportSummary) -> str:
     rows = "\n".join(f"- {name}: {count} choices" for name, count in summary.counts.items())
     notes = "".join(f"\n{note}\n" for note in summary.notes)
     commands = "".join(f"    {line}\n" for line in summary.commands(Path("."), "../results"))

@@ -69,7 +69,7 @@ class LiveEstimates:
 
     def latest_estimate_by_token(self, token: str) -> dict[str, Any] | None:
         """Latest estimate of the session of a token."""
-        with self._store.reading() as connection:
+        with self._store.read_connection() as connection:
             query = select(sessions.c.session).where(sessions.c.token == token_hash(token))
             found = connection.scalar(query)
         return None if found is None else self.latest_estimate(found)
@@ -110,12 +110,12 @@ class LiveEstimates:
             assert self._process.stdout is not None
             for line in self._process.stdout:
                 with suppress(ValueError):
-                    self._handle_message(json.loads(line))
+                    self._handle_worker_message(json.loads(line))
             self._process.wait()
             # nobody will answer the questions of a worker that ended, and requests wait for them
             self._fail_pending_questions()
 
-    def _handle_message(self, message: dict[str, Any]) -> None:
+    def _handle_worker_message(self, message: dict[str, Any]) -> None:
         if "question" in message:
             with self._lock:
                 answer = self._pending.pop(message["question"], None)

@@ -18,7 +18,7 @@ MAX_BODY_BYTES = 16 * 1024  # the largest, a choice with 200 marks, fits; more w
 MAX_SAFE_INTEGER = 2**53  # a page cannot send larger integers exactly: JavaScript has doubles
 
 
-class BodyError(Exception):
+class RequestBodyError(Exception):
     """A request whose body cannot be understood."""
 
     def __init__(
@@ -32,22 +32,22 @@ class BodyError(Exception):
 
 def refuse_field(field: str, rule: str) -> NoReturn:
     """Refuse a field."""
-    raise BodyError(422, f"{field} must {rule}", field)
+    raise RequestBodyError(422, f"{field} must {rule}", field)
 
 
 async def read_json_body(request: Request) -> RequestBody:
     """Read the body of a request: a JSON object of at most 16 KiB without duplicate keys."""
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind != "application/json":
-        raise BodyError(415, "the content type must be application/json")
+        raise RequestBodyError(415, "the content type must be application/json")
     # a limit on bytes received is none on bytes unpacked: a small body can unpack to gigabytes
     if request.headers.get("content-encoding", "identity") != "identity":
-        raise BodyError(415, "the body must not be compressed")
+        raise RequestBodyError(415, "the body must not be compressed")
     data = bytearray()
     async for chunk in request.stream():
         data += chunk
         if len(data) > MAX_BODY_BYTES:
-            raise BodyError(413, f"the body must have at most {MAX_BODY_BYTES} bytes")
+            raise RequestBodyError(413, f"the body must have at most {MAX_BODY_BYTES} bytes")
     return RequestBody(parse_json_object(bytes(data)))
 
 
@@ -63,9 +63,9 @@ def parse_json_object(data: bytes) -> dict[str, Any]:
         text = data.decode("utf-8").lstrip(" \t\r\n")
         value, end = _decoder.raw_decode(text)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
-        raise BodyError(400, "the body must be JSON") from None
+        raise RequestBodyError(400, "the body must be JSON") from None
     except ValueError as error:  # Python refuses to convert integers of thousands of digits
-        raise BodyError(422, f"body must be JSON: {error}", "body") from None
+        raise RequestBodyError(422, f"body must be JSON: {error}", "body") from None
     if text[end:].strip(" \t\r\n"):
         refuse_field("body", "end after its object")
     if not isinstance(value, dict):

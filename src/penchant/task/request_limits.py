@@ -48,11 +48,11 @@ def security_headers(ancestors: str = "'none'") -> dict[str, str]:
 
 
 def error_response(
-    status: int, code: str, message: str, *, wait: float | None = None, **more: object
+    status: int, code: str, message: str, *, wait: float | None = None, **extra_fields: object
 ) -> JSONResponse:
     """Make a reply that names an error."""
     headers = {} if wait is None else {"retry-after": str(max(1, round(wait)))}
-    body = {"error": {"code": code, "message": message, **more}}
+    body = {"error": {"code": code, "message": message, **extra_fields}}
     return JSONResponse(body, status, headers=headers)
 
 

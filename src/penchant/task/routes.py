@@ -25,12 +25,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from penchant.errors import DataError
-from penchant.task.export import csv_lines, overview_document, person_document
+from penchant.task.export import csv_lines, person_json, study_overview_json
 from penchant.task.live_estimates import LiveEstimates, check_model_settings, n_options_of_settings
 from penchant.task.request_bodies import (
     MAX_SAFE_INTEGER,
-    BodyError,
     RequestBody,
+    RequestBodyError,
     read_json_body,
     refuse_field,
 )
@@ -104,7 +104,9 @@ class ParticipantRoutes:
 
     async def state(self, request: Request) -> JSONResponse:
         """Send the state of the session."""
-        return await self._respond_after_commit(self.service.state(self._session_token(request)))
+        return await self._respond_after_commit(
+            self.service.session_state(self._session_token(request))
+        )
 
     async def open(self, request: Request) -> JSONResponse:
         """Continue in this window."""
@@ -161,7 +163,9 @@ class ParticipantRoutes:
         choice = _read_choice(body)
         tab = _read_window_number(body)
         body.refuse_unread_fields()
-        return await self._respond_after_commit(self.service.record_choice(token, choice, tab=tab))
+        return await self._respond_after_commit(
+            self.service.record_choice(token, choice, window_number=tab)
+        )
 
     async def propose(self, request: Request) -> JSONResponse:
         """Advise on a choice before it is taken."""
@@ -199,7 +203,7 @@ class ParticipantRoutes:
     async def estimate(self, request: Request) -> JSONResponse:
         """The person's own estimate, after the end, if the study says so."""
         token = self._session_token(request)
-        state = await await_commit(self.service.state(token))
+        state = await await_commit(self.service.session_state(token))
         if not state.get("end", {}).get("estimate"):
             raise RefusedError(403, "estimate", "this study shows no estimate")
         found = None if self.results is None else self.results.latest_estimate_by_token(token)
@@ -216,7 +220,7 @@ class ParticipantRoutes:
             raise RefusedError(401, "token", "the token of a session must be given")
         wait = self._requests.take_token(token)
         if wait:
-            raise BodyError(429, "requests come too fast", wait=wait)
+            raise RequestBodyError(429, "requests come too fast", wait=wait)
         return token
 
     async def _respond_after_commit(self, future: Future[dict[str, Any]]) -> JSONResponse:
@@ -447,8 +451,8 @@ class ResearcherRoutes:
 
     def _overview_document(self) -> dict[str, Any]:
         now = time.time()
-        with self.service.store.reading() as connection:
-            found = overview_document(connection, self.service.plan_of_version, now)
+        with self.service.store.read_connection() as connection:
+            found = study_overview_json(connection, self.service.plan_of_version, now)
         found["study"] = {"name": self.service.plan.name, "title": self.service.plan.title}
         for one in found["people"]:
             estimate = (
@@ -471,8 +475,8 @@ class ResearcherRoutes:
         return None if age is None else round(age)
 
     def _person_response(self, session: int) -> JSONResponse | None:
-        with self.service.store.reading() as connection:
-            found = person_document(connection, session, self.service.plan_of_version, time.time())
+        with self.service.store.read_connection() as connection:
+            found = person_json(connection, session, self.service.plan_of_version, time.time())
         if found is None:
             return None
         estimate = None if self.estimates is None else self.estimates.latest_estimate(session)
@@ -535,7 +539,7 @@ class ObserverRoutes:
         """Send the number of observations: where to continue after a failure."""
         observer = self._observer_name(request)
         return JSONResponse(
-            await await_commit(self.store.write(lambda c: _observation_count(c, observer)))
+            await await_commit(self.store.write(lambda c: _observation_count_json(c, observer)))
         )
 
     async def estimate(self, request: Request) -> JSONResponse:
@@ -589,7 +593,7 @@ def _read_observer_settings(body: RequestBody) -> dict[str, Any]:
         refuse_field("settings", f"be those of a model: {error}")
 
 
-def _observation_count(connection: Connection, observer: str) -> dict[str, Any]:
+def _observation_count_json(connection: Connection, observer: str) -> dict[str, Any]:
     query = select(observers.c.observer).where(observers.c.observer == observer)
     if connection.scalar(query) is None:
         raise RefusedError(404, "observer", "no observer has this name")
@@ -615,11 +619,11 @@ def _store_observation(
     ).first()
     if stored is None:
         # a gap would be a choice that the model never saw, and learning depends on all before
-        count = _observation_count(connection, observer)["observations"]
+        count = _observation_count_json(connection, observer)["observations"]
         if number != count:
             raise RefusedError(409, "number", f"the next observation is {count}")
         row = {"observer": observer, "number": number, "chosen": chosen, "reward": reward}
         connection.execute(insert(observations).values(**row, received=time.time()))
     elif tuple(stored) != (chosen, reward):
         raise RefusedError(409, "already observed", f"observation {number} is another one")
-    return _observation_count(connection, observer)
+    return _observation_count_json(connection, observer)

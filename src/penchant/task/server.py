@@ -31,7 +31,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from penchant.errors import DataError
 from penchant.task.live_estimates import LiveEstimates
-from penchant.task.request_bodies import BodyError
+from penchant.task.request_bodies import RequestBodyError
 from penchant.task.request_limits import (
     MAX_CONCURRENT_REQUESTS,
     LimitsMiddleware,
@@ -45,9 +45,9 @@ from penchant.task.routes import (
     ResearcherRoutes,
 )
 from penchant.task.session_service import SessionService
-from penchant.task.session_states import RefusedError, compile_advice
-from penchant.task.session_store import BusyError, NotSavedError, Store, exclusive_lock
-from penchant.task.study_plan import Plan
+from penchant.task.session_states import RefusedError, compile_advice_kernels
+from penchant.task.session_store import NotSavedError, Store, StoreBusyError, exclusive_lock
+from penchant.task.study_plan import StudyPlan
 
 MEDIA_TYPES = {
     "html": "text/html; charset=utf-8",
@@ -63,8 +63,8 @@ log = logging.getLogger("penchant.task")
 @dataclass(frozen=True)
 class _Asset:
     data: bytes
-    kind: str
-    tag: str
+    mime_type: str
+    entity_tag: str
 
 
 def load_assets() -> dict[str, _Asset]:
@@ -85,7 +85,7 @@ def load_assets() -> dict[str, _Asset]:
     return found
 
 
-def make_app(
+def make_asgi_app(
     service: SessionService,
     *,
     token: str,
@@ -115,19 +115,19 @@ def make_app(
     gate = ResearcherAuthentication(token)
 
     def page(name: str, status: int = 200) -> Response:
-        return Response(files_by_path[name].data, status, media_type=files_by_path[name].kind)
+        return Response(files_by_path[name].data, status, media_type=files_by_path[name].mime_type)
 
     async def index(request: Request) -> Response:
         return page("index.html")
 
     async def asset(request: Request) -> Response:
         found = files_by_path.get(request.path_params["path"])
-        if found is None or found.kind.startswith("text/html"):  # pages have their own routes
+        if found is None or found.mime_type.startswith("text/html"):  # pages have their own routes
             return error_response(404, "path", "there is no such page")
-        headers = {"etag": found.tag, "cache-control": "no-cache"}
-        if request.headers.get("if-none-match") == found.tag:
+        headers = {"etag": found.entity_tag, "cache-control": "no-cache"}
+        if request.headers.get("if-none-match") == found.entity_tag:
             return Response(status_code=304, headers=headers)
-        return Response(found.data, media_type=found.kind, headers=headers)
+        return Response(found.data, media_type=found.mime_type, headers=headers)
 
     async def health(request: Request) -> Response:
         return JSONResponse({"ok": True})
@@ -160,7 +160,7 @@ async def _handle_refusal(request: Request, error: Exception) -> Response:
 
 
 async def _handle_bad_request(request: Request, error: Exception) -> Response:
-    assert isinstance(error, BodyError)
+    assert isinstance(error, RequestBodyError)
     more = {} if error.field is None else {"field": error.field}
     return error_response(error.status, "request", str(error), wait=error.wait, **more)
 
@@ -186,9 +186,9 @@ async def _handle_unexpected(request: Request, error: Exception) -> Response:
 
 _HANDLERS: Mapping[Any, Any] = {
     RefusedError: _handle_refusal,
-    BodyError: _handle_bad_request,
+    RequestBodyError: _handle_bad_request,
     NotSavedError: _handle_not_saved,
-    BusyError: _handle_busy,
+    StoreBusyError: _handle_busy,
     SQLAlchemyError: _handle_not_saved,
     HTTPException: _handle_http_error,
     Exception: _handle_unexpected,
@@ -236,7 +236,7 @@ class LimitedH11Protocol(H11Protocol):
 
 
 def serve(
-    plan: Plan,
+    plan: StudyPlan,
     store: str,
     *,
     host: str,
@@ -274,7 +274,9 @@ def serve(
         if open_store.file is not None:
             stack.enter_context(exclusive_lock(open_store.file))
         service = SessionService(open_store, plan)
-        compile_advice(plan)  # before the socket listens: the first person must not wait for it
+        compile_advice_kernels(
+            plan
+        )  # before the socket listens: the first person must not wait for it
         listening = stack.enter_context(_listening_socket(host, port))
         estimates = None
         if with_estimates:
@@ -282,7 +284,7 @@ def serve(
             estimates.start()
             stack.callback(estimates.stop)
         servers: list[_Server] = []
-        app = make_app(
+        app = make_asgi_app(
             service,
             token=token,
             estimates=estimates,

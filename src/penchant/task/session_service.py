@@ -33,7 +33,7 @@ from penchant.task.session_states import (
     check_decision,
     check_stage,
     decision_view,
-    draw_least_filled,
+    draw_least_filled_condition,
     end_view,
     episode_number,
     first_stage,
@@ -41,15 +41,21 @@ from penchant.task.session_states import (
     is_overdue,
     refuse_older_window,
     session_view,
-    state_after_begin,
+    state_after_comprehension_check,
     state_after_consent_answer,
     state_after_decision,
+    state_after_decision_start,
     state_after_end,
-    state_after_reading,
-    state_and_wrong_questions,
+    state_after_reading_instructions,
 )
 from penchant.task.session_store import Store, decisions, events, meta, people, sessions, studies
-from penchant.task.study_plan import Block, Plan, StudyCondition, parse_plan, serialize_document
+from penchant.task.study_plan import (
+    Block,
+    StudyCondition,
+    StudyPlan,
+    parse_plan,
+    serialize_document,
+)
 
 Result = TypeVar("Result")
 # named once, so that loading and saving a session cannot differ
@@ -108,7 +114,7 @@ def token_hash(token: str) -> str:
 class SessionService:
     """Operations on the sessions of a study that is being served, each one transaction."""
 
-    def __init__(self, store: Store, plan: Plan, clock: Clock | None = None) -> None:
+    def __init__(self, store: Store, plan: StudyPlan, clock: Clock | None = None) -> None:
         self.store = store
         self.plan = plan
         self.clock = clock or Clock()
@@ -140,13 +146,13 @@ class SessionService:
             own = self._load_session(connection, _SELECT_BY_TOKEN, token_hash(token))
             if own is not None:
                 settled = self._apply_deadline(connection, own, now)
-                return {"token": token, "state": self._state_view(connection, settled, now)}
+                return {"token": token, "state": self._session_state_view(connection, settled, now)}
             known = self._find_by_platform_id(connection, platform_id)
             if known is not None:
                 return self._resume_session(connection, known, token, now)
             self._check_capacity(connection)
             session = self._create_session(connection, platform_id, token, now)
-            return {"token": token, "state": self._state_view(connection, session, now)}
+            return {"token": token, "state": self._session_state_view(connection, session, now)}
 
         return self.store.write(work)
 
@@ -179,7 +185,7 @@ class SessionService:
             .values(token=token_hash(token))
         )
         settled = self._apply_deadline(connection, session, now)
-        return {"token": token, "state": self._state_view(connection, settled, now)}
+        return {"token": token, "state": self._session_state_view(connection, settled, now)}
 
     def _check_capacity(self, connection: Connection) -> None:
         count = connection.scalar(select(func.count()).select_from(sessions)) or 0
@@ -228,13 +234,13 @@ class SessionService:
                 connection, session, replace(session, tab=session.tab + 1), now
             )
             self._log_event(connection, taken, "opened", {"tab": taken.tab}, now)
-            return self._state_view(connection, taken, now)
+            return self._session_state_view(connection, taken, now)
 
         return self._run_in_transaction(token, act)
 
-    def state(self, token: str) -> Future[Reply]:
+    def session_state(self, token: str) -> Future[Reply]:
         """Return the state of a session."""
-        return self._run_in_transaction(token, self._state_view)
+        return self._run_in_transaction(token, self._session_state_view)
 
     def record_consent(
         self, token: str, *, agrees: bool, version: str, tab: int | None
@@ -254,7 +260,7 @@ class SessionService:
             self._log_event(
                 connection, kept, "consent", {"agrees": agrees, "version": version}, now
             )
-            return self._state_view(connection, kept, now)
+            return self._session_state_view(connection, kept, now)
 
         return self._run_in_transaction(token, act)
 
@@ -263,12 +269,12 @@ class SessionService:
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             refuse_older_window(session, tab)
-            after = state_after_reading(session, self._plan_of_session(session))
+            after = state_after_reading_instructions(session, self._plan_of_session(session))
             if after.stage == "ready":
                 after = self._assign_condition(connection, after)
             kept = self._save_session(connection, session, after, now)
             self._log_event(connection, kept, "instructions", {}, now)
-            return self._state_view(connection, kept, now)
+            return self._session_state_view(connection, kept, now)
 
         return self._run_in_transaction(token, act)
 
@@ -279,7 +285,7 @@ class SessionService:
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             refuse_older_window(session, tab)
-            after, wrong = state_and_wrong_questions(
+            after, wrong = state_after_comprehension_check(
                 session, self._plan_of_session(session), answers
             )
             if after.stage == "ready":
@@ -288,7 +294,7 @@ class SessionService:
             self._log_event(
                 connection, kept, "check", {"answers": list(answers), "wrong": wrong}, now
             )
-            return {**self._state_view(connection, kept, now), "wrong": wrong}
+            return {**self._session_state_view(connection, kept, now), "wrong": wrong}
 
         return self._run_in_transaction(token, act)
 
@@ -302,22 +308,26 @@ class SessionService:
             check_stage(session, "ready", "play")
             if (block, decision) != (session.block, session.decision):
                 raise RefusedError(409, "decision", "another decision is next")
-            kept = self._save_session(connection, session, state_after_begin(session, now), now)
+            kept = self._save_session(
+                connection, session, state_after_decision_start(session, now), now
+            )
             if (
                 session.stage == "ready"
             ):  # otherwise a repeated request would be logged as a second start
                 self._log_event(
                     connection, kept, "begun", {"block": block, "decision": decision}, now
                 )
-            return self._state_view(connection, kept, now)
+            return self._session_state_view(connection, kept, now)
 
         return self._run_in_transaction(token, act)
 
-    def record_choice(self, token: str, choice: Choice, *, tab: int | None) -> Future[Reply]:
+    def record_choice(
+        self, token: str, choice: Choice, *, window_number: int | None
+    ) -> Future[Reply]:
         """Store a choice with its reward; the same choice again returns the stored reply."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            refuse_older_window(session, tab)
+            refuse_older_window(session, window_number)
             # saves a query: a row is written together with the position, so the next has none yet
             position = choice.block, choice.decision
             is_next = session.stage == "play" and position == (session.block, session.decision)
@@ -390,11 +400,11 @@ class SessionService:
         """Return all advice that a person got; withdrawing deletes it."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            return {"advice": self._advice_events(connection, session)}
+            return {"advice": self._load_advice_log(connection, session)}
 
         return self._run_in_transaction(token, act)
 
-    def _advice_events(self, connection: Connection, session: Session) -> list[Reply]:
+    def _load_advice_log(self, connection: Connection, session: Session) -> list[Reply]:
         found = connection.execute(
             select(events.c.data)
             .where(events.c.session == session.session, events.c.kind == ADVICE)
@@ -406,7 +416,7 @@ class SessionService:
         self, connection: Connection, session: Session, block: int, decision: int
     ) -> Reply | None:
         """Load the advice on a proposal at a decision, if any."""
-        for made in self._advice_events(connection, session):
+        for made in self._load_advice_log(connection, session):
             if (made["block"], made["decision"]) == (block, decision):
                 return made
         return None
@@ -427,16 +437,16 @@ class SessionService:
         ]
 
     def log_events(
-        self, token: str, given: Sequence[tuple[str, Mapping[str, Any]]], *, tab: int | None
+        self, token: str, page_events: Sequence[tuple[str, Mapping[str, Any]]], *, tab: int | None
     ) -> Future[Reply]:
         """Log events of the page: hidden, resized, offline."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             if session.stage == "consent" or session.outcome in ("no consent", "withdrawn"):
                 raise RefusedError(409, "stage", "nothing is logged without consent")
-            for kind, data in given:
+            for kind, data in page_events:
                 self._log_event(connection, session, f"page: {kind}", data, now)
-            return {"logged": len(given)}
+            return {"logged": len(page_events)}
 
         return self._run_in_transaction(token, act)
 
@@ -449,7 +459,7 @@ class SessionService:
                     connection.execute(delete(table).where(table.c.session == session.session))
                 nothing = replace(state_after_end(session, "withdrawn"), total=0.0)
                 session = self._save_session(connection, session, nothing, now)
-            return self._state_view(connection, session, now)
+            return self._session_state_view(connection, session, now)
 
         return self._run_in_transaction(token, act)
 
@@ -469,7 +479,7 @@ class SessionService:
                     raise
                 return refused  # raising would roll back the choice that the deadline made
 
-        return _raise_refusals(self.store.write(work))
+        return _future_that_raises_refusals(self.store.write(work))
 
     def _load_session(
         self, connection: Connection, query: Select[Any], key: int | str
@@ -631,14 +641,14 @@ class SessionService:
             "ready",
             "end",
         ):  # so nobody is sent back to the recruiter before the save
-            reply["state"] = self._state_view(connection, session, now)
+            reply["state"] = self._session_state_view(connection, session, now)
         else:
             history = self._offer_history(connection, session)
             offer = block.task.offer(session.decision, self.block_random_key(session), history)
             reply["next"] = {"block": session.block, "decision": session.decision, "offer": offer}
         return reply
 
-    def _state_view(self, connection: Connection, session: Session, now: Moment) -> Reply:
+    def _session_state_view(self, connection: Connection, session: Session, now: Moment) -> Reply:
         plan = self._plan_of_session(session)
         if session.stage == "end":
             assert session.outcome is not None
@@ -715,7 +725,9 @@ class SessionService:
         counts = [0] * len(plan.cells)
         for cell, n in counted:
             counts[cell] = n
-        chosen = draw_least_filled(counts, self._seed_of_session(session), "cell", session.session)
+        chosen = draw_least_filled_condition(
+            counts, self._seed_of_session(session), "cell", session.session
+        )
         return replace(session, cell=chosen)
 
     def block_random_key(self, session: Session) -> Key:
@@ -725,7 +737,7 @@ class SessionService:
     def _seed_of_session(self, session: Session) -> int:
         return self.study_seed(self._plan_of_session(session))
 
-    def study_seed(self, plan: Plan) -> int:
+    def study_seed(self, plan: StudyPlan) -> int:
         """Seed of a study; the store's, if the file has none."""
         return self._store_seed if plan.seed is None else plan.seed
 
@@ -733,15 +745,15 @@ class SessionService:
         assert session.cell is not None
         return self._plan_of_session(session).cells[session.cell]
 
-    def _plan_of_session(self, session: Session) -> Plan:
+    def _plan_of_session(self, session: Session) -> StudyPlan:
         return self.plan_of_version(session.version)
 
-    def plan_of_version(self, version: str) -> Plan:
+    def plan_of_version(self, version: str) -> StudyPlan:
         """Return the study of a version: the present one, or one that was served before."""
         return self.plan if version == self._version else self._plans(version)
 
-    def _load_plan(self, version: str) -> Plan:
-        with self.store.reading() as connection:
+    def _load_plan(self, version: str) -> StudyPlan:
+        with self.store.read_connection() as connection:
             query = select(studies.c.document).where(studies.c.version == version)
             return parse_plan(json.loads(cast(str, connection.scalar(query))))
 
@@ -763,7 +775,7 @@ class SessionService:
         self.store.write(work).result()
 
 
-def _raise_refusals(inner: Future[Result | RefusedError]) -> Future[Result]:
+def _future_that_raises_refusals(inner: Future[Result | RefusedError]) -> Future[Result]:
     """Wrap a future so that a refusal returned as its result is raised."""
     outer: Future[Result] = Future()
 

@@ -27,7 +27,7 @@ from penchant.inference.precompilation import compile_fits
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL
 from penchant.task.choice_tasks import GridTask, Key, KeyPart, OfferHistory, random_integer
-from penchant.task.study_plan import Block, Outcome, Plan, StudyCondition
+from penchant.task.study_plan import Block, Outcome, StudyCondition, StudyPlan
 
 
 @dataclass(frozen=True)
@@ -130,17 +130,17 @@ class Session:
     total: float = 0.0
 
 
-def first_stage(plan: Plan) -> Stage:
+def first_stage(plan: StudyPlan) -> Stage:
     """First stage of a study."""
     return "consent" if plan.consent is not None else stage_after_consent(plan)
 
 
-def stage_after_consent(plan: Plan) -> Stage:
+def stage_after_consent(plan: StudyPlan) -> Stage:
     """Stage after the consent."""
     return "instructions" if plan.instructions else stage_after_instructions(plan)
 
 
-def stage_after_instructions(plan: Plan) -> Stage:
+def stage_after_instructions(plan: StudyPlan) -> Stage:
     """Stage after the instructions."""
     return "check" if plan.questions else "ready"
 
@@ -160,7 +160,7 @@ def refuse_older_window(session: Session, tab: int | None) -> None:
 
 
 def state_after_consent_answer(
-    session: Session, plan: Plan, *, agrees: bool, version: str
+    session: Session, plan: StudyPlan, *, agrees: bool, version: str
 ) -> Session:
     """State after the answer to the question of consent."""
     check_stage(session, "consent")
@@ -171,14 +171,14 @@ def state_after_consent_answer(
     return replace(session, stage=stage_after_consent(plan), consent=version)
 
 
-def state_after_reading(session: Session, plan: Plan) -> Session:
+def state_after_reading_instructions(session: Session, plan: StudyPlan) -> Session:
     """State after the last page of instructions."""
     check_stage(session, "instructions")
     return replace(session, stage=stage_after_instructions(plan))
 
 
-def state_and_wrong_questions(
-    session: Session, plan: Plan, answers: Sequence[int]
+def state_after_comprehension_check(
+    session: Session, plan: StudyPlan, answers: Sequence[int]
 ) -> tuple[Session, list[int]]:
     """State after the comprehension check, and the questions answered wrongly."""
     check_stage(session, "check")
@@ -203,19 +203,19 @@ def state_after_end(session: Session, outcome: Outcome) -> Session:
     return replace(session, stage="end", outcome=outcome, onset=None)
 
 
-def draw_least_filled(counts: Sequence[int], *key: KeyPart) -> int:
+def draw_least_filled_condition(counts: Sequence[int], *key: KeyPart) -> int:
     """Draw one of the conditions with the fewest people.
 
     Examples
     --------
-    >>> draw_least_filled([4, 3, 5], 7, "cell", 1)
+    >>> draw_least_filled_condition([4, 3, 5], 7, "cell", 1)
     1
     """
     fewest = [i for i, count in enumerate(counts) if count == min(counts)]
     return fewest[random_integer(len(fewest), *key)]
 
 
-def state_after_begin(session: Session, now: Moment) -> Session:
+def state_after_decision_start(session: Session, now: Moment) -> Session:
     """State after a person is ready for a decision; repeated calls change nothing."""
     check_stage(session, "ready", "play")
     return session if session.stage == "play" else replace(session, stage="play", onset=now)
@@ -275,11 +275,11 @@ def add_seconds(moment: Moment, seconds: float) -> Moment:
 
 
 def session_view(
-    plan: Plan,
+    plan: StudyPlan,
     session: Session,
     cell: StudyCondition | None,
     rows: Sequence[Mapping[str, Any]],
-    walk: Key,
+    block_key: Key,
     now: Moment,
     history: OfferHistory = (),
 ) -> dict[str, Any]:
@@ -298,13 +298,13 @@ def session_view(
         view["block"] = block_view(block, session.block, len(cell.blocks))
         view["decision"] = session.decision
         view["history"] = [decision_view(row) for row in rows]
-        view["offer"] = block.task.offer(session.decision, walk, history)
+        view["offer"] = block.task.offer(session.decision, block_key, history)
         left_s = remaining_seconds(session, block, now)
         view["remaining_ms"] = None if left_s is None else round(1000 * left_s)
     return view
 
 
-def end_view(plan: Plan, session: Session, platform_id: str | None) -> dict[str, Any]:
+def end_view(plan: StudyPlan, session: Session, platform_id: str | None) -> dict[str, Any]:
     """View of an ended session: text, code and return address."""
     assert session.outcome is not None
     ending = plan.endings[session.outcome]
@@ -323,7 +323,7 @@ def end_view(plan: Plan, session: Session, platform_id: str | None) -> dict[str,
     return view
 
 
-def _common_view(plan: Plan, session: Session) -> dict[str, Any]:
+def _common_view(plan: StudyPlan, session: Session) -> dict[str, Any]:
     study = {"title": plan.title, "contact": plan.contact, "resume": plan.resume}
     return {
         "stage": session.stage,
@@ -398,7 +398,7 @@ class AdviserCache:
         """Compute advice on a proposal, as it is logged and sent."""
         block = asked.cell.blocks[asked.block]
         begin = time.perf_counter()
-        helper = self._adviser_before(asked)
+        helper = self._adviser_before_proposal(asked)
         found = helper.proposed(asked.option)
         took = time.perf_counter() - begin
         if took > MAX_ADVICE_SECONDS and found.option is not None:
@@ -419,7 +419,7 @@ class AdviserCache:
             "ms": round(1000 * took, 2),
         }
 
-    def _adviser_before(self, asked: AdviceRequest) -> Helper:
+    def _adviser_before_proposal(self, asked: AdviceRequest) -> Helper:
         """Adviser before this proposal: cached from the last one, or replayed from the store."""
         # taken out of the cache, because two requests would change the same adviser
         with self._lock:
@@ -455,7 +455,7 @@ def _make_adviser(block: Block, seed: int) -> Helper:
     return Helper(model, field, "suggest", Trust(), seed, UNASSISTED_EVERY)
 
 
-def compile_advice(plan: Plan) -> None:
+def compile_advice_kernels(plan: StudyPlan) -> None:
     """Compile the kernels of advice before anybody waits for them."""
     for cell in plan.cells:
         for block in cell.blocks:

@@ -265,7 +265,7 @@ def schema_version(engine: Engine) -> int | None:
 
 
 def _create_tables(engine: Engine, version: int) -> None:
-    with _begin_write(engine) as connection:
+    with _begin_write_transaction(engine) as connection:
         metadata.create_all(connection)
         if connection.scalar(select(meta.c.value).where(meta.c.key == "schema")) is None:
             made = {
@@ -286,7 +286,7 @@ def _migrate_tables(
     if engine.dialect.name == "sqlite":  # a file can be copied here; PostgreSQL has pg_dump
         file = Path(str(engine.url.database))
         copy_sqlite(file, file.with_name(f"{file.name}.version-{old_version}-{int(time.time())}"))
-    with _begin_write(engine) as connection:
+    with _begin_write_transaction(engine) as connection:
         for step in range(old_version, version):
             if step not in migrations:
                 raise DataError(
@@ -299,7 +299,7 @@ def _migrate_tables(
         connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(version)))
 
 
-def _begin_write(engine: Engine) -> Any:
+def _begin_write_transaction(engine: Engine) -> Any:
     return engine.execution_options(writes=True).begin()
 
 
@@ -327,12 +327,12 @@ class NotSavedError(RuntimeError):
     """A write that is not in the store; its client must be told."""
 
 
-class BusyError(RuntimeError):
+class StoreBusyError(RuntimeError):
     """A write refused because too many are queued."""
 
 
 @dataclass
-class _Write:
+class _QueuedWrite:
     work: Callable[[Connection], Any]
     done: Future[Any]
 
@@ -354,7 +354,7 @@ class Store:
         self.engine: Engine = make_engine(store)
         create_or_migrate_tables(self.engine)
         self._inode = self._file_identity()
-        self._queue: queue.Queue[_Write | None] = queue.Queue()
+        self._queue: queue.Queue[_QueuedWrite | None] = queue.Queue()
         self._max_queued = waiting
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -366,12 +366,12 @@ class Store:
 
     def stored_setting(self, key: str) -> str:
         """Setting that was drawn when the store was created."""
-        with self.reading() as connection:
+        with self.read_connection() as connection:
             value = connection.scalar(select(meta.c.value).where(meta.c.key == key))
         return str(value)
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def read_connection(self) -> Iterator[Connection]:
         """Connection for reading; keep it short, as open readers let the WAL grow."""
         try:
             with self.engine.connect() as connection:
@@ -386,15 +386,15 @@ class Store:
         """
         done: Future[Result] = Future()
         if self._closed:
-            done.set_exception(BusyError("the server is stopping"))
+            done.set_exception(StoreBusyError("the server is stopping"))
             return done
         if self._queue.qsize() >= self._max_queued:
-            done.set_exception(BusyError("too many writes wait"))
+            done.set_exception(StoreBusyError("too many writes wait"))
             return done
         if self._thread is None:  # started late: exports only read, and need no thread
             self._thread = threading.Thread(target=self._write_loop, name="store", daemon=True)
             self._thread.start()
-        self._queue.put(_Write(work, done))
+        self._queue.put(_QueuedWrite(work, done))
         return done
 
     def close(self) -> None:
@@ -426,10 +426,10 @@ class Store:
             connection.close()
 
     def _commit_writes(
-        self, connection: Connection | None, jobs: list[_Write]
+        self, connection: Connection | None, jobs: list[_QueuedWrite]
     ) -> Connection | None:
         """Commit all writes in one transaction; None after a failure, for a new connection."""
-        results: list[tuple[_Write, Any, BaseException | None]] = []
+        results: list[tuple[_QueuedWrite, Any, BaseException | None]] = []
         try:
             # checked before, inside and after: wherever the file vanishes, nobody is told "saved"
             self._check_file_exists()
@@ -492,7 +492,7 @@ class _Savepoint:
 
 
 def _result_or_error_in_savepoint(
-    connection: Connection, job: _Write
+    connection: Connection, job: _QueuedWrite
 ) -> tuple[Any, BaseException | None]:
     is_sqlite = connection.dialect.name == "sqlite"
     for attempt in (1, 2):

@@ -38,7 +38,7 @@ class PlayerModel:
     name: str
     make: Callable[[str | None, int], Any]
 
-    def for_task(self, task: Mapping[str, Any]) -> Any:
+    def make_for_task(self, task: Mapping[str, Any]) -> Any:
         """Make the model of a block; None, for random choices, where it does not apply."""
         offers = entry_of(self.name).data == "offers"
         if offers != (task["kind"] == "offers"):
@@ -258,14 +258,14 @@ class Player:
 
     def _chooser_after_history(
         self, task: Mapping[str, Any], history: Sequence[Mapping[str, Any]]
-    ) -> _Chooser:
-        chooser = _Chooser(task, self.model, dict(self.parameters), self.rng)
+    ) -> _OptionChooser:
+        chooser = _OptionChooser(task, self.model, dict(self.parameters), self.rng)
         for past in history:
             chooser.learn(past["option"], past["reward"])
         return chooser
 
 
-class _Chooser:
+class _OptionChooser:
     """Choices of a player in a block, by a model or at random."""
 
     def __init__(
@@ -278,7 +278,7 @@ class _Chooser:
         grid = task["kind"] == "grid"
         self._n = int(task["width"] * task["height"] if grid else task["options"])
         self._rng, self._parameters = rng, parameters
-        self._model = None if model is None else model.for_task(task)
+        self._model = None if model is None else model.make_for_task(task)
         self._agents: Agents | None = None
         if self._model is not None and task["kind"] != "offers":
             self._agents = agents_of(self._model, parameters, 1)

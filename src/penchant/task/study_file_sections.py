@@ -62,10 +62,10 @@ def _lines_outside_values(text: str) -> Iterator[tuple[int, str]]:
         if not depth and not quoted and key is None:
             continue
         for piece in _VALUE_PIECE.finditer(rest):
-            depth, quoted = _depth_and_quote_after(piece.group(), depth, quoted)
+            depth, quoted = _bracket_depth_and_open_quote(piece.group(), depth, quoted)
 
 
-def _depth_and_quote_after(piece: str, depth: int, quoted: str) -> tuple[int, str]:
+def _bracket_depth_and_open_quote(piece: str, depth: int, quoted: str) -> tuple[int, str]:
     """Number of open brackets and the open quote after a piece of a value."""
     if quoted:
         return depth, "" if piece == quoted else quoted
@@ -82,7 +82,7 @@ Choice = TypeVar("Choice", bound=str)
 
 
 @dataclass
-class Section:
+class StudyFileSection:
     """A table of a study file.
 
     Attributes
@@ -102,10 +102,10 @@ class Section:
     lines: Mapping[KeyPath, int] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)
 
-    def name(self, key: str = "") -> str:
+    def describe_key(self, key: str = "") -> str:
         """Describe a key in words.
 
-        >>> Section({}, ("block", 1)).name("task")
+        >>> StudyFileSection({}, ("block", 1)).name("task")
         'block 2: task'
         """
         words = [f"{part + 1}:" if isinstance(part, int) else part for part in self.path]
@@ -120,7 +120,7 @@ class Section:
         shown = repr(given) if len(repr(given)) <= 60 else f"{repr(given)[:57]}..."
         shown = "none" if given is None else shown.lower() if isinstance(given, bool) else shown
         raise DataError(
-            self.name(key), f"must {rule}", got=f"{shown}{self.line_suffix(key)}", fix=fix
+            self.describe_key(key), f"must {rule}", got=f"{shown}{self.line_suffix(key)}", fix=fix
         )
 
     def line_suffix(self, key: str = "") -> str:
@@ -132,38 +132,38 @@ class Section:
             path = path[:-1]
         return ""
 
-    def has(self, key: str) -> bool:
+    def has_key(self, key: str) -> bool:
         """Whether the key is there."""
         return key in self.values
 
-    def section(self, key: str) -> Section:
+    def section(self, key: str) -> StudyFileSection:
         """A table in this one; empty if it is not there."""
-        value = self._value(key, {})
+        value = self._take_value(key, {})
         if not isinstance(value, Mapping):
             self.refuse(key, f"be a table, [{key}]", "Write it as a table.")
-        return Section(value, (*self.path, key), self.lines)
+        return StudyFileSection(value, (*self.path, key), self.lines)
 
-    def sections(self, key: str) -> list[Section]:
+    def sections(self, key: str) -> list[StudyFileSection]:
         """Array of tables, [[key]]."""
-        value = self._value(key, [])
+        value = self._take_value(key, [])
         if not isinstance(value, Sequence) or not all(isinstance(v, Mapping) for v in value):
             self.refuse(key, f"be a list of tables, [[{key}]]", "Write each with double brackets.")
-        return [Section(v, (*self.path, key, i), self.lines) for i, v in enumerate(value)]
+        return [StudyFileSection(v, (*self.path, key, i), self.lines) for i, v in enumerate(value)]
 
     def text(self, key: str, default: str | None = None, *, most: int = 20_000) -> str:
         """A text of limited length."""
-        value = self._value(key, default)
+        value = self._take_value(key, default)
         if not isinstance(value, str) or not value.strip() or len(value) > most:
             self.refuse(key, f"be a text of 1 to {most} characters", "Write it in quotes.", value)
         return value
 
     def optional_text(self, key: str, *, most: int = 2_000) -> str | None:
         """A text, or None."""
-        return self.text(key, most=most) if self.has(key) else None
+        return self.text(key, most=most) if self.has_key(key) else None
 
     def texts(self, key: str, default: Sequence[str] | None = None, least: int = 0) -> list[str]:
         """A list of texts."""
-        value = self._value(key, default)
+        value = self._take_value(key, default)
         ok = isinstance(value, list | tuple) and all(isinstance(v, str) and v for v in value)
         if not ok or len(value) < least:
             many = f" of {least} or more" if least else ""
@@ -172,7 +172,7 @@ class Section:
 
     def one_of(self, key: str, known: Sequence[Choice], default: Choice | None = None) -> Choice:
         """A word out of those known."""
-        value = self._value(key, default)
+        value = self._take_value(key, default)
         for word in known:
             if word == value:
                 return word
@@ -181,28 +181,28 @@ class Section:
 
     def boolean(self, key: str, default: bool) -> bool:
         """True or false."""
-        value = self._value(key, default)
+        value = self._take_value(key, default)
         if not isinstance(value, bool):
             self.refuse(key, "be true or false", "Write it without quotes.")
         return value
 
     def integer(self, key: str, least: int, most: int, default: int | None = None) -> int:
         """A whole number."""
-        value = self._value(key, default)
+        value = self._take_value(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             self.refuse(key, f"be a whole number from {least} to {most}", "Correct it.", value)
         return value
 
     def number(self, key: str, least: float, most: float, default: float | None = None) -> float:
         """A finite number."""
-        value = self._value(key, default)
+        value = self._take_value(key, default)
         if not is_number(value) or not least <= value <= most:
             self.refuse(key, f"be a number from {least:g} to {most:g}", "Correct it.", value)
         return float(value)
 
     def numbers(self, key: str, least: int, most: int) -> list[float]:
         """A list of finite numbers."""
-        value = self._value(key, None)
+        value = self._take_value(key, None)
         ok = isinstance(value, list) and all(is_number(v) for v in value)
         if not ok or not least <= len(value) <= most:
             many = f"{least}" if least == most else f"{least} to {most}"
@@ -218,13 +218,13 @@ class Section:
                     closest_match_hint(key, choices).strip() or f"Known here: {', '.join(choices)}."
                 )
                 raise DataError(
-                    self.name() or "the file",
+                    self.describe_key() or "the file",
                     "must have known keys",
                     got=f"{key!r}{self.line_suffix(key)}",
                     fix=hint,
                 )
 
-    def _value(self, key: str, default: Any) -> Any:
+    def _take_value(self, key: str, default: Any) -> Any:
         self.read.add(key)
         return self.values.get(key, default)
 

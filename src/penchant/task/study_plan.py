@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from penchant.errors import DataError
 from penchant.task.choice_tasks import ATTRIBUTES, TASK_READERS, Task
-from penchant.task.study_file_sections import Section, key_line_numbers
+from penchant.task.study_file_sections import StudyFileSection, key_line_numbers
 
 Outcome = Literal["completed", "screened out", "no consent", "withdrawn"]
 Resume = Literal["browser", "id", "never"]
@@ -94,7 +94,7 @@ class Ending:
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """A study.
 
     Attributes
@@ -149,28 +149,28 @@ def serialize_document(document: Mapping[str, Any]) -> str:
     return json.dumps(document, sort_keys=True, ensure_ascii=False)
 
 
-def parse_plan(document: Mapping[str, Any], lines: Mapping[Any, int] | None = None) -> Plan:
+def parse_plan(document: Mapping[str, Any], lines: Mapping[Any, int] | None = None) -> StudyPlan:
     """Read a study from its document; errors name the line."""
-    top = Section(document, (), lines or {})
+    top = StudyFileSection(document, (), lines or {})
     study = top.section("study")
     name = study.text("name", "study", most=40)
     if not STUDY_NAME.fullmatch(name):
         study.refuse("name", "be 1 to 40 of a-z, 0-9 and -", 'Write name = "grid-2026".')
     check = top.section("check")
     limits, estimate = top.section("limits"), top.section("estimate")
-    plan = Plan(
+    plan = StudyPlan(
         document=document,
         name=name,
         title=study.text("title", "A decision task", most=120),
         language=study.one_of("language", ("en",), "en"),
-        seed=study.integer("seed", 0, 2**62) if study.has("seed") else None,
+        seed=study.integer("seed", 0, 2**62) if study.has_key("seed") else None,
         contact=study.optional_text("contact", most=200),
         resume=study.one_of("resume", ("browser", "id", "never"), "browser"),
         consent=_read_consent(top),
         instructions=_read_instructions(top),
         questions=tuple(_read_question(question) for question in check.sections("question")),
         attempts=check.integer("attempts", 1, 20, 3),
-        cells=_read_cells(top),
+        cells=_read_conditions(top),
         endings=_read_endings(top),
         id_parameter=_read_id_parameter(study),
         show_estimate=estimate.boolean("show_at_end", False),
@@ -184,28 +184,28 @@ def parse_plan(document: Mapping[str, Any], lines: Mapping[Any, int] | None = No
     return plan
 
 
-def _read_consent(top: Section) -> str | None:
+def _read_consent(top: StudyFileSection) -> str | None:
     section = top.section("consent")
-    text = section.text("text") if top.has("consent") else None
+    text = section.text("text") if top.has_key("consent") else None
     section.refuse_unread_keys(["text"])
     return text
 
 
-def _read_instructions(top: Section) -> tuple[str, ...]:
+def _read_instructions(top: StudyFileSection) -> tuple[str, ...]:
     section = top.section("instructions")
-    pages = tuple(section.texts("pages", [], 1 if top.has("instructions") else 0))
+    pages = tuple(section.texts("pages", [], 1 if top.has_key("instructions") else 0))
     section.refuse_unread_keys()
     return pages
 
 
-def _read_id_parameter(study: Section) -> str:
+def _read_id_parameter(study: StudyFileSection) -> str:
     value = study.text("id_parameter", "id", most=40)
     if not PLATFORM_ID.fullmatch(value):
         study.refuse("id_parameter", "be letters, digits, _ and -", 'Write "PROLIFIC_PID".')
     return value
 
 
-def _read_question(section: Section) -> Question:
+def _read_question(section: StudyFileSection) -> Question:
     answers = section.texts("answers", least=2)
     found = Question(
         section.text("question", most=1000),
@@ -216,19 +216,19 @@ def _read_question(section: Section) -> Question:
     return found
 
 
-def _read_estimate(section: Section) -> dict[str, Any]:
+def _read_estimate(section: StudyFileSection) -> dict[str, Any]:
     """Read the settings of the live estimate; those not given follow from the task."""
     found: dict[str, Any] = {}
-    if section.has("model"):
+    if section.has_key("model"):
         found["model"] = section.one_of("model", ("ucl", "q-learning", "none"))
-    if section.has("noise_variance"):
+    if section.has_key("noise_variance"):
         found["noise_variance"] = section.number("noise_variance", 1e-12, 1e12)
-    if section.has("length_scale"):
+    if section.has_key("length_scale"):
         found["length_scale"] = section.number("length_scale", 1e-6, 1e6)
     return found
 
 
-def _read_endings(top: Section) -> dict[Outcome, Ending]:
+def _read_endings(top: StudyFileSection) -> dict[Outcome, Ending]:
     section = top.section("end")
     found: dict[Outcome, Ending] = {}
     for outcome in OUTCOMES:
@@ -238,7 +238,7 @@ def _read_endings(top: Section) -> dict[Outcome, Ending]:
         if address is not None and not _is_safe_return_address(address):
             one.refuse("address", "begin with https://", "Give the whole return address.")
         found[outcome] = Ending(
-            one.text("text", most=2000) if one.has("text") else "",
+            one.text("text", most=2000) if one.has_key("text") else "",
             one.optional_text("code", most=80),
             address,
         )
@@ -259,7 +259,7 @@ def _is_safe_return_address(address: str) -> bool:
     return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and local))
 
 
-def _read_cells(top: Section) -> tuple[StudyCondition, ...]:
+def _read_conditions(top: StudyFileSection) -> tuple[StudyCondition, ...]:
     """Read all combinations of the conditions, with their blocks."""
     blocks = top.sections("block")
     if not blocks:
@@ -296,7 +296,7 @@ def _read_cells(top: Section) -> tuple[StudyCondition, ...]:
 
 
 def _read_advice(
-    section: Section, kind: str, practice: bool, seconds: float | None
+    section: StudyFileSection, kind: str, practice: bool, seconds: float | None
 ) -> dict[str, Any]:
     """Read whether advice is given, and the prior beliefs of the adviser."""
     advice = section.one_of("advice", ("off", "suggest"), "off")
@@ -309,28 +309,30 @@ def _read_advice(
         )
     found: dict[str, Any] = {"advice": advice}
     for name, least in (("advice_mean", -1e12), ("advice_sd", 1e-9), ("advice_length", 0.1)):
-        if name != "advice_length" and not section.has(name):
+        if name != "advice_length" and not section.has_key(name):
             section.refuse(name, "be given with advice", "Say what rewards are expected.", None)
         found[name] = section.number(name, least, 1e12, 2.0)
     return found
 
 
-def _read_block(given: Section, labels: Mapping[str, Any], index: int, used: set[str]) -> Block:
+def _read_block(
+    given: StudyFileSection, labels: Mapping[str, Any], index: int, keys_used: set[str]
+) -> Block:
     """Read a block with the levels of a condition for keys it leaves open; record keys used."""
     practice = given.boolean("practice", False)
     # conditions are for what is analysed, and practice never is
-    added = {} if practice else {k: v for k, v in labels.items() if not given.has(k)}
+    added = {} if practice else {k: v for k, v in labels.items() if not given.has_key(k)}
     lines = dict(given.lines)
     for key in added:  # the mistake is in the condition's line, as the block does not hold the key
         lines[(*given.path, key)] = lines.get(("conditions", key), 0)
-    section = Section({**added, **given.values}, given.path, lines, given.read)
+    section = StudyFileSection({**added, **given.values}, given.path, lines, given.read)
     section.read.add("practice")
     kind = section.one_of("task", tuple(TASK_READERS))
     seconds = section.number("seconds", 0.2, 3600) if section.values.get("seconds") else None
     section.read.add("seconds")
     block = Block(
         name=section.text("name", f"{'practice' if practice else 'block'}-{index + 1}", most=40),
-        title=section.text("title", most=120) if section.has("title") else "",
+        title=section.text("title", most=120) if section.has_key("title") else "",
         practice=practice,
         task=TASK_READERS[kind](section),
         seconds=seconds,
@@ -338,7 +340,7 @@ def _read_block(given: Section, labels: Mapping[str, Any], index: int, used: set
         feedback=section.number("feedback", 0.0, 30, 0.6),
         **_read_advice(section, kind, practice, seconds),
     )
-    used |= set(added) & section.read
+    keys_used |= set(added) & section.read
     given.refuse_unread_keys(BLOCK_KEYS)
     return block
 
@@ -347,7 +349,7 @@ _TOML_ERROR = re.compile(r"^(.*?) \(at line (\d+), column \d+\)$")
 MAX_FILE_BYTES = 4_000_000  # a larger file is some other file, named by mistake
 
 
-def read_study_file(path: str | Path) -> Plan:
+def read_study_file(path: str | Path) -> StudyPlan:
     """Read and check a study file.
 
     Parameters
@@ -359,7 +361,7 @@ def read_study_file(path: str | Path) -> Plan:
     return read_study_text(_read_utf8_file(file, "STUDY.toml"), folder=file.parent)
 
 
-def read_study_text(text: str, *, folder: Path = Path(".")) -> Plan:
+def read_study_text(text: str, *, folder: Path = Path(".")) -> StudyPlan:
     r"""Read a study from the text of its file.
 
     Examples
@@ -430,7 +432,7 @@ def _insert_csv_tables(
     for i, block in enumerate(blocks):
         if not isinstance(block, dict):
             continue
-        section = Section(block, ("block", i), lines)
+        section = StudyFileSection(block, ("block", i), lines)
         if "means_file" in block:
             rows = _read_csv_rows(section, "means_file", folder, ("option", "mean_reward"))
             options = [row["option"] for row in rows]
@@ -455,7 +457,7 @@ def _offer_from_row(row: Mapping[str, float]) -> dict[str, list[float]]:
 
 
 def _read_csv_rows(
-    section: Section, key: str, folder: Path, required_columns: tuple[str, ...]
+    section: StudyFileSection, key: str, folder: Path, required_columns: tuple[str, ...]
 ) -> list[dict[str, float]]:
     """Read the rows of a CSV file beside the study file, all numbers."""
     name = section.text(key, most=200)

@@ -3,8 +3,8 @@
 Up to three parameters have an adaptive grid, whose box shrinks and moves with the posterior; its
 points are dense in the posterior's bulk and sparse in the tails. More parameters have importance
 sampling from a normal distribution with the posterior's mean and covariance, at fixed scrambled
-Sobol points, so that results are reproducible (Owen 1998). Nodes with the same parameters of
-interest form a group, within which nuisance parameters are integrated out.
+Sobol points, so that results are reproducible (Owen 1998). ParameterQuadratureNodes with the same
+parameters of interest form a group, within which nuisance parameters are integrated out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ POINTS_PER_AXIS = {
 
 
 @dataclass(frozen=True, slots=True)
-class GridOptions:
+class AdaptiveGridOptions:
     """Settings of the adaptive grid; shares are relative to the quantity named."""
 
     # With a fourth axis, 9,000 nodes would leave fewer than 10 points along each.
@@ -85,7 +85,7 @@ class SobolOptions:
     min_uniform: float = 1e-12  # a Sobol point at 0 or 1 would have an infinite normal quantile
 
 
-GRID = GridOptions()
+GRID = AdaptiveGridOptions()
 SOBOL = SobolOptions()
 HUGE_UTILITY = 1e300  # stands for an infinite utility: no choice probability tells them apart
 
@@ -111,13 +111,14 @@ def answer_entropy(options: list[Matrix]) -> Matrix:
 
 
 @dataclass(frozen=True, eq=False)
-class Nodes:
+class ParameterQuadratureNodes:
     """Quadrature nodes: k values of the shape parameters, j of the weights at each.
 
     Attributes
     ----------
     z, psi, theta
-        Nodes (k * j, p) in scaled coordinates, (k, q) shape parameters and (k, j, d) weights.
+        ParameterQuadratureNodes (k * j, p) in scaled coordinates, (k, q) shape parameters and (k,
+        j, d) weights.
     log_prior
         Log of prior density over density of nodes, (k, j).
     shape_axes, weight_axes, axes_of_interest
@@ -233,10 +234,12 @@ class NodeLayout(Protocol):
 
     max_moves: ClassVar[int]
 
-    def initial_nodes(self) -> Nodes:
+    def initial_nodes(self) -> ParameterQuadratureNodes:
         """Nodes before any answer."""
 
-    def adapted_nodes(self, nodes: Nodes, weights: Matrix) -> Nodes | None:
+    def adapted_nodes(
+        self, nodes: ParameterQuadratureNodes, weights: Matrix
+    ) -> ParameterQuadratureNodes | None:
         """Nodes that suit the posterior weights (k, j) better, or None where these will do."""
 
 
@@ -247,9 +250,9 @@ class AdaptiveGridLayout:
     # Each move shrinks to 0.6 or less: 12 make a box 500 times narrower, which is enough.
     max_moves: ClassVar[int] = 12
     scaling: ParameterScaling
-    about: tuple[int, ...]
+    indices_of_interest: tuple[int, ...]
 
-    def initial_nodes(self) -> Nodes:
+    def initial_nodes(self) -> ParameterQuadratureNodes:
         """Grid over the box of the prior, all of it dense."""
         ends = self._z_limits
         return self._grid_in_boxes(
@@ -260,10 +263,10 @@ class AdaptiveGridLayout:
     def _z_limits(self) -> Matrix:
         return self.scaling.z_ranges()
 
-    def _grid_in_boxes(self, boxes: Matrix) -> Nodes:
-        n_nuisance = self.scaling.n_parameters - len(self.about)
-        many, few = POINTS_PER_AXIS[len(self.about), n_nuisance]
-        points = [many if a in self.about else few for a in range(len(boxes))]
+    def _grid_in_boxes(self, boxes: Matrix) -> ParameterQuadratureNodes:
+        n_nuisance = self.scaling.n_parameters - len(self.indices_of_interest)
+        many, few = POINTS_PER_AXIS[len(self.indices_of_interest), n_nuisance]
+        points = [many if a in self.indices_of_interest else few for a in range(len(boxes))]
         axes = tuple(_axis_points(box, n) for box, n in zip(boxes, points, strict=True))
         z, psi, sizes = _grid_z_psi_and_axis_sizes(self.scaling, axes)
         q = self.scaling.n_shape
@@ -271,11 +274,13 @@ class AdaptiveGridLayout:
         widths = np.meshgrid(*(np.log(np.gradient(axis)) for axis in axes), indexing="ij")
         log_density = -np.sum(widths, axis=0).ravel()
         made = _build_nodes(
-            self.scaling, z, psi, sizes[:q], sizes[q:], self.about, axes, log_density
+            self.scaling, z, psi, sizes[:q], sizes[q:], self.indices_of_interest, axes, log_density
         )
         return replace(made, boxes=boxes)
 
-    def adapted_nodes(self, nodes: Nodes, weights: Matrix) -> Nodes | None:
+    def adapted_nodes(
+        self, nodes: ParameterQuadratureNodes, weights: Matrix
+    ) -> ParameterQuadratureNodes | None:
         """Narrower boxes where the posterior fills part of them, wider where it meets an end."""
         assert nodes.boxes is not None
         new = np.array(
@@ -342,10 +347,10 @@ class FixedGridLayout:
 
     max_moves: ClassVar[int] = 0
     scaling: ParameterScaling
-    about: tuple[int, ...]
+    indices_of_interest: tuple[int, ...]
     values: tuple[Vector, ...]
 
-    def initial_nodes(self) -> Nodes:
+    def initial_nodes(self) -> ParameterQuadratureNodes:
         """Grid of the given values, with prior masses instead of densities."""
         each = self.scaling.coordinates.each
         axes = tuple(c.link.inverse(v) for c, v in zip(each, self.values, strict=True))
@@ -356,7 +361,7 @@ class FixedGridLayout:
             h, theta, np.repeat(psi, len(h) // k, axis=0), np.ones_like(theta)
         )
         log_prior = self.scaling.log_prior_of_natural(self.scaling.coordinates.natural(h))
-        return Nodes(
+        return ParameterQuadratureNodes(
             self.scaling,
             h,
             parameters,
@@ -365,11 +370,11 @@ class FixedGridLayout:
             log_prior.reshape(k, -1),
             sizes[:q],
             sizes[q:],
-            self.about,
+            self.indices_of_interest,
             axes,
         )
 
-    def adapted_nodes(self, nodes: Nodes, weights: Matrix) -> None:
+    def adapted_nodes(self, nodes: ParameterQuadratureNodes, weights: Matrix) -> None:
         """Keep the nodes."""
 
 
@@ -380,14 +385,16 @@ class SobolLayout:
     # Redraws; one suffices as a rule, but a prior far from normal needs more.
     max_moves: ClassVar[int] = 4
     scaling: ParameterScaling
-    about: tuple[int, ...]
+    indices_of_interest: tuple[int, ...]
 
-    def initial_nodes(self) -> Nodes:
+    def initial_nodes(self) -> ParameterQuadratureNodes:
         """Draws around the middle of the prior's box."""
         low, high = self.scaling.z_ranges().T
         return self._normal_nodes_around((low + high) / 2, np.diag(self.scaling.prior_sds() ** 2))
 
-    def adapted_nodes(self, nodes: Nodes, weights: Matrix) -> Nodes | None:
+    def adapted_nodes(
+        self, nodes: ParameterQuadratureNodes, weights: Matrix
+    ) -> ParameterQuadratureNodes | None:
         """Draws with the posterior's moments, where the effective sample size is small."""
         share = weights.ravel() / weights.sum()
         if 1.0 / (share**2).sum() >= SOBOL.min_effective_share * len(share):
@@ -398,15 +405,15 @@ class SobolLayout:
         jitter = SOBOL.jitter * np.diag(covariance).max()
         return self._normal_nodes_around(mean, covariance + jitter * np.eye(len(mean)))
 
-    def _normal_nodes_around(self, mean: Vector, covariance: Matrix) -> Nodes:
+    def _normal_nodes_around(self, mean: Vector, covariance: Matrix) -> ParameterQuadratureNodes:
         p = len(mean)
-        rest = [a for a in range(p) if a not in self.about]
+        rest = [a for a in range(p) if a not in self.indices_of_interest]
         # Parameters of interest first: the Cholesky factor is lower triangular, so that theirs are
         # the same in all nodes of a group.
-        order = [*self.about, *rest]
+        order = [*self.indices_of_interest, *rest]
         factor = np.linalg.cholesky(covariance[np.ix_(order, order)])
         factor *= 1.0 + SOBOL.widening / np.sqrt(p)
-        unit, sizes = _normal_points_and_group_sizes(len(self.about), len(rest))
+        unit, sizes = _normal_points_and_group_sizes(len(self.indices_of_interest), len(rest))
         drawn = unit @ factor.T
         z = np.empty_like(drawn)
         z[:, order] = drawn + mean[order]
@@ -458,7 +465,7 @@ def _build_nodes(
     axes_of_interest: Sequence[int],
     axes: tuple[Vector, ...],
     log_density: Vector | None = None,
-) -> Nodes:
+) -> ParameterQuadratureNodes:
     """Nodes at z with their quadrature weights; log_density is that of the nodes themselves."""
     k = len(psi)
     j = len(z) // k
@@ -469,7 +476,7 @@ def _build_nodes(
         log_prior = scaling.log_prior(z, parameters)
     if log_density is not None:
         log_prior = log_prior - log_density
-    return Nodes(
+    return ParameterQuadratureNodes(
         scaling,
         z,
         parameters,

@@ -1,9 +1,9 @@
 """Posterior of an adaptive experiment by quadrature, and the information of the next answer.
 
 Offers are ranked by the mutual information of the answer and the parameters of interest, the others
-integrated out (Lindley 1956; Myung, Cavagnaro & Pitt 2013). Nodes (`adaptive_quadrature`) with the
-same parameters of interest form a group: an answer's probability within a group is that with the
-others integrated out.
+integrated out (Lindley 1956; Myung, Cavagnaro & Pitt 2013). ParameterQuadratureNodes
+(`adaptive_quadrature`) with the same parameters of interest form a group: an answer's probability
+within a group is that with the others integrated out.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.models.coordinates import Coordinate
 from penchant.result_tables import Columns, Result, Table, format_count
 from penchant.workflow.adaptive_quadrature import (
     NodeLayout,
-    Nodes,
     OfferProbabilities,
+    ParameterQuadratureNodes,
     answer_entropy,
     log_probabilities,
 )
@@ -39,7 +39,7 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
+class AnswerPosterior:
     """Posterior weights of the nodes after answers.
 
     Attributes
@@ -59,18 +59,18 @@ class Belief:
 
     scaling: ParameterScaling
     layout: NodeLayout
-    nodes: Nodes
+    nodes: ParameterQuadratureNodes
     answers: tuple[Answer, ...]
     log_likelihood: Matrix
     information_gain: float = 0.0
 
     @classmethod
-    def before_answers(cls, scaling: ParameterScaling, layout: NodeLayout) -> Belief:
+    def before_answers(cls, scaling: ParameterScaling, layout: NodeLayout) -> AnswerPosterior:
         """Prior belief, on nodes that are adapted to it."""
         nodes = layout.initial_nodes()
         return cls(scaling, layout, nodes, (), np.zeros(nodes.log_prior.shape))._on_adapted_nodes()
 
-    def after(self, answer: Answer) -> Belief:
+    def after(self, answer: Answer) -> AnswerPosterior:
         """Belief after another answer, on nodes that are adapted to it."""
         own = self._log_likelihood_of((answer,), self.nodes)
         answers = (*self.answers, answer)
@@ -80,7 +80,7 @@ class Belief:
         gain = _kl_divergence(updated._group_probabilities, self._group_probabilities)
         return replace(updated._on_adapted_nodes(), information_gain=gain)
 
-    def _on_adapted_nodes(self) -> Belief:
+    def _on_adapted_nodes(self) -> AnswerPosterior:
         found = self
         for _ in range(self.layout.max_moves):
             nodes = found.layout.adapted_nodes(found.nodes, found.node_probabilities)
@@ -91,7 +91,9 @@ class Belief:
             found = replace(found, nodes=nodes, log_likelihood=log_likelihood)
         return found
 
-    def _log_likelihood_of(self, answers: tuple[Answer, ...], nodes: Nodes) -> Matrix:
+    def _log_likelihood_of(
+        self, answers: tuple[Answer, ...], nodes: ParameterQuadratureNodes
+    ) -> Matrix:
         found = np.zeros(nodes.log_prior.shape)
         if not answers:
             return found
@@ -158,7 +160,7 @@ class Posterior(Result):
     ----------
     names
         Natural parameters.
-    about
+    is_of_interest
         Whether each was asked about.
     scales
         "log" where mean and sd are those of the logarithm, as of every positive parameter that is
@@ -175,7 +177,7 @@ class Posterior(Result):
 
     json_names = ("level", "n_answers")
     names: tuple[str, ...]
-    about: tuple[bool, ...]
+    is_of_interest: tuple[bool, ...]
     scales: tuple[str, ...]
     mean: Vector
     sd: Vector
@@ -187,7 +189,7 @@ class Posterior(Result):
 
     def __getitem__(self, name: str) -> dict[str, Any]:
         """Name, scale, mean, sd, median, low and high of a parameter."""
-        one_of(name, "name", self.names)
+        check_one_of(name, "name", self.names)
         return self._row(self.names.index(name))
 
     def _row(self, a: int) -> dict[str, Any]:
@@ -215,17 +217,17 @@ class Posterior(Result):
         return f"<Posterior after {self.n_answers}: {text}>"
 
 
-def posterior_summary(belief: Belief, about: tuple[int, ...], level: float) -> Posterior:
+def posterior_summary(belief: AnswerPosterior, about: tuple[int, ...], level: float) -> Posterior:
     """Moments and quantiles of every parameter."""
     each = belief.scaling.coordinates.each
     weights = belief.node_probabilities.ravel()
-    h = belief.nodes.parameters.h
+    h = belief.nodes.parameters.link_values
     rows = [_mean_sd_median_and_interval(c, h[:, a], weights, level) for a, c in enumerate(each)]
     columns: Matrix = np.array(rows, dtype=np.float64).T
     mean, sd, median, low, high = columns
     return Posterior(
         names=belief.scaling.coordinates.names,
-        about=tuple(a in about for a in range(len(each))),
+        is_of_interest=tuple(a in about for a in range(len(each))),
         scales=tuple("log" if has_log_link(c) else "natural" for c in each),
         mean=mean,
         sd=sd,

@@ -76,14 +76,14 @@ AskPrior = NaturalPrior | PopulationPrior | GaussianPrior | ScaledPrior
 class NodeParameters(NamedTuple):
     """Parameters at n nodes of a quadrature.
 
-    `h` (n, p) are values on links, `theta` (n, d) weights, `psi` (n, q) shape parameters and
-    `spread` (n, d) root mean squares of every attribute within offers.
+    `link_values` (n, p) are values on links, `theta` (n, d) weights, `psi` (n, q) shape parameters
+    and `attribute_rms` (n, d) root mean squares of every attribute within offers.
     """
 
-    h: Matrix
+    link_values: Matrix
     theta: Matrix
     psi: Matrix
-    spread: Matrix
+    attribute_rms: Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +214,7 @@ class ParameterScaling:
         found = np.zeros(len(z))
         for a, c in enumerate(self.coordinates.each):
             if isinstance(self.prior, NaturalPrior) and self.prior.holds(c.name):
-                found += self._log_natural_prior(c, node.h[:, a])
+                found += self._log_natural_prior(c, node.link_values[:, a])
             elif c.is_shape and not isinstance(self.prior, PopulationPrior):
                 found += self._log_shape_prior(c, z[:, a])
             elif self.prior is None or isinstance(self.prior, NaturalPrior):
@@ -295,8 +295,8 @@ class ParameterScaling:
         """Log-density of z under a Gaussian or scaled prior of the weights."""
         d = node.theta.shape[1]
         if isinstance(self.prior, ScaledPrior):
-            value = -0.5 * self.prior.c * ((node.theta * node.spread) ** 2).sum(axis=1)
-            value += np.log(node.spread).sum(axis=1)
+            value = -0.5 * self.prior.c * ((node.theta * node.attribute_rms) ** 2).sum(axis=1)
+            value += np.log(node.attribute_rms).sum(axis=1)
         else:
             assert isinstance(self.prior, GaussianPrior)
             quadratic = self.prior.quadratic(d, np.ones(d))
@@ -307,7 +307,7 @@ class ParameterScaling:
             c.natural.is_weight and c.link.name == "identity" for c in self._weight_coordinates()
         )
         if not is_linear:  # change of variables from weights to links
-            _, slopes = self.coordinates.theta_and_slopes(node.h[:, self.n_shape :])
+            _, slopes = self.coordinates.theta_and_slopes(node.link_values[:, self.n_shape :])
             with np.errstate(divide="ignore"):
                 value += np.linalg.slogdet(slopes)[1]
         return np.asarray(value)

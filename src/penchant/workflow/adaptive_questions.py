@@ -21,7 +21,7 @@ from penchant.choices.offers import Offers
 from penchant.errors import DataError, closest_match_hint
 from penchant.files.output import read_document, write_json
 from penchant.inference.fit import fit
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.subject_estimates import estimate_without_data
 from penchant.json_records import document_head, record_document, session_from_document
 from penchant.models.model import Model
@@ -37,7 +37,7 @@ from penchant.workflow.adaptive_quadrature import (
 )
 from penchant.workflow.adaptive_question_posterior import (
     Answer,
-    Belief,
+    AnswerPosterior,
     Posterior,
     posterior_summary,
 )
@@ -149,7 +149,7 @@ def ask(
     names = scaling.coordinates.names
     wanted = _parameters_of_interest(about, names)
     check_attributes_ignore_order(known, described, scaling.typical_psi()[:1])
-    belief = Belief.before_answers(scaling, _choose_node_layout(scaling, wanted, grid))
+    belief = AnswerPosterior.before_answers(scaling, _choose_node_layout(scaling, wanted, grid))
     return Asker(belief, wanted, repeats, grid, source_table)
 
 
@@ -223,7 +223,7 @@ class Asker(Result):
 
     def __init__(
         self,
-        belief: Belief,
+        belief: AnswerPosterior,
         about: tuple[int, ...],
         repeats: bool,
         grid: Mapping[str, Any] | None,
@@ -388,7 +388,7 @@ class Asker(Result):
         if answers is None:
             record = unanswered_record({n: v[:1] for n, v in self._belief.scaling.offers.items()})
             return estimate_without_data(
-                Profiles(self.model, (tuple(record.episodes),), parameter_prior)
+                ProfileProblems(self.model, (tuple(record.episodes),), parameter_prior)
             )
         return fit(answers, self.model, parameter_prior=parameter_prior)
 
@@ -432,7 +432,7 @@ class Asker(Result):
         asker = ask(
             kept.model,
             kept.offers if kept.table is None else kept.table.cells,
-            columns=None if kept.table is None else kept.table.columns,
+            columns=None if kept.table is None else kept.table.option_columns,
             about=kept.about,
             prior=kept.prior,
             grid=kept.grid,

@@ -91,14 +91,14 @@ class OfferTable:
     ----------
     cells
         Its columns, by name.
-    columns
+    option_columns
         For every attribute the column, or number, of each option, if they were named.
     attribute_names
         Attributes that may stand in numbered columns.
     """
 
     cells: dict[str, list[Any]]
-    columns: Mapping[str, Sequence[Any]] | None
+    option_columns: Mapping[str, Sequence[Any]] | None
     attribute_names: tuple[str, ...]
 
     def row(self, number: int) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class OfferTable:
         try:
             read = described_from_frame(
                 pa.table({str(name): [row[name]] for name in row}),
-                self.columns,
+                self.option_columns,
                 self.attribute_names,
             )
         except (DataError, pa.ArrowInvalid, TypeError):

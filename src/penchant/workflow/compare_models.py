@@ -19,9 +19,14 @@ from penchant.argument_checks import check_whole_number
 from penchant.bandit.episode import Episodes
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
-from penchant.errors import DataError, argument
+from penchant.errors import DataError, mark_argument
 from penchant.inference.fit import History
-from penchant.inference.fit_each import OF_CHOICES, PortionFit, fit_each_model, portion_fit
+from penchant.inference.fit_each import (
+    OF_CHOICES,
+    PortionFitter,
+    build_portion_fitter,
+    fit_each_model,
+)
 from penchant.models.arguments import as_episodes, refuse_no_model, refuse_word
 from penchant.models.model import Model
 from penchant.models.offers.attributes import Attributes
@@ -40,12 +45,12 @@ from penchant.workflow.model_comparison_results import (
     PopulationComparison,
     PopulationCriterion,
     compare_populations,
-    model_setting_doubts,
+    settings_contradicted_by_data,
 )
 from penchant.workflow.model_selection import (
     ComparisonPrior,
     Folds,
-    HeldOut,
+    HeldOutLogLikelihoods,
     checked_nested_pairs,
     cross_validation_splits,
     held_out_log_likelihoods,
@@ -56,10 +61,10 @@ from penchant.workflow.model_selection import (
 
 
 @dataclass(frozen=True)
-class BatchScores:
+class SubjectScoreTask:
     """Fit of a portion of subjects, reduced to what a comparison needs; picklable."""
 
-    fits: PortionFit
+    fits: PortionFitter
 
     def __call__(self, data: Any) -> Any:
         """Table of pyarrow with a row for each subject."""
@@ -92,13 +97,16 @@ def compare_scanned_subjects(
     threads: int | None,
 ) -> ModelComparison:
     """Fit every model to every subject of a scan, keeping a row of numbers of each."""
-    fits = {name: portion_fit(people, model, None, OF_CHOICES) for name, model in models.items()}
+    fits = {
+        name: build_portion_fitter(people, model, None, OF_CHOICES)
+        for name, model in models.items()
+    }
     closed = {name: fit.model for name, fit in fits.items() if fit.model is not None}
     n_parameters = tuple(len(model.weights) + len(model.shape) for model in closed.values())
     # Checked before the fits, which may take hours.
     checked_nested_pairs(nested, tuple(closed), n_parameters)
     found = [
-        people.fit_subjects(BatchScores(fit), engine=engine, threads=threads)
+        people.fit_subjects(SubjectScoreTask(fit), engine=engine, threads=threads)
         for fit in fits.values()
     ]
     subjects = found[0]["subject"].tolist()
@@ -109,7 +117,7 @@ def compare_scanned_subjects(
             "episodes",
             "must hold at least one decision that is scored",
             got="none",
-            fix=f"Check {argument('is_choice')} and {argument('scored')}.",
+            fix=f"Check {mark_argument('is_choice')} and {mark_argument('scored')}.",
         )
     log_likelihood = np.array([one["log_likelihood"] for one in found]).T[is_scored]
     statuses = np.array([one["status"] for one in found]).T[is_scored]
@@ -219,7 +227,7 @@ def _decision_folds(choices: Choices, folds: Any, pool: bool) -> Labels:
                     "are taken together"
                 ),
                 got=repr(folds),
-                fix=f"Try {argument('folds', 5)}.",
+                fix=f"Try {mark_argument('folds', 5)}.",
             )
         names = choices.subject_labels or ()
         return object_array([names[code] for code in choices.subject.tolist()])
@@ -280,7 +288,7 @@ def _cross_validate_by_decision(
     prior: ParameterPrior | None,
     threads: int | None,
     words: str,
-) -> HeldOut:
+) -> HeldOutLogLikelihoods:
     """Predict every decision by fits to the other folds of its subject."""
     n = choices.n_decisions
     codes = np.zeros(n, dtype=np.int64) if choices.subject is None else choices.subject
@@ -315,7 +323,7 @@ def _cross_validate_by_decision(
             if is_finite:
                 values[rows] = decision_log_likelihoods(estimate.theta, own.subset(rows))
         found[name], without[name] = values, finite.count(False)
-    return HeldOut(
+    return HeldOutLogLikelihoods(
         log_likelihoods=found,
         subjects=object_array([owner[code] for code in codes.tolist()]),
         blocks=object_array([None] * n),
@@ -524,7 +532,7 @@ def compare_models(
         held_out=held,
         criterion=criterion,
         likelihood_ratios=likelihood_ratios(nested, tuple(named), log_likelihood, n_parameters),
-        doubts=model_setting_doubts(named, data),
+        doubts=settings_contradicted_by_data(named, data),
     )
     found.scores()  # refuses a criterion that there is nothing for
     return found
@@ -596,7 +604,7 @@ def _scored_and_unscored_subjects(
             "episodes",
             "must hold at least one decision that is scored",
             got="none",
-            fix=f"Check {argument('is_choice')} and {argument('scored')}.",
+            fix=f"Check {mark_argument('is_choice')} and {mark_argument('scored')}.",
         )
     unscored = tuple(s for s in everybody if s not in scored)
     return tuple(s for s in everybody if s in scored), unscored

@@ -1,9 +1,10 @@
 """Sample size by simulation: decisions for an interval's width, subjects for a group difference.
 
-Monte Carlo power analysis. `Narrow` finds the decisions per block at which enough people have a
-narrow enough interval; `Differ` the subjects per group at which Welch's test (Welch 1947) of the
-estimates has the power asked for, by resampling simulated pools. The search doubles the number and
-then bisects it on a log scale. Relies on `recover` for simulated people and their fits.
+Monte Carlo power analysis. `NarrowIntervals` finds the decisions per block at which enough people
+have a narrow enough interval; `DetectDifference` the subjects per group at which Welch's test
+(Welch 1947) of the estimates has the power asked for, by resampling simulated pools. The search
+doubles the number and then bisects it on a log scale. Relies on `recover` for simulated people and
+their fits.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_level, check_number, check_whole_number, one_of
+from penchant.argument_checks import check_level, check_number, check_one_of, check_whole_number
 from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
@@ -33,7 +34,7 @@ from penchant.softmax.prior import ParameterPrior
 from penchant.tail_probabilities import normal_isf, normal_sf, t_sf
 from penchant.workflow.parameter_recovery import (
     check_simulation_arguments,
-    draw_people,
+    draw_parameters_of_people,
     recovered_parameters,
     simulate_people,
 )
@@ -48,8 +49,8 @@ class DesignOptions:
     # Ratio of the bracket's ends at which the search stops: a narrower bracket would be finer than
     # the Monte Carlo error of its ends.
     search_ratio: float = 1.05
-    n_people: int = 100  # for `Narrow`: a share then has a standard error of at most 0.05
-    # Fits per group for `Differ`, shared by all experiments; fewer would repeat in large ones.
+    n_people: int = 100  # for `NarrowIntervals`: a share then has a standard error of at most 0.05
+    # Fits per group for `DetectDifference`, shared by all experiments: fewer repeat in large ones.
     n_pool: int = 500
     # Bootstrap samples of the pools: a standard error from 40 is itself known to 11 %.
     n_pool_redraws: int = 40
@@ -197,7 +198,7 @@ def _describe_bracket(small: int | None, large: int | None) -> str:
 
 
 @dataclass(frozen=True)
-class Narrow:
+class NarrowIntervals:
     """A goal of `design`: the interval of a parameter is as narrow as wanted, by more decisions.
 
     Parameters
@@ -228,7 +229,7 @@ class Narrow:
 
 
 @dataclass(frozen=True)
-class Differ:
+class DetectDifference:
     """A goal of `design`: a difference between two groups is found, by more subjects.
 
     Parameters
@@ -258,7 +259,7 @@ def design(
     task: Task,
     parameters: Mapping[str, Any],
     *,
-    goal: Narrow | Differ,
+    goal: NarrowIntervals | DetectDifference,
     rng: np.random.Generator,
     n_subjects: int | None = None,
     parameter_prior: ParameterPrior | None = None,
@@ -266,17 +267,17 @@ def design(
 ) -> Design:
     """Find the decisions that an interval needs, or the subjects that a difference needs.
 
-    For `Narrow` the same people play longer and longer. For `Differ` a pool of people of each group
-    is simulated and fitted. Experiments draw subjects from the pools, and find a difference where
-    Welch's test of the estimates has p < alpha: of logarithms for a positive parameter. Subjects
-    without a finite estimate are recruited, but not tested.
+    For `NarrowIntervals` the same people play longer and longer. For `DetectDifference` a pool of
+    people of each group is simulated and fitted. Experiments draw subjects from the pools, and find
+    a difference where Welch's test of the estimates has p < alpha: of logarithms for a positive
+    parameter. Subjects without a finite estimate are recruited, but not tested.
 
     Parameters
     ----------
     model, task, parameters
-        As in `recover`; for `Narrow` the task's number of decisions is what is looked for.
+        As in `recover`; for `NarrowIntervals` the task's number of decisions is what is looked for.
     goal
-        `Narrow(parameter, width)` or `Differ(against)`.
+        `NarrowIntervals(parameter, width)` or `DetectDifference(against)`.
     n_subjects
         People simulated: at every number of decisions, 100 if not given; or in each group, 500.
     parameter_prior, threads
@@ -300,7 +301,7 @@ def design(
     ...     pn.models.RandomChoice(2),
     ...     task,
     ...     {"bias_0": 0.0},
-    ...     goal=pn.Narrow("bias_0", width=1.0),
+    ...     goal=pn.NarrowIntervals("bias_0", width=1.0),
     ...     n_subjects=30,
     ...     rng=np.random.default_rng(0),
     ... )
@@ -308,15 +309,15 @@ def design(
     True
     """
     check_simulation_arguments(model, task, rng, parameter_prior)
-    if not isinstance(goal, (Narrow, Differ)):
+    if not isinstance(goal, (NarrowIntervals, DetectDifference)):
         raise DataError(
             "goal",
-            "must be Narrow or Differ",
+            "must be NarrowIntervals or DetectDifference",
             got=repr(goal),
-            fix="Write goal=pn.Narrow('learning_rate', width=0.3).",
+            fix="Write goal=pn.NarrowIntervals('learning_rate', width=0.3).",
         )
     fitting = {"parameter_prior": parameter_prior, "threads": threads}
-    if isinstance(goal, Narrow):
+    if isinstance(goal, NarrowIntervals):
         n = n_subjects or DESIGN.n_people
         return _find_decisions_for_width(model, task, parameters, goal, n, rng, fitting)
     n = n_subjects or DESIGN.n_pool
@@ -326,7 +327,7 @@ def design(
 def check_parameter_and_size(model: Model, parameter: str, size: float, name: str) -> None:
     """Refuse a parameter that the model does not have, and a size that is not positive."""
     known = [natural.name for natural in natural_parameters(model)]
-    one_of(parameter, "parameter", known)
+    check_one_of(parameter, "parameter", known)
     check_number(size, name, above=0)
 
 
@@ -339,7 +340,7 @@ def _find_decisions_for_width(
     model: Model,
     task: Task,
     parameters: Mapping[str, Any],
-    goal: Narrow,
+    goal: NarrowIntervals,
     n_subjects: int,
     rng: np.random.Generator,
     fitting: dict[str, Any],
@@ -353,7 +354,7 @@ def _find_decisions_for_width(
         raise DataError(
             "most", f"must be at least first, {goal.first}", got=goal.most, fix="Correct it."
         )
-    people = draw_people(model, parameters, n_subjects, rng)
+    people = draw_parameters_of_people(model, parameters, n_subjects, rng)
     # Common random numbers: the same people play the same, only longer, so that the share grows
     # with n but for the noise of their fits.
     seed = rng.integers(2**63)
@@ -387,7 +388,7 @@ def _find_subjects_for_power(
     model: Model,
     task: Task,
     parameters: Mapping[str, Any],
-    goal: Differ,
+    goal: DetectDifference,
     n_pool: int,
     rng: np.random.Generator,
     fitting: dict[str, Any],
@@ -439,7 +440,7 @@ def _simulate_and_fit_group(
     fitting: dict[str, Any],
 ) -> Vector:
     """Estimates of a simulated group on the scale of the test; NaN where none is finite."""
-    people = draw_people(model, given, n, rng)
+    people = draw_parameters_of_people(model, given, n, rng)
     plays = [episode for mine in simulate_people(people, model, task, rng) for episode in mine]
     fits = fit_each_model(plays, model, **fitting)
     fitted = recovered_parameters(people, model, fits, 0.95, "wald")

@@ -20,12 +20,12 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.bandit.episode import executed_history
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
-from penchant.inference.fit_each import PortionFit
+from penchant.inference.fit_each import PortionFitter
 from penchant.inference.model_estimate import model_source
 from penchant.models.arguments import as_episodes, data_of
 from penchant.models.model import Declared, Model
@@ -90,7 +90,7 @@ class Latent(Result):
 
     def __getitem__(self, name: str) -> Any:
         """A column, by name."""
-        one_of(name, "name", self.columns)
+        check_one_of(name, "name", self.columns)
         return self.columns[name]
 
     def to_frame(
@@ -423,7 +423,7 @@ class BatchBeliefs:
         Whether the columns of every option are added.
     """
 
-    fits: PortionFit
+    fits: PortionFitter
     all_options: bool = False
 
     def __call__(self, data: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import IntVector, Label, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
 from penchant.json_records import to_json
@@ -41,7 +41,7 @@ from penchant.result_tables import (
     make_frame,
 )
 from penchant.workflow.model_selection import (
-    HeldOut,
+    HeldOutLogLikelihoods,
     LikelihoodRatio,
     ModelSelection,
     checked_nested_pairs,
@@ -90,7 +90,7 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def model_setting_doubts(
+def settings_contradicted_by_data(
     models: Mapping[str, Model], episodes: Sequence[History]
 ) -> tuple[str, ...]:
     """Sentences on settings that the episodes speak against, each with its model's name."""
@@ -181,7 +181,7 @@ class ModelComparison(Result):
     n_identified: Matrix
     log_likelihood: Matrix
     statuses: tuple[tuple[str, ...], ...]
-    held_out: HeldOut | None
+    held_out: HeldOutLogLikelihoods | None
     criterion: Criterion
     likelihood_ratios: tuple[LikelihoodRatio, ...]
     undivided: tuple[Any, ...] = ()
@@ -256,7 +256,9 @@ class ModelComparison(Result):
     def differences(self, first: str, second: str) -> Vector:
         """Criterion of the second model minus that of the first: positive where the first wins."""
         scores = self.scores()
-        return np.asarray(scores[:, self._index_of(second)] - scores[:, self._index_of(first)])
+        return np.asarray(
+            scores[:, self._model_index(second)] - scores[:, self._model_index(first)]
+        )
 
     @property
     def standard_errors(self) -> Vector:
@@ -272,8 +274,8 @@ class ModelComparison(Result):
         # Root of n times, not over: totals are sums.
         return np.asarray(np.sqrt(n) * differences.std(axis=0, ddof=1))
 
-    def _index_of(self, name: str) -> int:
-        one_of(name, "model", self.names)
+    def _model_index(self, name: str) -> int:
+        check_one_of(name, "model", self.names)
         return self.names.index(name)
 
     @cached_property
@@ -462,7 +464,7 @@ class PopulationComparison(Result):
         return np.asarray(np.sqrt(len(differences)) * differences.std(axis=0, ddof=1))
 
     def __getitem__(self, name: str) -> PopulationFit:
-        one_of(name, "model", self.fits)
+        check_one_of(name, "model", self.fits)
         return self.fits[name]
 
     @cached_property
@@ -578,7 +580,7 @@ def compare_populations(
 ) -> PopulationComparison:
     """Fit the population of every model, and put them side by side."""
     asked = criterion or "loo"
-    one_of(asked, "criterion", POPULATION_LABELS)
+    check_one_of(asked, "criterion", POPULATION_LABELS)
     scored = [episode for episode in episodes if episode.n_decisions]
     # The same spread for all: with correlations in some models only, likelihood ratios would test
     # these correlations.
@@ -593,5 +595,5 @@ def compare_populations(
     sizes = [fit.n_parameters for fit in fits.values()]
     checked_nested_pairs(nested, tuple(fits), sizes)
     pairs = tuple((str(a), str(b)) for a, b in nested)
-    doubts = model_setting_doubts(models, scored)
+    doubts = settings_contradicted_by_data(models, scored)
     return PopulationComparison(fits, asked, pairs, doubts)  # type: ignore[arg-type]  # checked

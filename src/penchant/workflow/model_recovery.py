@@ -29,7 +29,7 @@ from penchant.workflow.model_comparison_results import CRITERION_LABELS, Criteri
 from penchant.workflow.model_selection import Folds
 from penchant.workflow.parameter_recovery import (
     check_simulation_arguments,
-    draw_people,
+    draw_parameters_of_people,
     simulate_people,
 )
 
@@ -62,12 +62,12 @@ class ModelRecovery(Result):
     @property
     def confusion(self) -> Matrix:
         """p(found | simulated): rows sum to 1, of those for whom a model was found."""
-        return _shares_along_axis(self.counts.astype(float), axis=1)
+        return _normalize_along_axis(self.counts.astype(float), axis=1)
 
     @property
     def inversion(self) -> Matrix:
         """p(simulated | found), models as likely beforehand: columns sum to 1."""
-        return _shares_along_axis(self.confusion, axis=0)
+        return _normalize_along_axis(self.confusion, axis=0)
 
     @property
     def standard_errors(self) -> Matrix:
@@ -127,15 +127,17 @@ class ModelRecovery(Result):
         """Name of a row, with the number that its column has instead of a long name."""
         return (
             self.names[model_index]
-            if self._fits_table_width
+            if self._model_names_fit_table_width
             else f"{model_index + 1} {self.names[model_index]}"
         )
 
     def _short_label(self, model_index: int) -> str:
-        return self.names[model_index] if self._fits_table_width else str(model_index + 1)
+        return (
+            self.names[model_index] if self._model_names_fit_table_width else str(model_index + 1)
+        )
 
     @property
-    def _fits_table_width(self) -> bool:
+    def _model_names_fit_table_width(self) -> bool:
         """Whether both matrices can have the names above them, in one piece."""
         longest = max(map(len, self.names))
         return longest + 2 * sum(len(name) + 2 for name in self.names) < MAX_TABLE_WIDTH
@@ -210,7 +212,7 @@ def recover_models(
     used: Criterion = "bic"
     # Each model has a random stream: adding a model does not change the people of the others.
     for name, own in zip(models, rng.spawn(len(models)), strict=True):
-        people = draw_people(models[name], parameters[name], n_subjects, own)
+        people = draw_parameters_of_people(models[name], parameters[name], n_subjects, own)
         plays = simulate_people(people, models[name], task, own)
         found = compare_models(
             models,
@@ -250,7 +252,7 @@ def _format_share(share: float) -> str:
     return "-" if np.isnan(share) else f"{share:.2f}"
 
 
-def _shares_along_axis(values: Matrix, axis: int) -> Matrix:
+def _normalize_along_axis(values: Matrix, axis: int) -> Matrix:
     """Shares along an axis; NaN where all are 0."""
     total = values.sum(axis=axis, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -31,7 +31,7 @@ from penchant._typing import BoolVector, IntVector, Label, Labels, Matrix, Vecto
 from penchant.argument_checks import check_number, check_whole_number
 from penchant.bandit.episode import Episode
 from penchant.choices.offers import Offers
-from penchant.errors import DataError, argument, closest_match_hint, format_list
+from penchant.errors import DataError, closest_match_hint, format_list, mark_argument
 from penchant.inference.fit import History
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Declared, Model
@@ -47,7 +47,7 @@ Folds = int | Literal["block"] | Sequence[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class CrossValidationSplit:
     """A cross-validation fold of one subject.
 
     Attributes
@@ -67,7 +67,9 @@ class Split:
     positions: IntVector
 
 
-def cross_validation_splits(episodes: Sequence[History], folds: Folds) -> list[Split]:
+def cross_validation_splits(
+    episodes: Sequence[History], folds: Folds
+) -> list[CrossValidationSplit]:
     """Splits of every subject who has decisions in more than one fold.
 
     A subject with all decisions in one fold would leave none to train on and has no split. If that
@@ -85,7 +87,7 @@ def cross_validation_splits(episodes: Sequence[History], folds: Folds) -> list[S
     by_subject: dict[Any, list[int]] = {}
     for k, episode in enumerate(episodes):
         by_subject.setdefault(episode.subject, []).append(k)
-    found: list[Split] = []
+    found: list[CrossValidationSplit] = []
     undivided: list[DataError] = []
     for subject, mine in by_subject.items():
         own, parts = [episodes[k] for k in mine], [labels[k] for k in mine]
@@ -123,7 +125,7 @@ def fold_labels(episodes: Sequence[History], folds: Folds) -> list[Labels]:
     return _labels_of_given_folds(episodes, folds)
 
 
-def with_scored_decisions(episode: History, scored: BoolVector, subject: Label) -> Any:
+def copy_with_scored_mask(episode: History, scored: BoolVector, subject: Label) -> Any:
     """Copy an episode with other decisions scored, under another subject's name.
 
     All events stay: a learner has learnt from those that are not scored, too.
@@ -131,7 +133,7 @@ def with_scored_decisions(episode: History, scored: BoolVector, subject: Label) 
     if isinstance(episode, Offers):
         return Offers.of_checked(episode.chosen, episode.offers, scored, subject, episode.block)
     events = episode.events._replace(scored=scored)
-    return Episode.of_events(events, subject, episode.block, episode.seen)
+    return Episode.of_events(events, subject, episode.block, episode.context)
 
 
 def _every_kth_label(episodes: Sequence[History], k: int) -> list[Labels]:
@@ -190,7 +192,7 @@ def _constant_labels(label: Label, n: int) -> Labels:
 
 def _subject_splits(
     subject: Label, episodes: Sequence[History], labels: Sequence[Labels], names: Sequence[Any]
-) -> list[Split]:
+) -> list[CrossValidationSplit]:
     scored = np.concatenate([episode.scored for episode in episodes])
     every = np.concatenate(labels)
     number = {name: k for k, name in enumerate(names)}
@@ -199,7 +201,7 @@ def _subject_splits(
     by_episode = np.split(codes, ends)
     # Subject and fold together name a training set, so that one batched fit serves all splits.
     return [
-        Split(
+        CrossValidationSplit(
             subject,
             name,
             _episodes_scored_at(episodes, [own != k for own in by_episode], (subject, name)),
@@ -216,7 +218,7 @@ def _episodes_scored_at(
     """Episodes with only these decisions scored, less those that have none left."""
     both = [(episode, episode.scored & own) for episode, own in zip(episodes, masks, strict=True)]
     return tuple(
-        with_scored_decisions(episode, scored, subject) for episode, scored in both if scored.any()
+        copy_with_scored_mask(episode, scored, subject) for episode, scored in both if scored.any()
     )
 
 
@@ -227,12 +229,12 @@ def _single_fold_error(subject: Label, names: Sequence[Any], folds: Folds) -> Da
         "must leave something to learn from",
         got=f"one block ({format_list(map(str, names))})" if by_block else "one fold only",
         where="" if subject is None else f"for subject {subject}",
-        fix=f"Pass {argument('folds', 5)}, or leave the subject out.",
+        fix=f"Pass {mark_argument('folds', 5)}, or leave the subject out.",
     )
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class HeldOutLogLikelihoods:
     """Log-probabilities of decisions by fits that did not see them.
 
     Attributes
@@ -270,12 +272,12 @@ class HeldOut:
 def held_out_log_likelihoods(
     models: Mapping[str, Model],
     episodes: Sequence[History],
-    cut: Sequence[Split],
+    splits: Sequence[CrossValidationSplit],
     parameter_prior: ComparisonPrior | None,
     average: bool,
     threads: int | None,
-    words: str,
-) -> HeldOut:
+    fold_and_prior_description: str,
+) -> HeldOutLogLikelihoods:
     """Predict every decision by fits to the other folds of its subject.
 
     Parameters
@@ -284,11 +286,11 @@ def held_out_log_likelihoods(
         By name.
     episodes
         Of the subjects that have splits.
-    cut
+    splits
         What `cross_validation_splits` returned.
     parameter_prior, average, threads
         As in `compare_models`.
-    words
+    fold_and_prior_description
         How the folds were made, and with which prior.
     """
     # Decisions are laid out subject by subject, as those of one subject may be in episodes that are
@@ -299,10 +301,10 @@ def held_out_log_likelihoods(
     starts = dict(zip(subjects, np.cumsum([0, *counts.values()])[:-1].tolist(), strict=True))
     n = sum(counts.values())
     folds = np.empty(n, dtype=object)
-    for split in cut:
+    for split in splits:
         for position in split.positions:
             folds[starts[split.subject] + position] = split.fold
-    training = [episode for split in cut for episode in split.training]
+    training = [episode for split in splits for episode in split.training]
     log_likelihoods, without = {}, {}
     for name, model in models.items():
         prior = parameter_prior
@@ -314,25 +316,27 @@ def held_out_log_likelihoods(
         # A fold without a finite estimate predicts nothing. Its loss is infinite: leaving it out
         # would favour the model that fails.
         values, n_without = np.full(n, -np.inf), 0
-        for split, estimate in zip(cut, _estimates_by_split(estimates, cut), strict=True):
+        for split, estimate in zip(splits, _estimates_by_split(estimates, splits), strict=True):
             if np.isfinite(estimate.theta).all():
                 at = starts[split.subject] + split.positions
                 values[at] = _predicted_log_likelihoods(estimate, split.held_out, average)
             else:
                 n_without += 1
         log_likelihoods[name], without[name] = values, n_without
-    return HeldOut(
+    return HeldOutLogLikelihoods(
         log_likelihoods,
         object_array([e.subject for e in ordered for _ in range(e.n_decisions)]),
         object_array([e.block for e in ordered for _ in range(e.n_decisions)]),
         np.concatenate([np.flatnonzero(e.scored) for e in ordered]),
         folds,
         without,
-        words,
+        fold_and_prior_description,
     )
 
 
-def _estimates_by_split(estimates: Estimates, cut: Sequence[Split]) -> list[Estimate]:
+def _estimates_by_split(
+    estimates: Estimates, cut: Sequence[CrossValidationSplit]
+) -> list[Estimate]:
     index = {label: k for k, label in enumerate(estimates.subjects)}
     return [estimates[index[(split.subject, split.fold)]] for split in cut]
 

@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.argument_checks import check_level, check_rng, check_whole_number, one_of
+from penchant.argument_checks import check_level, check_one_of, check_rng, check_whole_number
 from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.json_records import JsonDocument
@@ -59,7 +59,7 @@ def check_simulation_arguments(model: Model, task: Any, rng: Any, prior: Any = N
         )
 
 
-def draw_people(
+def draw_parameters_of_people(
     model: Model, parameters: Mapping[str, Any], n: int, rng: np.random.Generator
 ) -> People:
     """Draw the natural parameters of n people, by name: (n,) each.
@@ -82,7 +82,7 @@ def draw_people(
     known = {natural.name: natural for natural in natural_parameters(model)}
     check_parameters(model, parameters, RANGES_HINT)
     return {
-        name: _draw_values(name, given, _is_positive(model, known.get(name)), n, rng)
+        name: _draw_parameter_values(name, given, _is_positive(model, known.get(name)), n, rng)
         for name, given in parameters.items()
     }
 
@@ -92,7 +92,9 @@ def _is_positive(model: Model, natural: Parameter | None) -> bool:
     return natural is not None and natural.is_positive
 
 
-def _draw_values(name: str, given: Any, positive: bool, n: int, rng: np.random.Generator) -> Vector:
+def _draw_parameter_values(
+    name: str, given: Any, positive: bool, n: int, rng: np.random.Generator
+) -> Vector:
     # Duck typing: distributions of other libraries than SciPy have rvs, too.
     if hasattr(given, "rvs"):
         return np.asarray(given.rvs(size=n, random_state=rng), dtype=np.float64)
@@ -396,7 +398,7 @@ class Recovery(Result):
     def of(self, name: str) -> RecoveredParameter:
         """The recovery of one parameter, by name."""
         known = {parameter.name: parameter for parameter in self.parameters}
-        one_of(name, "name", known)
+        check_one_of(name, "name", known)
         return known[name]
 
     def where(self, name: str, n_parts: int = 5, backend: Backend = "pandas") -> Any:
@@ -515,7 +517,7 @@ def recover(
     """
     check_level(level)
     check_simulation_arguments(model, task, rng, parameter_prior)
-    people = draw_people(model, parameters, n_subjects, rng)
+    people = draw_parameters_of_people(model, parameters, n_subjects, rng)
     plays = simulate_people(people, model, task, rng)
     episodes = [episode for mine in plays for episode in mine]
     estimates = fit_each_model(episodes, model, parameter_prior=parameter_prior, threads=threads)

@@ -20,7 +20,7 @@ from penchant.argument_checks import check_rng, check_whole_number
 from penchant.bandit.episode import executed_history
 from penchant.bandit.landscape import Landscape
 from penchant.choices.offers import Offers
-from penchant.errors import DataError, weak_prior_argument
+from penchant.errors import DataError, mark_weak_prior_argument
 from penchant.inference.fit import History
 from penchant.inference.model_estimate import model_source
 from penchant.json_records import JsonDocument
@@ -74,7 +74,7 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
     centre = np.concatenate([estimate.weights, _unconstrained_psi(estimate.model, estimate.psi)])
     free = _has_standard_error(estimate)
     covariance = (estimate.covariance / np.outer(unit, unit))[np.ix_(free, free)]
-    root = _covariance_root(covariance)
+    root = _covariance_square_root(covariance)
     kept: list[Matrix] = []
     count = tried = 0
     while count < n_draws:
@@ -167,12 +167,12 @@ def _has_standard_error(estimate: Estimate) -> BoolVector:
             "estimate",
             "must have standard errors to draw from",
             got=f"status {estimate.status!r}",
-            fix=f"Fit with {weak_prior_argument()}, or hold a shape parameter fixed.",
+            fix=f"Fit with {mark_weak_prior_argument()}, or hold a shape parameter fixed.",
         )
     return free
 
 
-def _covariance_root(covariance: Matrix) -> Matrix:
+def _covariance_square_root(covariance: Matrix) -> Matrix:
     """A square root of the covariance, scaled first so that units do not matter."""
     sd = np.sqrt(np.diag(covariance))
     values, vectors = linalg.eigh(covariance / np.outer(sd, sd))
@@ -185,13 +185,13 @@ def _unconstrained_psi(model: Model, psi: Vector) -> Vector:
     return np.array([float(s.to_unconstrained(v)) for s, v in zip(model.shape, psi, strict=True)])
 
 
-def _is_in_domain(model: Model, draws: Matrix, d: int, free: BoolVector) -> BoolVector:
+def _is_in_domain(model: Model, draws: Matrix, n_weights: int, free: BoolVector) -> BoolVector:
     positive = [a for a in positive_weights(model) if free[a]]
     valid = (draws[:, positive] > 0).all(axis=1)
     for q, shape in enumerate(model.shape):
-        if free[d + q]:
+        if free[n_weights + q]:
             low, high = shape.search_range
-            valid &= (draws[:, d + q] >= low) & (draws[:, d + q] <= high)
+            valid &= (draws[:, n_weights + q] >= low) & (draws[:, n_weights + q] <= high)
     return np.asarray(valid)
 
 
@@ -247,7 +247,7 @@ def scored_decision_sequence(
     return DecisionSequence(chosen, previous, best[at, chosen], part)
 
 
-def best_options(episode: History, n_options: int) -> BoolMatrix:
+def best_mean_reward_mask(episode: History, n_options: int) -> BoolMatrix:
     """Mask (n_events, n_options) of the option with the highest mean reward in the episode."""
     found = np.zeros((episode.n_events, n_options), dtype=bool)
     rewards = getattr(episode, "rewards", np.full(episode.n_events, np.nan))
@@ -343,7 +343,7 @@ def _is_random_world(world: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class BestOptions:
+class BestOptionRule:
     """Rule for which options pay best: as given, by the world, or by the rewards received.
 
     Attributes
@@ -367,7 +367,7 @@ class BestOptions:
         worlds = self.world.values() if isinstance(self.world, Mapping) else (self.world,)
         return self.given is None and any(own is None or _is_random_world(own) for own in worlds)
 
-    def mask_best_options(self, episode: History, like: Any) -> BoolVector:
+    def mask_best_options(self, episode: History, original_episode: Any) -> BoolVector:
         """Mask (n_events, n_options) for an episode that is played like one of the data."""
         is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
         # Schedules have a row per decision, so events that only show an option do not advance.
@@ -376,9 +376,9 @@ class BestOptions:
         if self.given is not None:
             given = self._checked_best_options()
             return np.asarray(given[number % len(given)][:, None] == options)
-        own = None if self.world is None else world_of_episode(self.world, like)
+        own = None if self.world is None else world_of_episode(self.world, original_episode)
         if own is None or _is_random_world(own):
-            return best_options(episode, self.n_options)
+            return best_mean_reward_mask(episode, self.n_options)
         if isinstance(own, Landscape):
             return np.tile(own.mean_rewards == own.best, (episode.n_events, 1))
         rows = np.asarray(own, dtype=np.float64)[number % len(own)]
@@ -572,10 +572,12 @@ def predictive_check(
             got="none, as they are not stored with an estimate",
             fix="Fit again.",
         )
-    drawn, left_out = _parameter_draws_and_left_out(fits, n_draws, rng, playable=world is not None)
+    drawn, left_out = _parameter_draws_and_left_out(
+        fits, n_draws, rng, require_finite_parameters=world is not None
+    )
     episodes = [e for fit, _ in drawn for e in _scored_episodes(fit)]
     n_options = _n_options(drawn[0][0], episodes[0])
-    ranked = BestOptions(n_options, best, world)
+    ranked = BestOptionRule(n_options, best, world)
     observed = [
         scored_decision_sequence(e, ranked.mask_best_options(e, e), n_parts) for e in episodes
     ]
@@ -606,18 +608,18 @@ def _simulated_decisions(
     fit: Estimate,
     episode: History,
     draws: Matrix,
-    ranked: BestOptions,
+    best_option_rule: BestOptionRule,
     n_parts: int,
     rng: np.random.Generator,
 ) -> list[DecisionSequence]:
     """Simulate the decisions of one episode, once for each draw."""
-    if ranked.world is None:
-        best = ranked.mask_best_options(episode, episode)
+    if best_option_rule.world is None:
+        best = best_option_rule.mask_best_options(episode, episode)
         choices = draw_choices_given_history(fit, episode, draws, rng)
         return [scored_decision_sequence(episode, best, n_parts, chosen) for chosen in choices]
-    plays = simulate_replicated_episodes(fit, episode, draws, ranked.world, rng)
+    plays = simulate_replicated_episodes(fit, episode, draws, best_option_rule.world, rng)
     return [
-        scored_decision_sequence(play, ranked.mask_best_options(play, episode), n_parts)
+        scored_decision_sequence(play, best_option_rule.mask_best_options(play, episode), n_parts)
         for play in plays
     ]
 
@@ -627,7 +629,10 @@ def _scored_episodes(estimate: Estimate) -> list[Any]:
 
 
 def _parameter_draws_and_left_out(
-    fits: Sequence[Estimate], n_draws: int, rng: np.random.Generator, playable: bool
+    fits: Sequence[Estimate],
+    n_draws: int,
+    rng: np.random.Generator,
+    require_finite_parameters: bool,
 ) -> tuple[list[tuple[Estimate, Matrix]], tuple[Any, ...]]:
     """Draw the parameters of everybody who has standard errors; also who has none.
 
@@ -638,7 +643,7 @@ def _parameter_draws_and_left_out(
     for fit, own in zip(fits, rng.spawn(len(fits)), strict=True):
         try:
             draws = parameter_draws(fit, n_draws, rng=own)
-            if playable and not _has_finite_natural_draws(fit, draws):
+            if require_finite_parameters and not _has_finite_natural_draws(fit, draws):
                 raise DataError(
                     "estimate",
                     "must have finite natural parameters to play anew",

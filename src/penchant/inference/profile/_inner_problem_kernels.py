@@ -45,16 +45,16 @@ FIRST_PLACE, ONE, TWO, WIDE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint6
 class ScoredDecisions(NamedTuple):
     """Scored decisions of pairs: those of pair k are counts[k] of `order`, from first[k] on.
 
-    Row order[j] of its own is row[k] + order[j] of the variables, and option
-    chosen[event[k] + order[j]] was taken there.
+    Row order[j] of its own is first_row_of_pair[k] + order[j] of the variables, and option
+    chosen[first_event_of_pair[k] + order[j]] was taken there.
     """
 
     chosen: IntVector
     order: IntVector
     first: IntVector
     counts: IntVector
-    row: IntVector
-    event: IntVector
+    first_row_of_pair: IntVector
+    first_event_of_pair: IntVector
 
 
 fast = njit(cache=True, **_FAST)
@@ -92,18 +92,20 @@ def psi_derivatives(
     _psi_derivatives(*lines, m, scored, theta, gradient, curvature, workspace)
 
 
-def scatter_derivative(x: Matrix, dx: Matrix, scored: ScoredDecisions, into: Matrix) -> None:
+def scatter_derivative(
+    x: Matrix, dx: Matrix, scored: ScoredDecisions, derivative_out: Matrix
+) -> None:
     """Derivative in psi of the variables' scatter within choice sets: (n, d, n_shape), filled."""
-    into[...] = 0.0
-    _add_scatter_derivative(x, dx, scored, into)
-    into *= (2.0 / x.shape[1] / np.maximum(scored.counts, 1))[:, None, None]
+    derivative_out[...] = 0.0
+    _add_scatter_derivative(x, dx, scored, derivative_out)
+    derivative_out *= (2.0 / x.shape[1] / np.maximum(scored.counts, 1))[:, None, None]
 
 
 def solve_weights(
     x: Matrix,
     episodes: tuple[IntVector, IntVector, IntVector, IntVector],
     subject: IntVector,
-    near: IntVector,
+    start_pair: IntVector,
     tolerance: float,
     positive: IntVector,
     values: Vector,
@@ -111,7 +113,7 @@ def solve_weights(
     fixed_weight: int = -1,
     max_steps: int = MAX_INNER_STEPS,
     floor: Vector = NO_FLOOR,
-    deep: float = math.inf,
+    unbounded_height: float = math.inf,
 ) -> None:
     """Solve the weights of pairs by Newton's method, each from those of pair near[k] < k.
 
@@ -128,15 +130,18 @@ def solve_weights(
     kept : a weight that stays as it is given, none of those that must be positive; or -1
     max_steps : of Newton's method, halvings included, after which a pair needs a closer look
     floor : (n,), heights below which one need not be told well; of one number, for all
-    deep : the same, so far below the highest pair of the same subject, one after another
+    unbounded_height : the same, so far below the highest pair of the same subject, one after
+    another
     """
     _, m, d = x.shape
     first_scored = episodes[3]
     most = int((first_scored[subject + 1] - first_scored[subject]).max(initial=0))
     numbers = np.ascontiguousarray(x).reshape(-1), m, d
-    ends = tolerance, max_steps, floor, deep
-    given = numbers, episodes, subject, near, ends, positive, moment_kernel(d, False)
-    _solve_weights(*given, values, thetas, fixed_weight, *_WORKSPACE.of(-(-most // LANES), m, d))
+    ends = tolerance, max_steps, floor, unbounded_height
+    given = numbers, episodes, subject, start_pair, ends, positive, moment_kernel(d, False)
+    _solve_weights(
+        *given, values, thetas, fixed_weight, *_WORKSPACE.arrays_of_sizes(-(-most // LANES), m, d)
+    )
 
 
 class _Workspace(threading.local):
@@ -145,7 +150,7 @@ class _Workspace(threading.local):
     size: tuple[int, int, int] = (-1, -1, -1)
     arrays: Any = None
 
-    def of(self, n_blocks: int, m: int, d: int) -> Any:
+    def arrays_of_sizes(self, n_blocks: int, m: int, d: int) -> Any:
         """Arrays for n_blocks blocks of decisions among m options with d weights."""
         if self.size != (n_blocks, m, d):
             side = aligned_vectors(2 * n_blocks).reshape(n_blocks, 2 * LANES)
@@ -182,20 +187,22 @@ def fill_chosen_and_scored_rows(places, first_event, scored, subject, chosen, or
 
 
 @fast
-def zero_nonfinite_variables(x, dx, scored, ends, perhaps, lost):
+def zero_nonfinite_variables(x, dx, scored, ends, pairs_to_check, has_nonfinite):
     """Mark pairs of whose variables some are not finite; these, and their derivatives, become 0.
 
     x : (rows, all of an event); dx : (n_shape, rows, the same), or empty
     ends : where the rows of each pair end; perhaps : pairs that are looked at
     """
-    for k in range(len(lost)):
+    for k in range(len(has_nonfinite)):
         j, last = scored.first[k], scored.first[k] + scored.counts[k]
-        while perhaps[k] and j < last and not lost[k]:
+        while pairs_to_check[k] and j < last and not has_nonfinite[k]:
             for a in range(x.shape[1]):
-                lost[k] = lost[k] or not math.isfinite(x[scored.row[k] + scored.order[j], a])
+                has_nonfinite[k] = has_nonfinite[k] or not math.isfinite(
+                    x[scored.first_row_of_pair[k] + scored.order[j], a]
+                )
             j += 1
-        if lost[k]:
-            for r in range(scored.row[k], ends[k]):
+        if has_nonfinite[k]:
+            for r in range(scored.first_row_of_pair[k], ends[k]):
                 for a in range(x.shape[1]):
                     x[r, a] = 0.0
                     for q in range(len(dx)):
@@ -219,9 +226,15 @@ def _psi_derivatives(x, dx, m, scored, theta, gradient, curvature, workspace):
         n = scored.counts[k]
         events = (scored.order, scored.first[k], n)
         for q in range(1 + n_shape):
-            table, row = (dx, scored.row[k] + (q - 1) * n_rows) if q else (x, scored.row[k])
+            table, row = (
+                (dx, scored.first_row_of_pair[k] + (q - 1) * n_rows)
+                if q
+                else (x, scored.first_row_of_pair[k])
+            )
             to = (values, q * plane)
-            pack_decisions(table, row, size, (scored.chosen, scored.event[k]), events, to)
+            pack_decisions(
+                table, row, size, (scored.chosen, scored.first_event_of_pair[k]), events, to
+            )
         for j in range(len(sums)):
             for lane in range(LANES):
                 sums[j, lane] = 0.0
@@ -357,17 +370,19 @@ def _unpack_sums(k, sums, gradient, cross, mixed, fisher, information):
 
 
 @fast
-def to_unconstrained_derivatives(by, gradient, cross, mixed, fisher):
+def to_unconstrained_derivatives(psi_slope_by_unconstrained, gradient, cross, mixed, fisher):
     """Chain rule: derivatives in unconstrained units, with dpsi/du = by (n, n_shape)."""
     d, n_shape = cross.shape[1:]
-    for k in range(len(by)):
+    for k in range(len(psi_slope_by_unconstrained)):
         for q in range(n_shape):
-            gradient[k, q] *= by[k, q]
+            gradient[k, q] *= psi_slope_by_unconstrained[k, q]
             for a in range(d):
-                cross[k, a, q] *= by[k, q]
-                mixed[k, a, q] *= by[k, q]
+                cross[k, a, q] *= psi_slope_by_unconstrained[k, q]
+                mixed[k, a, q] *= psi_slope_by_unconstrained[k, q]
             for o in range(n_shape):
-                fisher[k, q, o] *= by[k, q] * by[k, o]
+                fisher[k, q, o] *= (
+                    psi_slope_by_unconstrained[k, q] * psi_slope_by_unconstrained[k, o]
+                )
 
 
 @fast
@@ -375,7 +390,7 @@ def _add_scatter_derivative(x, dx, scored, into):
     m, d = x.shape[1:]
     for k in range(len(into)):
         for j in range(scored.first[k], scored.first[k] + scored.counts[k]):
-            r = scored.row[k] + scored.order[j]
+            r = scored.first_row_of_pair[k] + scored.order[j]
             for a in range(d):
                 level = 0.0
                 for i in range(m):
@@ -391,7 +406,7 @@ MAX_ACTIVE_SET_ROUNDS = 8
 MAX_DECREMENT_GAIN = 2.0
 # Squared decrements below both, the second relative to the one before, converge quadratically.
 MAX_QUADRATIC_DECREMENT = 1e-12
-MAX_QUADRATIC_RATIO = 1e-3
+MAX_QUADRATIC_RATIO = 1e-3  # a linear rate of convergence would leave a ratio near 1
 
 
 @compiled_inner
@@ -404,17 +419,26 @@ def fill_decision_weights(n, side):
 
 
 @compiled_inner
-def pack_decisions(x, row, size, taken, events, to):
+def pack_decisions(x, row, size, chosen_and_begin, events, packed_destination):
     """Write blocks of eight decisions, relative to the options chosen; 0 in filling lanes.
 
     x : variables (rows, n_options, d), in one line; row : the first of the pair
     size : n_options and d; taken : options chosen, and where those of the pair begin
     events : which of its events are scored: n of an array, from the second number on
-    to : blocks in one line, and where they begin
+    packed_destination : blocks in one line, and where they begin
     """
-    chosen, scored, n, values = taken[0], events[0], np.uint64(events[2]), to[0]
+    chosen, scored, n, values = (
+        chosen_and_begin[0],
+        events[0],
+        np.uint64(events[2]),
+        packed_destination[0],
+    )
     row, m, d = np.uint64(row), np.uint64(size[0]), np.uint64(size[1])
-    first, begin, place = np.uint64(taken[1]), np.uint64(events[1]), np.uint64(to[1])
+    first, begin, place = (
+        np.uint64(chosen_and_begin[1]),
+        np.uint64(events[1]),
+        np.uint64(packed_destination[1]),
+    )
     others = (m - ONE) * d
     for b in range((n + WIDE - ONE) // WIDE):
         for lane in range(WIDE):
@@ -441,16 +465,17 @@ def sum_value_gradient_information(problem, theta, workspace):
 
 
 @compiled_inner
-def solve_on_face(problem, ends, least, theta, state, workspace):
+def solve_on_face(problem, stopping_rules, value_at_zero, theta, state, workspace):
     """Newton's method from theta where some weights are held; returns the value, NaN if it fails.
 
-    ends : squared decrement below which the last step is taken, most steps, and a height that
+    stopping_rules : squared decrement below which the last step is taken, most steps, and a height
+    that
         ends the iteration if it is out of reach; it ends, too, where the decrement converges
         quadratically, as it does near a finite maximum only
-    least : the value at 0, where it starts if theta is no better
+    value_at_zero : the value at 0, where it starts if theta is no better
     state : trial, step, information, gradient; the last is that of all weights, at the end
     """
-    tolerance, max_steps, floor = ends
+    tolerance, max_steps, floor = stopping_rules
     trial, step, information, gradient, held = state
     _, moments, factor = workspace
     d = len(gradient)
@@ -460,7 +485,7 @@ def solve_on_face(problem, ends, least, theta, state, workspace):
         step[a] = 0.0
     for _ in range(max_steps):
         sum_value_gradient_information(problem, trial, workspace)
-        if best == -np.inf and not moments[0] >= least:
+        if best == -np.inf and not moments[0] >= value_at_zero:
             for a in range(d):
                 trial[a] = theta[a] if held[a] else 0.0
             sum_value_gradient_information(problem, trial, workspace)
@@ -511,7 +536,7 @@ def solve_on_face(problem, ends, least, theta, state, workspace):
 
 
 @compiled_inner
-def solve_nonnegative(problem, ends, least, positive, theta, state, workspace):
+def solve_nonnegative(problem, stopping_rules, value_at_zero, positive, theta, state, workspace):
     """Maximum where some weights are not negative; returns the value, NaN if it fails.
 
     An active-set method: the last of `state` marks weights held at 0, first those of the pair
@@ -520,7 +545,7 @@ def solve_nonnegative(problem, ends, least, positive, theta, state, workspace):
     """
     gradient, held = state[3], state[4]
     for _ in range(MAX_ACTIVE_SET_ROUNDS):
-        value = solve_on_face(problem, ends, least, theta, state, workspace)
+        value = solve_on_face(problem, stopping_rules, value_at_zero, theta, state, workspace)
         if not value <= 0.0:
             return np.nan
         fine = True
@@ -660,14 +685,15 @@ def _zero_held_rows(a, held, d):
 
 
 @fast_inner
-def _invert_information(information, theta, k, positive, given, j, workspace):
+def _invert_information(information, theta, k, positive, fixed_weight_and_inverses, j, workspace):
     """Fill the third array of the workspace with the inverse information of the free weights.
 
     A pseudoinverse after scaling to a unit diagonal; 0 along directions without information.
-    `given`: a fixed weight, or -1; and inverses (n, d, d), of which j is copied, or none (0, d, d).
+    `fixed_weight_and_inverses`: a fixed weight, or -1; and inverses (n, d, d), of which j is
+    copied, or none (0, d, d).
     """
     a, vectors, inverse, scale = workspace
-    fixed_weight, inverses = given
+    fixed_weight, inverses = fixed_weight_and_inverses
     d = theta.shape[1]
     if len(inverses) > 0:
         for i in range(d):
@@ -745,12 +771,15 @@ def _sr1_update(curvature, k, path, change, i, miss):
 
 
 @fast
-def expected_curvature(points, given, positive, drift, curvature, growth, workspace):
+def expected_curvature(
+    points, fixed_weight_and_inverses, positive, drift, curvature, growth, workspace
+):
     """Expected derivative of the weights in psi, and expected minus Hessian of profiles.
 
     points : information (n, d, d), theta (n, d), mixed (n, d, n_shape), fisher (n, n_shape,
         n_shape)
-    given : a weight that stays as it is, or -1; and inverse informations of weights that may move
+    fixed_weight_and_inverses : a weight that stays as it is, or -1; and inverse informations of
+    weights that may move
         (n, d, d), or (0, d, d) if they are not known
     drift, curvature : (n, d, n_shape), (n, n_shape, n_shape), filled
     growth : (n,), filled: how many times their own size the weights move along one unit of u
@@ -759,7 +788,9 @@ def expected_curvature(points, given, positive, drift, curvature, growth, worksp
     inverse = workspace[2]
     d, q = mixed.shape[1], mixed.shape[2]
     for k in range(len(theta)):
-        _invert_information(information, theta, k, positive, given, k, workspace)
+        _invert_information(
+            information, theta, k, positive, fixed_weight_and_inverses, k, workspace
+        )
         _profile_information(mixed, fisher, k, inverse, curvature, k)
         size, farthest = 0.0, 0.0
         for i in range(d):
@@ -781,14 +812,24 @@ def expected_curvature(points, given, positive, drift, curvature, growth, worksp
 
 @fast
 def update_curvatures(
-    rows, first, path, change, points, given, positive, curvatures, workspace, miss
+    rows,
+    first,
+    path,
+    change,
+    points,
+    fixed_weight_and_inverses,
+    positive,
+    curvatures,
+    workspace,
+    miss,
 ):
     """Update curvatures by accepted steps: the expected ones plus a correction by SR1.
 
     rows : (n,), of all iterations; first : (n,), whether it is the first point; path, change : (n,
         n_shape), the steps and by how much the gradient fell
     points : information (all, d, d), theta (all, d), mixed and fisher of all iterations
-    given : a weight that stays as it is, or -1; and inverse informations of weights that may move
+    fixed_weight_and_inverses : a weight that stays as it is, or -1; and inverse informations of
+    weights that may move
         (n, d, d), or (0, d, d) if they are not known
     curvatures : the whole and its correction (all, n_shape, n_shape), and the expected one (n,
         n_shape, n_shape); filled. A correction to begin with is the curvature of similar data
@@ -799,7 +840,9 @@ def update_curvatures(
     q = path.shape[1]
     for i in range(len(rows)):
         k = rows[i]
-        _invert_information(information, theta, k, positive, given, i, workspace)
+        _invert_information(
+            information, theta, k, positive, fixed_weight_and_inverses, i, workspace
+        )
         _profile_information(mixed, fisher, k, inverse, expected, i)
         for a in range(q):
             for b in range(q):
@@ -841,9 +884,11 @@ def projected_newton_step(rows, u, gradient, curvature, bounds, fixed, reach, st
 
 
 @fast_inner
-def _leaves_bounds(u, bounds, c, way):
+def _leaves_bounds(u, bounds, c, move_direction):
     """Whether a parameter at an end of its range would move beyond it, or not at all."""
-    return (u <= bounds[c, 0] and way <= 0.0) or (u >= bounds[c, 1] and way >= 0.0)
+    return (u <= bounds[c, 0] and move_direction <= 0.0) or (
+        u >= bounds[c, 1] and move_direction >= 0.0
+    )
 
 
 @fast_inner
@@ -944,10 +989,13 @@ def _is_near_optimum(places, k, j, u, i, c, reach, steps):
 
 
 @fast
-def mark_cells_to_start(subjects, at_once, alone, waiting, cells, reach, optima, steps, chosen):
-    """Mark cells to start from now, and remove them from `waiting`: see `_Starts.next`.
+def mark_cells_to_start(
+    subjects, start_all_together, one_start_at_first, waiting, cells, reach, optima, steps, chosen
+):
+    """Mark cells to start from now, and remove them from `waiting`: see `_StartingCells.next`.
 
-    at_once, alone : of each of the subjects; cells : (all, most, n_shape); chosen : filled
+    start_all_together, one_start_at_first : of each of the subjects; cells : (all, most, n_shape);
+    chosen : filled
     """
     for i in range(len(subjects)):
         k = subjects[i]
@@ -960,8 +1008,8 @@ def mark_cells_to_start(subjects, at_once, alone, waiting, cells, reach, optima,
                 if free and _is_near_optimum(optima, k, j, cells, k, c, reach[k, c], steps):
                     waiting[k, c] = free = False
             for j in range(c):
-                if free and not at_once[i] and chosen[i, j]:
+                if free and not start_all_together[i] and chosen[i, j]:
                     free = not _is_near_optimum(cells, k, j, cells, k, c, reach[k, c], steps)
-            if free and not (some and none_yet and alone[i]):
+            if free and not (some and none_yet and one_start_at_first[i]):
                 chosen[i, c] = some = True
                 waiting[k, c] = False

@@ -64,7 +64,7 @@ class DecisionIndex(NamedTuple):
         return found[0][:, 0], found[1][:, 0], found[2][:, 0]
 
     @property
-    def counted(self) -> ScoredDecisions:
+    def to_scored_decisions(self) -> ScoredDecisions:
         """Index that `psi_derivatives` takes: rows are counted from the first pair's."""
         nothing = np.zeros(len(self.bounds) - 1, dtype=np.int64)
         counts = np.diff(self.bounds)
@@ -79,13 +79,13 @@ class DecisionIndex(NamedTuple):
         """Scored decisions of one pair."""
         return self.order[self.bounds[k] : self.bounds[k + 1]]
 
-    def only(self, which: IntVector) -> DecisionIndex:
+    def select_pairs(self, which: IntVector) -> DecisionIndex:
         """Select pairs, of the same events."""
         lengths = np.diff(self.bounds)[which]
         return DecisionIndex(
             self.chosen,
             self.events,
-            self.order[ranges(self.bounds, which)],
+            self.order[concatenate_ranges(self.bounds, which)],
             np.concatenate([[0], np.cumsum(lengths)]),
         )
 
@@ -104,7 +104,7 @@ def scored_choices_of_pair(
     )
 
 
-def ranges(starts: IntVector, which: IntVector) -> IntVector:
+def concatenate_ranges(starts: IntVector, which: IntVector) -> IntVector:
     """Integers from starts[w] to starts[w + 1], concatenated over `which`."""
     lengths = starts[which + 1] - starts[which]
     ends = np.cumsum(lengths)
@@ -112,7 +112,7 @@ def ranges(starts: IntVector, which: IntVector) -> IntVector:
 
 
 @dataclass(frozen=True)
-class Evaluations:
+class InnerSolutions:
     """Inner solutions of pairs of a subject and a psi, one row each.
 
     Attributes
@@ -125,9 +125,9 @@ class Evaluations:
         The objective without the prior.
     gradient
         Derivative of the profile in unconstrained units (envelope theorem).
-    cross
+    gradient_slope_in_psi
         Derivative of the weights' gradient in psi, in unconstrained units: (n, n_weights, n_shape).
-    mixed, fisher
+    weight_psi_information, psi_information
         Expected information on weights and psi together, and on psi: (n, n_weights, n_shape),
         (n, n_shape, n_shape), in unconstrained units.
     settled
@@ -144,9 +144,9 @@ class Evaluations:
     log_likelihood: Vector
     information: Matrix
     gradient: Matrix
-    cross: Matrix
-    mixed: Matrix
-    fisher: Matrix
+    gradient_slope_in_psi: Matrix
+    weight_psi_information: Matrix
+    psi_information: Matrix
     converged: BoolVector
     decrement: Vector
     largest: Matrix
@@ -155,17 +155,17 @@ class Evaluations:
     def __len__(self) -> int:
         return len(self.subject)
 
-    def take(self, which: Any) -> Evaluations:
+    def take(self, which: Any) -> InnerSolutions:
         """Select rows."""
-        return Evaluations(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+        return InnerSolutions(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
-    def put(self, which: Any, others: Evaluations) -> None:
+    def put(self, which: Any, others: InnerSolutions) -> None:
         """Replace rows in place."""
         for name in self.__dataclass_fields__:
             getattr(self, name)[which] = getattr(others, name)
 
     @classmethod
-    def joined(cls, parts: Sequence[Evaluations]) -> Evaluations:
+    def concatenated(cls, parts: Sequence[InnerSolutions]) -> InnerSolutions:
         """Concatenate rows."""
         if len(parts) == 1:
             return parts[0]
@@ -196,7 +196,7 @@ class LinearConstraint:
         return cls(*natural.plane(values, d))
 
     @classmethod
-    def joined(cls, parts: Sequence[LinearConstraint]) -> LinearConstraint:
+    def concatenated(cls, parts: Sequence[LinearConstraint]) -> LinearConstraint:
         """Concatenate rows."""
         names = cls.__dataclass_fields__
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
@@ -255,7 +255,7 @@ def positivity_constraints(model: Model) -> Constraints | None:
     if not rows:
         return None
     names = model.weights
-    return Constraints.single(names, {names[a]: 0.0 for a in rows}, 1.0)
+    return Constraints.on_single_parameters(names, {names[a]: 0.0 for a in rows}, 1.0)
 
 
 def prior_quadratic(prior: ParameterPrior | None, d: int, scale: Vector | None) -> Quadratic:
@@ -305,7 +305,7 @@ def _scaled_problem(
     It matters if it changes a utility by 1 somewhere, or the log-prior by about 1.
     """
     likelihood = likelihood_of(choices, 1)
-    scale = None if prior is None else np.sqrt(np.diag(likelihood.scatter()))
+    scale = None if prior is None else np.sqrt(np.diag(likelihood.scatter_within_sets()))
     quadratic = prior_quadratic(prior, choices.n_parameters, scale)
     size = np.hypot(
         np.asarray(likelihood.largest_values_and_differences)[1],
@@ -375,9 +375,11 @@ class Objective(NamedTuple):
     prior: Density
     psi: Matrix
 
-    def at(self, theta: Matrix, which: IntVector) -> tuple[Vector, Vector, Matrix, Matrix]:
+    def evaluate_pairs(
+        self, theta: Matrix, which: IntVector
+    ) -> tuple[Vector, Vector, Matrix, Matrix]:
         """Objective, log-likelihood, gradient and minus the Hessian of selected pairs."""
-        sums, gradient, information = self.rows.only(which).moments(self.x, theta)
+        sums, gradient, information = self.rows.select_pairs(which).moments(self.x, theta)
         value, slope, hessian = self.prior.on_weights(theta, self.psi[which])
         return sums + value, sums, gradient + slope, information - hessian
 
@@ -426,10 +428,10 @@ def _newton(
     n = len(start)
     everyone = np.arange(n)
     theta = start.copy()
-    value, likelihood, gradient, information = objective.at(theta, everyone)
+    value, likelihood, gradient, information = objective.evaluate_pairs(theta, everyone)
     decrement, converged = np.full(n, np.inf), np.zeros(n, dtype=bool)
     active, n_idle = everyone, np.zeros(n, dtype=np.int64)
-    size = _sizes(objective.x, objective.rows)
+    size = _largest_variable_values(objective.x, objective.rows)
     for _ in range(DENSITY_NEWTON.max_steps):
         step, squared = _newton_step(gradient[active], information[active], constraint, active)
         decrement[active] = np.sqrt(np.maximum(squared, 0.0))
@@ -440,14 +442,16 @@ def _newton(
             break
         step = _limit_utility_change(step, theta[active], size[active])
         before = value.copy()
-        active = _advance(objective, theta, value, likelihood, gradient, information, active, step)
+        active = _take_step_with_halving(
+            objective, theta, value, likelihood, gradient, information, active, step
+        )
         gained = value[active] > before[active] + _rounding_error(before[active])
         n_idle[active] = np.where(gained, 0, n_idle[active] + 1)
         active = active[n_idle[active] < DENSITY_NEWTON.max_idle_steps]
     return NewtonResults(theta, value, likelihood, information, converged, decrement)
 
 
-def _sizes(x: Matrix, rows: DecisionIndex) -> Matrix:
+def _largest_variable_values(x: Matrix, rows: DecisionIndex) -> Matrix:
     """Largest |x| of each variable of every pair: (n, n_weights)."""
     each = np.abs(x).max(axis=1)
     sizes = np.zeros((len(rows.events) - 1, x.shape[2]))
@@ -469,7 +473,7 @@ def _rounding_error(value: Vector) -> Vector:
     )
 
 
-def _advance(
+def _take_step_with_halving(
     objective: Objective,
     theta: Matrix,
     value: Vector,
@@ -485,7 +489,7 @@ def _advance(
     while len(left) and fraction > DENSITY_NEWTON.min_fraction:
         mine = active[left]
         trial = theta[mine] + fraction * step[left]
-        found = objective.at(trial, mine)
+        found = objective.evaluate_pairs(trial, mine)
         up = found[0] >= value[mine] - _rounding_error(value[mine])
         taken = mine[up]
         theta[taken] = trial[up]

@@ -23,11 +23,11 @@ from penchant.errors import DataError
 from penchant.inference.profile import _inner_problem_kernels as compiled
 from penchant.inference.profile.inner_problems import (
     DecisionIndex,
-    Evaluations,
+    InnerSolutions,
     LinearConstraint,
     best_weights,
+    concatenate_ranges,
     positivity_constraints,
-    ranges,
     solve_on_constraint,
     solve_under_density,
 )
@@ -42,7 +42,7 @@ from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 
 @dataclass(frozen=True, slots=True)
-class InnerOptions:
+class InnerProblemOptions:
     """Tolerances of the inner problem: squared Newton decrements before the last step, and limits.
 
     The last step leaves about the square of its squared decrement, in log-units.
@@ -59,11 +59,11 @@ class InnerOptions:
     max_steps_one_weight: int = 60  # steps of one weight cost less than calling that solver
 
 
-INNER = InnerOptions()
+INNER = InnerProblemOptions()
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
+class InnerProblemAccuracy:
     """Quantities computed for every inner problem, and their accuracy.
 
     Attributes
@@ -75,34 +75,42 @@ class Accuracy:
         a maximum do not need it.
     suprema
         Pairs on which Newton's method did not converge are solved one by one to their supremum.
-    unbounded
+    accept_unbounded_weights
         Where weights are held at 0 and others diverge, the value is accepted that Newton's method
         reached.
-    floor
+    exact_above_height
         Heights of pairs (n,) below which values that are not certified may be inexact.
     """
 
     derivatives: bool = True
     certificate: bool = True
     suprema: bool = True
-    unbounded: bool = False
-    floor: Vector | None = None
+    accept_unbounded_weights: bool = False
+    exact_above_height: Vector | None = None
 
-    def take(self, rows: Any) -> Accuracy:
+    def take(self, rows: Any) -> InnerProblemAccuracy:
         """Select pairs."""
-        return self if self.floor is None else replace(self, floor=self.floor[rows])
+        return (
+            self
+            if self.exact_above_height is None
+            else replace(self, exact_above_height=self.exact_above_height[rows])
+        )
 
 
-CERTIFIED = Accuracy()
-ITERATE = Accuracy(certificate=False)  # of a search: derivatives, but no proof
-VALUES = Accuracy(derivatives=False)
-FINITE_VALUES = Accuracy(derivatives=False, suprema=False)  # suprema at infinity need not be exact
-SCREENING = Accuracy(derivatives=False, suprema=False, certificate=False)  # to be compared only
+CERTIFIED = InnerProblemAccuracy()
+ITERATE = InnerProblemAccuracy(certificate=False)  # of a search: derivatives, but no proof
+VALUES = InnerProblemAccuracy(derivatives=False)
+FINITE_VALUES = InnerProblemAccuracy(
+    derivatives=False, suprema=False
+)  # suprema at infinity need not be exact
+SCREENING = InnerProblemAccuracy(
+    derivatives=False, suprema=False, certificate=False
+)  # to be compared only
 
 
 def enforce_positive(
-    profiles: Profiles,
-    points: Evaluations,
+    profiles: ProfileProblems,
+    points: InnerSolutions,
     x: Matrix,
     rows: DecisionIndex,
     batch: Batch,
@@ -132,8 +140,8 @@ def enforce_positive(
 
 
 def _solve_with_negative_weights_at_zero(
-    profiles: Profiles,
-    points: Evaluations,
+    profiles: ProfileProblems,
+    points: InnerSolutions,
     which: IntVector,
     held: BoolVector,
     x: Matrix,
@@ -163,16 +171,20 @@ def _solve_with_negative_weights_at_zero(
 
 
 def solve_nonnegative_pairs(
-    profiles: Profiles, points: Evaluations, which: IntVector, x: Matrix, rows: DecisionIndex
+    profiles: ProfileProblems,
+    points: InnerSolutions,
+    which: IntVector,
+    x: Matrix,
+    rows: DecisionIndex,
 ) -> BoolVector:
     """Solve pairs with nonnegative weights by compiled steps; returns which of them are solved."""
     if not len(which) or profiles.prior is not None or x.shape[1] < 2:
         return np.zeros(len(which), dtype=bool)
     n, d = len(which), profiles.n_weights
-    mine = rows.only(which)
+    mine = rows.select_pairs(which)
     values, theta, no_start_pair = np.empty(n), np.zeros((n, d)), np.full(n, -1)
     subject = np.ascontiguousarray(points.subject[which])
-    pairs = x[ranges(rows.events, which)], profiles.decisions, subject, no_start_pair
+    pairs = x[concatenate_ranges(rows.events, which)], profiles.decisions, subject, no_start_pair
     compiled.solve_weights(*pairs, INNER.exact_decrement, profiles.positive, values, theta)
     found = np.isfinite(values)
     sums, _, information = mine.moments(x, theta)
@@ -186,8 +198,8 @@ def solve_nonnegative_pairs(
 
 
 def _solve_face(
-    profiles: Profiles,
-    points: Evaluations,
+    profiles: ProfileProblems,
+    points: InnerSolutions,
     which: IntVector,
     held: IntVector,
     x: Matrix,
@@ -197,7 +209,7 @@ def _solve_face(
     """Solve on the face where `held` weights are 0; returns from which the objective rises."""
     d = profiles.n_weights
     free = np.setdiff1d(np.arange(d), held)
-    mine = rows.only(which)
+    mine = rows.select_pairs(which)
     theta = np.zeros((len(which), d))
     converged = np.ones(len(which), dtype=bool)
     if len(free):
@@ -205,10 +217,10 @@ def _solve_face(
         face = fit_decision_array(x[:, :, free], rows.chosen, mine.grouping, prior)
         theta[:, free], converged = face.theta, face.converged
     sums, gradient, information = mine.moments(x, theta)
-    spread = batch.spread[which]
+    spread = batch.within_set_mean_square[which]
     points.theta[which] = theta
     points.value[which] = sums + profiles.prior_value(theta, spread)
-    points.information[which] = information + profiles.precision(spread)
+    points.information[which] = information + profiles.precision_of_prior(spread)
     points.converged[which] = converged
     points.decrement[which] = np.inf  # on a boundary it does not prove that a maximum exists
     slope = gradient[:, held]
@@ -219,9 +231,9 @@ def _solve_face(
 
 
 def _solve_with_fixed_weight(
-    profiles: Profiles,
+    profiles: ProfileProblems,
     prior: ScaledPrior,
-    points: Evaluations,
+    points: InnerSolutions,
     x: Matrix,
     rows: DecisionIndex,
     constraint: LinearConstraint,
@@ -244,11 +256,11 @@ def _solve_with_fixed_weight(
         start = None if near is None else np.nan_to_num(near[:, free])
         batch = fit_decision_array(x[:, :, free], rows.chosen, rows.grouping, prior, start, known)
         theta[:, free], converged = batch.theta, batch.converged & np.isfinite(batch.value)
-        spread[:, free[:, None], free] = batch.spread
+        spread[:, free[:, None], free] = batch.within_set_mean_square
     sums, _, information = rows.moments(x, theta)
     points.theta[:], points.log_likelihood[:] = theta, sums
     points.value[:] = sums + profiles.prior_value(theta, spread)
-    points.information[:] = information + profiles.precision(spread)
+    points.information[:] = information + profiles.precision_of_prior(spread)
     points.decrement[:] = np.inf  # under a constraint it does not prove that a maximum exists
     allowed: BoolVector = np.all(theta[:, profiles.positive] > 0, axis=1)
     points.converged[:] = converged & np.isfinite(sums) & allowed
@@ -283,7 +295,7 @@ MODEL_ATTRIBUTES = ("shape", "weights", "positive", "limits", "natural", "densit
 
 
 @dataclass(frozen=True)
-class Profiles:
+class ProfileProblems:
     """Profile problems of many subjects: their episodes, a model, and a prior on the weights.
 
     Attributes
@@ -300,14 +312,14 @@ class Profiles:
     groups: tuple[tuple[Any, ...], ...]
     prior: Prior | None = None
 
-    def with_data(self, groups: tuple[tuple[Any, ...], ...]) -> Profiles:
+    def with_data(self, groups: tuple[tuple[Any, ...], ...]) -> ProfileProblems:
         """Problem of other episodes; what depends on the model alone is not computed again."""
-        found = Profiles(self.model, groups, self.prior)
+        found = ProfileProblems(self.model, groups, self.prior)
         known = {name: self.__dict__[name] for name in MODEL_ATTRIBUTES if name in self.__dict__}
         found.__dict__.update(known)
         return found
 
-    def for_subject(self, k: int) -> Profiles:
+    def for_subject(self, k: int) -> ProfileProblems:
         """Problem of one of the subjects alone."""
         return self.with_data((self.groups[k],))
 
@@ -322,13 +334,13 @@ class Profiles:
         """Variables of the first subject's scored decisions, with derivatives if asked for."""
         whose = np.zeros(1, dtype=np.int64)
         x, slopes = self.variables(whose, np.asarray(psi, np.float64)[None], with_derivatives)
-        scored = self.rows(whose).order
+        scored = self.decision_index(whose).order
         return x[scored], None if slopes is None else slopes[:, scored]
 
     @property
     def scored_options(self) -> IntVector:
         """Options that the first subject chose, counted among those that could be chosen."""
-        rows = self.rows(np.zeros(1, dtype=np.int64))
+        rows = self.decision_index(np.zeros(1, dtype=np.int64))
         return np.asarray(rows.chosen[rows.order])
 
     def choices_at(self, psi: Vector) -> Choices:
@@ -360,7 +372,7 @@ class Profiles:
         return np.array(positive_weights(self.model), dtype=np.int64)
 
     @cached_property
-    def limits(self) -> Constraints | None:
+    def positive_weight_constraints(self) -> Constraints | None:
         """Positivity of the weights as constraints."""
         return positivity_constraints(self.model)
 
@@ -497,17 +509,17 @@ class Profiles:
     def _decision_index_cache(self) -> dict[bytes, DecisionIndex]:
         return {}
 
-    def rows(self, subject: IntVector) -> DecisionIndex:
+    def decision_index(self, subject: IntVector) -> DecisionIndex:
         """Decisions of pairs; the last result is kept, as steps of a search ask for the same."""
         key = subject.tobytes()
         found = self._decision_index_cache.get(key)
         if found is None:
-            found = self._rows(subject)
+            found = self._build_decision_index(subject)
             self._decision_index_cache.clear()
             self._decision_index_cache[key] = found
         return found
 
-    def _rows(self, subject: IntVector) -> DecisionIndex:
+    def _build_decision_index(self, subject: IntVector) -> DecisionIndex:
         events, bounds = (
             _cumulative_offsets(self.n_events[subject]),
             _cumulative_offsets(self.n_decisions[subject]),
@@ -527,7 +539,7 @@ class Profiles:
         x, slopes = self._variables_of_all_options(subject, psi, with_derivatives)
         choice_sets = self.record.choice_sets
         if choice_sets is not None:
-            mine = choice_sets[ranges(self.first_event, subject)]
+            mine = choice_sets[concatenate_ranges(self.first_event, subject)]
             if slopes is not None:
                 slopes = np.take_along_axis(slopes, mine[None, :, :, None], axis=2)
             x = np.take_along_axis(x, mine[:, :, None], axis=1)
@@ -540,7 +552,7 @@ class Profiles:
         if many is not None:
             which, at = subject, psi
             if not self._has_one_episode_per_subject:
-                which = ranges(self.first_episode, subject)
+                which = concatenate_ranges(self.first_episode, subject)
                 at = np.repeat(psi, np.diff(self.first_episode)[subject], axis=0)
             x, slopes = many(self.record, which, at, with_derivatives)
             return x, slopes if with_derivatives else None
@@ -608,9 +620,9 @@ class Profiles:
         psi: Matrix,
         near: Matrix | None = None,
         *,
-        accuracy: Accuracy = CERTIFIED,
+        accuracy: InnerProblemAccuracy = CERTIFIED,
         constraint: LinearConstraint | None = None,
-    ) -> Evaluations:
+    ) -> InnerSolutions:
         """Solve the weights of every (subject, psi) pair, free or under a constraint.
 
         `near` are weights to start from, NaN where none are known.
@@ -629,10 +641,10 @@ class Profiles:
             x, slopes = self.variables(
                 subject[portion], psi[portion], accuracy.derivatives and self.n_shape > 0
             )
-            rows = self.rows(subject[portion])
+            rows = self.decision_index(subject[portion])
             outside = self.zero_outside_domain(x, slopes, subject[portion])
             self.check_finite(x, rows)
-            points = self.blank(subject[portion], psi[portion])
+            points = self.empty_evaluations(subject[portion], psi[portion])
             if self.density is not None:
                 self._solve_under_density(self.density, points, x, rows, start, plane)
             elif plane is None:
@@ -644,11 +656,11 @@ class Profiles:
             points.value[outside] = points.log_likelihood[outside] = -np.inf
             points.converged[outside] = False
             parts.append(points)
-        return Evaluations.joined(parts)
+        return InnerSolutions.concatenated(parts)
 
     def solve_points(
-        self, subject: IntVector, u: Matrix, near: Matrix | None, accuracy: Accuracy
-    ) -> Evaluations:
+        self, subject: IntVector, u: Matrix, near: Matrix | None, accuracy: InnerProblemAccuracy
+    ) -> InnerSolutions:
         """Solve several points u (n, n_points, n_shape), in unconstrained units, of each subject.
 
         `near` are weights to start from, (n, n_weights) or one set for each point.
@@ -676,7 +688,7 @@ class Profiles:
         near: Matrix,
         constraint: LinearConstraint,
         place: IntVector,
-        accuracy: Accuracy,
+        accuracy: InnerProblemAccuracy,
     ) -> Vector:
         """Profile values under a constraint, at pairs of which two may share their variables.
 
@@ -684,7 +696,7 @@ class Profiles:
         computed once. Right to a thousandth above the floor: enough to compare with a height.
         """
         if Declared(self.model).outside or not self._has_fast_solver(constraint):
-            screened = replace(accuracy, floor=None)
+            screened = replace(accuracy, exact_above_height=None)
             return self.solve(subject, psi, near, accuracy=screened, constraint=constraint).value
         order = np.argsort(place, kind="stable")
         repeated = np.diff(place[order], prepend=-1) == 0
@@ -709,10 +721,10 @@ class Profiles:
         psi: Matrix,
         near: Matrix | None,
         constraint: LinearConstraint | None,
-        accuracy: Accuracy,
+        accuracy: InnerProblemAccuracy,
         decrement: float | None = None,
-    ) -> Evaluations:
-        points = self.blank(subject, psi)
+    ) -> InnerSolutions:
+        points = self.empty_evaluations(subject, psi)
         fixed_weight = -1 if constraint is None else constraint.fixed_weight
         theta = points.theta
         if near is not None:
@@ -730,7 +742,11 @@ class Profiles:
         if decrement is None:
             exact = accuracy.derivatives
             decrement = INNER.exact_decrement if exact else INNER.value_decrement
-        floor = compiled.NO_FLOOR if accuracy.floor is None else accuracy.floor
+        floor = (
+            compiled.NO_FLOOR
+            if accuracy.exact_above_height is None
+            else accuracy.exact_above_height
+        )
         given = *pairs, no_start_pair, decrement, positive, points.value, theta
         n_steps = INNER.max_steps_one_weight if self.n_weights == 1 else INNER.max_steps
         compiled.solve_weights(*given, fixed_weight, n_steps, floor)
@@ -750,19 +766,19 @@ class Profiles:
                 subject[rest],
                 psi[rest],
                 None if near is None else near[rest],
-                accuracy=replace(accuracy, certificate=True, floor=None),
+                accuracy=replace(accuracy, certificate=True, exact_above_height=None),
                 constraint=None if constraint is None else constraint.take(rest),
             )
             points.put(rest, found)
         return points
 
-    def blank(self, subject: IntVector, psi: Matrix) -> Evaluations:
+    def empty_evaluations(self, subject: IntVector, psi: Matrix) -> InnerSolutions:
         """Evaluations that are not solved yet."""
         n, d, q = len(subject), self.n_weights, self.n_shape
         numbers = np.zeros((n, d)), np.zeros(n), np.zeros(n), np.zeros((n, d, d))
         slopes = np.zeros((n, q)), np.zeros((n, d, q)), np.zeros((n, d, q)), np.zeros((n, q, q))
         proof = np.full(n, np.inf), np.zeros((n, 2, d)), np.zeros((n, d, d))
-        return Evaluations(subject, psi, *numbers, *slopes, np.zeros(n, dtype=bool), *proof)
+        return InnerSolutions(subject, psi, *numbers, *slopes, np.zeros(n, dtype=bool), *proof)
 
     def portions(
         self, subject: IntVector, with_derivatives: bool = False
@@ -782,30 +798,32 @@ class Profiles:
 
     def _solve(
         self,
-        points: Evaluations,
+        points: InnerSolutions,
         x: Matrix,
         rows: DecisionIndex,
         near: Matrix | None,
-        accuracy: Accuracy,
+        accuracy: InnerProblemAccuracy,
     ) -> None:
-        batch = self._fit(x, rows, near)
+        batch = self._fit_weight_batch(x, rows, near)
         points.theta[:], points.value[:] = batch.theta, batch.value
         points.information[:] = batch.information
-        points.decrement[:], points.largest[:] = batch.decrement, batch.largest
-        points.spread[:] = batch.spread
+        points.decrement[:], points.largest[:] = batch.decrement, batch.largest_values_by_variable
+        points.spread[:] = batch.within_set_mean_square
         points.converged[:] = batch.converged & np.isfinite(batch.value)
         left = ~points.converged if accuracy.suprema else ~np.isfinite(points.value)
         rest = np.flatnonzero(left)
         self.solve_to_supremum(
             points, rest[~solve_nonnegative_pairs(self, points, rest, x, rows)], x, rows
         )
-        enforce_positive(self, points, x, rows, batch, left, accuracy.unbounded)
-        points.log_likelihood[:] = points.value - self.prior_value(points.theta, batch.spread)
+        enforce_positive(self, points, x, rows, batch, left, accuracy.accept_unbounded_weights)
+        points.log_likelihood[:] = points.value - self.prior_value(
+            points.theta, batch.within_set_mean_square
+        )
 
     def _solve_under_density(
         self,
         prior: Density,
-        points: Evaluations,
+        points: InnerSolutions,
         x: Matrix,
         rows: DecisionIndex,
         near: Matrix | None,
@@ -819,12 +837,12 @@ class Profiles:
 
     def _solve_on_constraint(
         self,
-        points: Evaluations,
+        points: InnerSolutions,
         x: Matrix,
         rows: DecisionIndex,
         constraint: LinearConstraint,
         near: Matrix | None,
-        accuracy: Accuracy,
+        accuracy: InnerProblemAccuracy,
     ) -> None:
         everyone = np.arange(len(points))
         if self.prior is not None:
@@ -844,14 +862,19 @@ class Profiles:
         points.log_likelihood[:] = points.value
 
     def _differentiate(
-        self, points: Evaluations, x: Matrix, slopes: Matrix, information: Matrix
+        self, points: InnerSolutions, x: Matrix, slopes: Matrix, information: Matrix
     ) -> None:
         """Fill in derivatives in psi at the best weights (envelope theorem) and the information."""
-        curvature = points.cross, points.mixed, points.fisher, information
+        curvature = (
+            points.gradient_slope_in_psi,
+            points.weight_psi_information,
+            points.psi_information,
+            information,
+        )
         pairs = points.subject, points.theta, points.psi
-        self._derivatives(x, slopes, *pairs, points.gradient, curvature)
+        self._fill_psi_derivatives(x, slopes, *pairs, points.gradient, curvature)
 
-    def without_small_differences(self, points: Evaluations, ignored: float) -> Batch:
+    def without_small_differences(self, points: InnerSolutions, ignored: float) -> Batch:
         """Fit with differences from the chosen option set to 0 where they are negligible.
 
         Negligible: below `ignored` times the largest difference of the variable.
@@ -860,7 +883,7 @@ class Profiles:
         for begin, end in self.portions(points.subject):
             some = points.take(slice(begin, end))
             x, _ = self.variables(some.subject, some.psi, False)
-            rows = self.rows(some.subject)
+            rows = self.decision_index(some.subject)
             away = x - x[np.arange(len(x)), rows.chosen][:, None]
             limits = np.repeat(ignored * some.largest[:, 1], np.diff(rows.events), axis=0)
             away[np.abs(away) <= limits[:, None]] = 0.0
@@ -880,7 +903,9 @@ class Profiles:
             n, d, q = end - begin, self.n_weights, self.n_shape
             gradient, both = np.empty((n, q)), np.empty((2, n, d, q))
             curvature = both[0], both[1], np.empty((n, q, q)), np.empty((n, d, d))
-            self._derivatives(x, slopes, at[0], theta[begin:end], at[1], gradient, curvature)
+            self._fill_psi_derivatives(
+                x, slopes, at[0], theta[begin:end], at[1], gradient, curvature
+            )
             found.append(gradient)
         return np.concatenate(found)
 
@@ -903,7 +928,7 @@ class Profiles:
             return found
         scored, width = self._scored_decisions_of(subject), self.n_options * self.n_weights
         dx = np.empty((0, 0, 0)) if slopes is None else slopes.reshape(len(slopes), -1, width)
-        ends = scored.row + self.n_events[subject]
+        ends = scored.first_row_of_pair + self.n_events[subject]
         compiled.zero_nonfinite_variables(x.reshape(-1, width), dx, scored, ends, perhaps, found)
         return found
 
@@ -915,7 +940,7 @@ class Profiles:
             mine = rows.of(k)
             Choices.from_arrays(x[mine], rows.chosen[mine], names=self.weights)
 
-    def _fit(self, x: Matrix, rows: DecisionIndex, near: Matrix | None) -> Batch:
+    def _fit_weight_batch(self, x: Matrix, rows: DecisionIndex, near: Matrix | None) -> Batch:
         start = None
         if near is not None:
             near_enough: BoolVector = np.all(np.abs(near) < INNER.max_start, axis=1)
@@ -928,14 +953,14 @@ class Profiles:
                 batch.put(
                     unsolved,
                     fit_decision_array(
-                        x, rows.chosen, rows.only(unsolved).grouping, self.weight_prior
+                        x, rows.chosen, rows.select_pairs(unsolved).grouping, self.weight_prior
                     ),
                 )
         return batch
 
     def solve_to_supremum(
         self,
-        points: Evaluations,
+        points: InnerSolutions,
         which: IntVector,
         x: Matrix,
         rows: DecisionIndex,
@@ -949,7 +974,9 @@ class Profiles:
             if constraint is not None:
                 hypothesis = Hypothesis(constraint.row[k : k + 1], constraint.value[k : k + 1])
             try:
-                found = best_weights(choices, self.limits, self.weight_prior, hypothesis)
+                found = best_weights(
+                    choices, self.positive_weight_constraints, self.weight_prior, hypothesis
+                )
             except InfeasibleError:  # without allowed weights on the constraint the profile is -inf
                 points.value[k], points.converged[k] = -np.inf, False
                 continue
@@ -958,7 +985,7 @@ class Profiles:
             points.converged[k] = found.ending in ("converged", "fixed")
             points.decrement[k] = np.inf  # a supremum at infinity: no proof of a maximum
 
-    def precision(self, spread: Matrix) -> Matrix:
+    def precision_of_prior(self, spread: Matrix) -> Matrix:
         """Precision of the prior on the weights, at each pair: (n, n_weights, n_weights)."""
         prior = self.weight_prior
         n, d = spread.shape[:2]
@@ -980,7 +1007,7 @@ class Profiles:
         pull = theta @ quadratic.precision
         return np.asarray((theta * (quadratic.linear - 0.5 * pull)).sum(axis=1))
 
-    def _derivatives(
+    def _fill_psi_derivatives(
         self,
         x: Matrix,
         slopes: Matrix,

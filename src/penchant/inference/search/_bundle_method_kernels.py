@@ -18,7 +18,7 @@ QP_RIDGE = 1e-14  # relative to the same: without it the system of two equal cut
 
 
 @fast_inner
-def _invert(a, n, inverse):
+def _invert_positive_definite(a, n, inverse):
     """Invert a positive definite matrix by Gauss-Jordan elimination; overwrites a."""
     for i in range(n):
         for j in range(n):
@@ -37,7 +37,7 @@ def _invert(a, n, inverse):
 
 
 @fast_inner
-def _eliminate(a, b, n):
+def _solve_by_elimination(a, b, n):
     """Solve a x = b with partial pivoting; b becomes x. Returns False for a singular matrix."""
     for i in range(n):
         top = i
@@ -103,7 +103,7 @@ def _solve_dual_qp(products, errors, n, lambda_, active, system, right):
                 system[k, size] = system[size, k] = scale
                 right[k] = -errors[active[k]]
             system[size, size], right[size] = 0.0, scale
-            if not _eliminate(system, right, size + 1):
+            if not _solve_by_elimination(system, right, size + 1):
                 return
             fraction = 1.0
             for k in range(size):
@@ -133,20 +133,20 @@ def _solve_dual_qp(products, errors, n, lambda_, active, system, right):
 
 
 @fast
-def bundle_step(rows, state, range_, bundle, steps, predicted, workspace):
+def bundle_step(rows, state, range_, bundle, steps, predicted_increases, workspace):
     """Steps to the maximum of the bundle's model, and the increase that it predicts.
 
     The model is the lowest of parabolas, one through every point of the bundle with its value and
     gradient, all with the same curvature. Parameters that would leave the range are fixed at its
     end, and the dual problem is solved again.
 
-    rows : (n,), indices into `state`, `bundle` and `predicted`
+    rows : (n,), indices into `state`, `bundle` and `predicted_increases`
     state : u (all, n_shape), value (all,), curvature (all, n_shape, n_shape), and the proximal
         weight (all,), the factor of the curvature by which a step is held back
     range_ : bounds (n_shape, 2), and parameters that stay fixed (all, n_shape)
     bundle : points (all, m, n_shape), values (all, m) and gradients (all, m, n_shape); the first is
         the current point; values are NaN where there is no cut
-    steps, predicted : (n, n_shape), (all,), filled
+    steps, predicted_increases : (n, n_shape), (all,), filled
     """
     u, value, curvature, proximal_weight = state
     bounds, held = range_
@@ -183,7 +183,7 @@ def bundle_step(rows, state, range_, bundle, steps, predicted, workspace):
                     a[c, e] = proximal_weight[k] * curvature[k, c, e] if free else 0.0
                 # A small ridge: the expected curvature may vanish in a direction, and is inverted.
                 a[c, c] += 1e-8 * largest if fixed[c] == 0.0 else 1.0
-            _invert(a, q, inverse)
+            _invert_positive_definite(a, q, inverse)
             for i in range(n):
                 for c in range(q):
                     projected[i, c] = at[i, c] if fixed[c] == 0.0 else 0.0
@@ -195,11 +195,11 @@ def bundle_step(rows, state, range_, bundle, steps, predicted, workspace):
                             product += projected[i, c] * inverse[c, e] * projected[j, e]
                     products[i, j] = products[j, i] = product
             _solve_dual_qp(products, errors, n, lambda_, active, system, right)
-            predicted[k] = 0.0
+            predicted_increases[k] = 0.0
             for i in range(n):
-                predicted[k] += lambda_[i] * errors[i]
+                predicted_increases[k] += lambda_[i] * errors[i]
                 for j in range(n):
-                    predicted[k] += 0.5 * lambda_[i] * products[i, j] * lambda_[j]
+                    predicted_increases[k] += 0.5 * lambda_[i] * products[i, j] * lambda_[j]
             out = False
             for c in range(q):
                 steps[r, c] = 0.0
@@ -242,19 +242,19 @@ def bundle_workspace(m: int, q: int) -> tuple[Any, ...]:
 
 
 @fast
-def update_bundle(rows, trial, found, state, bundle, moved, best, options):
+def update_bundle(rows, trial_points, found, state, bundle, moved, best_point_indices, options):
     """Move to the best of the points evaluated, and add all of them to the bundle.
 
     rows : (n,), indices into `state` and `bundle`
-    trial : points (n, m, n_shape), and the index of the full step
+    trial_points : points (n, m, n_shape), and the index of the full step
     found : values (n * m,), gradients (n * m, n_shape)
     state : u, value, proximal weight, predicted increase, null steps in a row; changed
     bundle : points, values, gradients, the current point first and then the newest; changed
-    moved, best : (n,), filled: whether a row moved, and to which of the points
+    moved, best_point_indices : (n,), filled: whether a row moved, and to which of the points
     options : factors of the proximal weight after a null step and after a step that gained more
         than predicted; what counts as more, and as enough, of the predicted increase; rounding
     """
-    points, full_step = trial
+    points, full_step = trial_points
     values, gradients = found
     u, value, proximal_weight, predicted, n_null_steps = state
     increase, decrease, underestimate_ratio, sufficient, rounding = options
@@ -278,7 +278,7 @@ def update_bundle(rows, trial, found, state, bundle, moved, best, options):
                 best_j, best_gain = j, gain
             if j == full_step:
                 gain_of_full_step = gain
-        best[i], moved[i] = best_j, best_gain > rounding * abs(value[k])
+        best_point_indices[i], moved[i] = best_j, best_gain > rounding * abs(value[k])
         if not moved[i]:
             proximal_weight[k] *= increase
             n_null_steps[k] += 1

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import BoolMatrix, BoolVector, IntVector, Matrix, Vector
-from penchant.inference.profile.inner_problems import Evaluations, LinearConstraint
-from penchant.inference.profile.profile_likelihood import ITERATE, Profiles
+from penchant.inference.profile.inner_problems import InnerSolutions, LinearConstraint
+from penchant.inference.profile.profile_likelihood import ITERATE, ProfileProblems
 from penchant.inference.search import _bundle_method_kernels as compiled
 from penchant.inference.search.local_maxima import Optima, expected_curvature_at
 
@@ -55,8 +55,8 @@ class BundleOptions:
     dominated_factor: float = 10.0
     # Growth of the weights along one unit of psi, relative to their size: psi is near an edge of
     # the domain, where variables vanish and weights diverge; beyond the second there is no way on.
-    near_divergence: float = 1e3
-    diverged: float = 3e6
+    near_divergence_growth: float = 1e3
+    divergence_growth: float = 3e6  # the second: weights no longer finite in effect
 
 
 BUNDLE = BundleOptions()
@@ -64,11 +64,11 @@ BUNDLE = BundleOptions()
 
 @dataclass
 class BundleState:
-    """State of the bundle method, one row per iteration; call `propose` and `update` in turn.
+    """State of the bundle method, a row per iteration; `propose_trial_points`, `update` in turn.
 
     Attributes
     ----------
-    bounds, held
+    bounds, fixed_shapes
         Range of psi (n_shape, 2); shape parameters that stay fixed (n, n_shape).
     u, value
         The current points in unconstrained units, and the profile there.
@@ -86,7 +86,7 @@ class BundleState:
     """
 
     bounds: Matrix
-    held: BoolMatrix
+    fixed_shapes: BoolMatrix
     u: Matrix
     value: Vector
     curvature: Matrix
@@ -98,7 +98,7 @@ class BundleState:
     n_null_steps: IntVector
 
     @classmethod
-    def at(
+    def start_at_points(
         cls,
         bounds: Matrix,
         held: BoolMatrix,
@@ -116,14 +116,14 @@ class BundleState:
         current = u.copy(), value.copy(), curvature.copy()
         return cls(bounds, held, *current, *bundle, np.zeros(n), np.zeros(n, dtype=np.int64))
 
-    def propose(self, rows: IntVector) -> tuple[IntVector, Matrix]:
+    def propose_trial_points(self, rows: IntVector) -> tuple[IntVector, Matrix]:
         """Rows that continue, and the points to evaluate next: (n, n_fractions, n_shape)."""
         q = self.u.shape[1]
         steps = np.empty((len(rows), q))
         compiled.bundle_step(
             rows,
             (self.u, self.value, self.curvature, self.proximal_weight),
-            (self.bounds, self.held),
+            (self.bounds, self.fixed_shapes),
             (self.points, self.values, self.gradients),
             steps,
             self.predicted_increase,
@@ -173,13 +173,13 @@ class BundleState:
 
 
 def bundle_search(
-    profiles: Profiles,
+    profiles: ProfileProblems,
     subject: IntVector,
     u: Matrix,
     theta: Matrix,
     constraint: LinearConstraint | None = None,
     fixed: BoolMatrix | None = None,
-    going: BoolVector | None = None,
+    is_iterated: BoolVector | None = None,
 ) -> Optima:
     """Maximize profiles by the bundle method from u (n, n_shape), with weights to start from.
 
@@ -192,19 +192,19 @@ def bundle_search(
         Linear constraint on the weights.
     fixed
         Shape parameters that stay fixed: (n, n_shape).
-    going
+    is_iterated
         Rows to iterate; the others are evaluated at u only: (n,).
     """
     n, q = u.shape
-    rows = np.arange(n) if going is None else np.flatnonzero(going)
+    rows = np.arange(n) if is_iterated is None else np.flatnonzero(is_iterated)
     n_steps = np.zeros(n, dtype=np.int64)
     u = np.clip(u, *profiles.bounds.T)
     at = _evaluate_points(profiles, subject, u, theta, constraint)
     held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
     drift, expected, _ = expected_curvature_at(profiles, at, constraint)
-    state = BundleState.at(profiles.bounds, held, u, at.value, at.gradient, expected)
+    state = BundleState.start_at_points(profiles.bounds, held, u, at.value, at.gradient, expected)
     for k in range(BUNDLE.max_rounds):
-        rows, points = state.propose(rows)
+        rows, points = state.propose_trial_points(rows)
         if not len(rows):
             break
         m = points.shape[1]
@@ -218,7 +218,7 @@ def bundle_search(
         drift[mine], state.curvature[mine], growth = expected_curvature_at(profiles, there, on)
         n_steps[mine] += 1
         over = np.zeros(len(rows), dtype=bool)
-        over[moved] = growth > BUNDLE.diverged
+        over[moved] = growth > BUNDLE.divergence_growth
         # Under a constraint every row is the end of another interval: none may be dropped.
         if k >= BUNDLE.min_rounds and constraint is None:
             over |= state.is_dominated(rows, subject)
@@ -231,16 +231,16 @@ def bundle_search(
 
 
 def _evaluate_points(
-    profiles: Profiles,
+    profiles: ProfileProblems,
     subject: IntVector,
     u: Matrix,
     near: Matrix,
     constraint: LinearConstraint | None,
-) -> Evaluations:
+) -> InnerSolutions:
     psi = profiles.from_unconstrained(u)
     return profiles.solve(subject, psi, near, constraint=constraint, accuracy=ITERATE)
 
 
-def near_divergence(profiles: Profiles, points: Evaluations) -> BoolVector:
+def near_divergence(profiles: ProfileProblems, points: InnerSolutions) -> BoolVector:
     """Whether psi is near an edge of the domain, where variables vanish and weights diverge."""
-    return np.asarray(expected_curvature_at(profiles, points)[2] > BUNDLE.near_divergence)
+    return np.asarray(expected_curvature_at(profiles, points)[2] > BUNDLE.near_divergence_growth)

@@ -16,13 +16,17 @@ import numpy as np
 
 from penchant._typing import BoolMatrix, BoolVector, IntMatrix, IntVector, Matrix, Vector
 from penchant.inference.profile import _inner_problem_kernels as compiled
-from penchant.inference.profile.profile_likelihood import FINITE_VALUES, NUMBERS_AT_ONCE, Profiles
+from penchant.inference.profile.profile_likelihood import (
+    FINITE_VALUES,
+    NUMBERS_AT_ONCE,
+    ProfileProblems,
+)
 from penchant.models.model import Declared, Model
 from penchant.models.parameters import Shape
 
 
 @dataclass(frozen=True)
-class Grid:
+class ProfileGrid:
     """Profile of one subject on a grid of psi.
 
     Attributes
@@ -49,8 +53,8 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Grids:
-    """Profiles of many subjects on the same grid: a `Grid` with subjects along a first axis.
+class ProfileGrids:
+    """Profiles of many subjects on the same grid: a `ProfileGrid` with subjects along a first axis.
 
     values and solved are (n, n_psi), theta is (n, n_psi, n_weights).
     """
@@ -64,19 +68,19 @@ class Grids:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, k: int) -> Grid:
-        return Grid(self.psi, self.values[k], self.theta[k], self.dimensions, self.solved[k])
+    def __getitem__(self, k: int) -> ProfileGrid:
+        return ProfileGrid(self.psi, self.values[k], self.theta[k], self.dimensions, self.solved[k])
 
-    def __iter__(self) -> Iterator[Grid]:
+    def __iter__(self) -> Iterator[ProfileGrid]:
         return (self[k] for k in range(len(self)))
 
-    def take(self, which: IntVector) -> Grids:
+    def take(self, which: IntVector) -> ProfileGrids:
         """Select subjects."""
         mine = self.values[which], self.theta[which]
-        return Grids(self.psi, *mine, self.dimensions, self.solved[which])
+        return ProfileGrids(self.psi, *mine, self.dimensions, self.solved[which])
 
     @classmethod
-    def joined(cls, grids: Sequence[Grid]) -> Grids:
+    def stacked(cls, grids: Sequence[ProfileGrid]) -> ProfileGrids:
         """Stack the grids of several subjects."""
         values, theta, solved = (
             np.stack([getattr(grid, name) for grid in grids])
@@ -94,16 +98,18 @@ def grid_points(model: Model) -> tuple[Matrix, tuple[int, ...]]:
 
 
 def product_points(axes: Sequence[Vector]) -> Matrix:
-    """All combinations of values along axes: (n_points, n_axes)."""
+    """Combine the values along axes in all ways: (n_points, n_axes)."""
     return np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
 
 
-def grid_steps(shape: Sequence[Shape]) -> Vector:
+def unconstrained_grid_steps(shape: Sequence[Shape]) -> Vector:
     """Grid step along each shape parameter, in unconstrained units."""
     return np.array([float(np.ptp(s.search_range)) / (s.n_grid - 1) for s in shape])
 
 
-def _neighbours(values: Matrix, dimensions: tuple[int, ...]) -> Iterator[tuple[Matrix, Matrix]]:
+def _neighbour_values_along_axes(
+    values: Matrix, dimensions: tuple[int, ...]
+) -> Iterator[tuple[Matrix, Matrix]]:
     """Yield the values below and above every point along each axis; its own at the ends."""
     whole = values.reshape(len(values), *dimensions)
     for axis, n in enumerate(dimensions, start=1):
@@ -113,10 +119,10 @@ def _neighbours(values: Matrix, dimensions: tuple[int, ...]) -> Iterator[tuple[M
         yield below.reshape(values.shape), above.reshape(values.shape)
 
 
-def _local_maxima(values: Matrix, dimensions: tuple[int, ...]) -> BoolMatrix:
+def _local_maximum_mask(values: Matrix, dimensions: tuple[int, ...]) -> BoolMatrix:
     """Points that no neighbour along an axis exceeds: (n, n_psi)."""
     found = np.isfinite(values)
-    for below, above in _neighbours(values, dimensions):
+    for below, above in _neighbour_values_along_axes(values, dimensions):
         found &= (values >= below) & (values >= above)
     return found
 
@@ -129,7 +135,7 @@ def best_cells(
     Local maxima come first, the highest before others. A ridge across the grid has few of them in
     sharp profiles: the best of all other points fill up.
     """
-    maxima = _local_maxima(values, dimensions)
+    maxima = _local_maximum_mask(values, dimensions)
     cells = np.lexsort((-values, ~maxima))[:, :n_cells]
     return cells, np.take_along_axis(maxima, cells, axis=1)
 
@@ -138,13 +144,13 @@ def are_flat(values: Matrix, dimensions: tuple[int, ...], cells: IntMatrix) -> B
     """Whether cells (n, n_cells) are level with their neighbours: no gradient leads away."""
     level = np.ones(values.shape, dtype=bool)
     with np.errstate(invalid="ignore"):
-        for pair in _neighbours(values, dimensions):
+        for pair in _neighbour_values_along_axes(values, dimensions):
             for beside in pair:
                 level &= np.abs(beside - values) < GRID.flat_tol
     return np.take_along_axis(level, cells, axis=1)
 
 
-def vertices(
+def parabola_vertices(
     values: Matrix, dimensions: tuple[int, ...], row: IntVector, cell: IntVector
 ) -> Matrix:
     """Vertices of parabolas through cells and their neighbours, in grid steps from the cells.
@@ -152,7 +158,7 @@ def vertices(
     Parameters
     ----------
     values
-        Profiles of all subjects: (n_subjects, n_psi).
+        ProfileProblems of all subjects: (n_subjects, n_psi).
     row, cell
         Subject and cell, (n,). Axes are treated one by one; a vertex is at most half a step away.
     """
@@ -231,7 +237,7 @@ class CoarseGrid:
 
 
 @dataclass(frozen=True, slots=True)
-class GridOptions:
+class ProfileGridOptions:
     """Accuracy and refinement of grids; heights are in log-units.
 
     Squared Newton decrements are those before the last step, which leaves their square.
@@ -246,36 +252,37 @@ class GridOptions:
     solve_suprema_within: float = 0.5
     # Refine around all points this close to the best. With 2, 5 of 1,500 people end lower, by up
     # to 1.9, and cells fall by 1 to 20 % only.
-    refine_within: float = 3.0
-    exact_within: float = 4.0  # further below, one or two steps show that a point is not needed
+    max_refined_deficit: float = 3.0
+    # Further below, one or two steps show that a point is not needed.
+    max_exact_deficit: float = 4.0
     # Local maxima this close to the best are refined and started from: plateaus lie deeper, from
     # which no gradient leads away.
-    local_maxima_within: float = 12.0
+    max_local_maximum_deficit: float = 12.0
     # A smooth profile that bends less around a point is wider than a grid step: what lies between
     # is found by Newton's method. Of 12,000 people 2 end lower by it, by up to 5e-5.
-    max_bend: float = 1.0
+    max_second_difference: float = 1.0
     # Difference of neighbours of a flat profile: no probability differs, gradients are rounding.
     flat_tol: float = 1e-6
     n_refinements: int = 2  # halvings of the coarsest step; with more it would overlook maxima
 
 
-GRID = GridOptions()
+GRID = ProfileGridOptions()
 # Points along an axis below which no coarser grid is solved first, by the number of shape
 # parameters; in more dimensions grid steps are long, and a coarser grid overlooks maxima.
 MIN_POINTS_TO_COARSEN = {1: 9, 2: 5}
-MIN_POINTS_TO_COARSEN_MANY = 9
+MIN_POINTS_TO_COARSEN_MANY = 9  # of three and more shape parameters
 
 
-def full_grids(profiles: Profiles) -> Grids:
+def full_grids(profiles: ProfileProblems) -> ProfileGrids:
     """Profile at every point of the grid."""
     psi, dimensions = grid_points(profiles.model)
-    values, theta, _ = _solve_lines(
+    values, theta, _ = _solve_along_grid_lines(
         profiles, psi, dimensions[-1] if dimensions else 1, GRID.exact_decrement
     )
-    return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool))
+    return ProfileGrids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool))
 
 
-def search_grids(profiles: Profiles) -> Grids:
+def search_grids(profiles: ProfileProblems) -> ProfileGrids:
     """Profile on the grid, solved where the maximum may lie and interpolated elsewhere.
 
     Few points along each axis are solved, then those beside points that are among the best or
@@ -283,7 +290,7 @@ def search_grids(profiles: Profiles) -> Grids:
     """
     psi, dimensions = grid_points(profiles.model)
     grids, rough = _refine_grids(profiles, psi, dimensions, GRID.n_refinements if dimensions else 0)
-    _resolve_ties(profiles, grids)
+    _solve_near_ties_exactly(profiles, grids)
     subject, cell = np.nonzero(rough)
     near = (
         grids.values[subject, cell] > grids.values.max(axis=1)[subject] - GRID.solve_suprema_within
@@ -297,28 +304,30 @@ def search_grids(profiles: Profiles) -> Grids:
     return grids
 
 
-def _resolve_ties(profiles: Profiles, grids: Grids) -> None:
+def _solve_near_ties_exactly(profiles: ProfileProblems, grids: ProfileGrids) -> None:
     """Re-solve all points within the error of the best exactly, so that the best is decided."""
     best = grids.values.max(axis=1, keepdims=True)
     subject, cell = np.nonzero(grids.solved & (grids.values > best - GRID.rough_error))
-    exact = _solve_each(
+    exact = _solve_pairs_in_portions(
         profiles, subject, grids.psi[cell], grids.theta[subject, cell], GRID.exact_decrement
     )
     grids.values[subject, cell], grids.theta[subject, cell] = exact[:2]
 
 
 def _refine_grids(
-    profiles: Profiles, psi: Matrix, dimensions: tuple[int, ...], rounds: int
-) -> tuple[Grids, BoolVector]:
+    profiles: ProfileProblems, psi: Matrix, dimensions: tuple[int, ...], rounds: int
+) -> tuple[ProfileGrids, BoolVector]:
     """Refine recursively from a coarser grid; second, which points are rough suprema."""
     if rounds == 0 or min(dimensions) < MIN_POINTS_TO_COARSEN.get(
         len(dimensions), MIN_POINTS_TO_COARSEN_MANY
     ):
         n_per_line = dimensions[-1] if dimensions else 1
-        values, theta, rough = _solve_lines(
-            profiles, psi, n_per_line, GRID.rough_decrement, GRID.local_maxima_within
+        values, theta, rough = _solve_along_grid_lines(
+            profiles, psi, n_per_line, GRID.rough_decrement, GRID.max_local_maximum_deficit
         )
-        return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool)), rough
+        return ProfileGrids(
+            psi, values, theta, dimensions, np.ones(values.shape, dtype=bool)
+        ), rough
     coarse = CoarseGrid.of(dimensions)
     found, rough_found = _refine_grids(profiles, psi[coarse.cells], coarse.shape, rounds - 1)
     values, theta = coarse.interpolated(found.values), coarse.interpolated(found.theta)
@@ -327,23 +336,26 @@ def _refine_grids(
     rough = np.zeros_like(solved)
     rough[:, coarse.cells] = rough_found
     bent = (
-        GRID.max_bend
+        GRID.max_second_difference
         if Declared(profiles.model).smooth and len(dimensions) in MIN_POINTS_TO_COARSEN
         else 0.0
     )
     to_solve = coarse.mark_neighbours(_cells_to_refine(found, bent)) & ~solved
     at = np.nonzero(to_solve)
-    floor = found.values.max(axis=1)[at[0]] - GRID.exact_within
+    floor = found.values.max(axis=1)[at[0]] - GRID.max_exact_deficit
     pairs = at[0], psi[at[1]], theta[at]
-    values[at], theta[at], rough[at] = _solve_each(profiles, *pairs, GRID.rough_decrement, floor)
-    return Grids(psi, values, theta, dimensions, solved | to_solve), rough
+    values[at], theta[at], rough[at] = _solve_pairs_in_portions(
+        profiles, *pairs, GRID.rough_decrement, floor
+    )
+    return ProfileGrids(psi, values, theta, dimensions, solved | to_solve), rough
 
 
-def _cells_to_refine(grids: Grids, bent: float) -> BoolVector:
+def _cells_to_refine(grids: ProfileGrids, max_second_difference: float) -> BoolVector:
     """Points between which and their neighbours the maximum may lie.
 
     They are among the best, or local maxima not far below; not those inside the range around which
-    a smooth profile bends by less than `bent`: what lies between is found by Newton's method.
+    a smooth profile bends by less than `max_second_difference`: what lies between is found by
+    Newton's method.
     """
     values = grids.values
     best = values.max(axis=1, keepdims=True)
@@ -353,20 +365,22 @@ def _cells_to_refine(grids: Grids, bent: float) -> BoolVector:
         # At an end of an axis there is no second difference to judge by. Neighbours that were not
         # solved are interpolated: the profile bent little on a coarser grid.
         resolved = np.tile(resolved, (len(values), 1))
-        for low, high in _neighbours(values, grids.dimensions):
-            resolved &= np.abs(low + high - 2.0 * values) < bent
+        for low, high in _neighbour_values_along_axes(values, grids.dimensions):
+            resolved &= np.abs(low + high - 2.0 * values) < max_second_difference
         # On a plateau small second differences do not exclude a narrow maximum between cells.
-        resolved &= best - values.min(axis=1, keepdims=True) >= GRID.refine_within
-    high_maxima = (below < GRID.local_maxima_within) & _local_maxima(values, grids.dimensions)
-    return np.asarray(grids.solved & ((below < GRID.refine_within) | high_maxima) & ~resolved)
+        resolved &= best - values.min(axis=1, keepdims=True) >= GRID.max_refined_deficit
+    high_maxima = (below < GRID.max_local_maximum_deficit) & _local_maximum_mask(
+        values, grids.dimensions
+    )
+    return np.asarray(grids.solved & ((below < GRID.max_refined_deficit) | high_maxima) & ~resolved)
 
 
-def _is_compiled(profiles: Profiles) -> bool:
+def _has_compiled_inner_solver(profiles: ProfileProblems) -> bool:
     return profiles.prior is None and profiles.n_options >= 2
 
 
-def _solve_lines(
-    profiles: Profiles,
+def _solve_along_grid_lines(
+    profiles: ProfileProblems,
     psi: Matrix,
     n_per_line: int,
     decrement_tol: float,
@@ -381,7 +395,7 @@ def _solve_lines(
     n, d = len(profiles.groups), profiles.n_weights
     values, theta = np.empty((n, len(psi))), np.empty((n, len(psi), d))
     rough, everyone = np.zeros(values.shape, dtype=bool), np.arange(n)
-    if not _is_compiled(profiles):
+    if not _has_compiled_inner_solver(profiles):
         pairs = np.repeat(everyone, len(psi)), np.tile(psi, (n, 1))
         points = profiles.solve(*pairs, accuracy=FINITE_VALUES)
         return points.value.reshape(n, -1), points.theta.reshape(theta.shape), rough
@@ -400,8 +414,8 @@ def _solve_lines(
     return values, theta, rough
 
 
-def _solve_each(
-    profiles: Profiles,
+def _solve_pairs_in_portions(
+    profiles: ProfileProblems,
     subject: IntVector,
     psi: Matrix,
     start: Matrix,
@@ -415,7 +429,7 @@ def _solve_each(
     none = np.zeros(len(subject), dtype=bool)
     if not len(subject):
         return np.empty(0), start, none
-    if not _is_compiled(profiles):
+    if not _has_compiled_inner_solver(profiles):
         points = profiles.solve(subject, psi, accuracy=FINITE_VALUES)
         return points.value, points.theta, none
     theta, afresh = start.copy(), np.full(len(subject), -1)
@@ -436,7 +450,7 @@ def _solve_each(
     return values, theta, rough
 
 
-def _cache_portions(profiles: Profiles, n_psi: int) -> Iterator[tuple[slice, slice]]:
+def _cache_portions(profiles: ProfileProblems, n_psi: int) -> Iterator[tuple[slice, slice]]:
     """Split subjects and psi into portions whose variables stay in the processor's cache.
 
     A subject's psi are split by its own size alone, so that no result depends on other subjects.
@@ -465,17 +479,17 @@ def _start_pair_indices(n_psi: int, n_per_line: int, n_subjects: int) -> IntVect
 
 
 def _solve_pairs(
-    profiles: Profiles,
+    profiles: ProfileProblems,
     subject: IntVector,
     psi: Matrix,
     near: IntVector,
     theta: Matrix,
-    ends: tuple[float, Vector, float],
+    stopping_limits: tuple[float, Vector, float],
 ) -> tuple[Vector, BoolVector]:
     """Objective of pairs, and which are rough; theta, the starts, becomes the weights.
 
-    `ends`: the squared Newton decrement before the last step; heights below which a step more is
-    not worth it, of each pair, and relative to the highest pair of the subject before.
+    `stopping_limits`: the squared Newton decrement before the last step; heights below which a step
+    more is not worth it, of each pair, and relative to the highest pair of the subject before.
     """
     x, _ = profiles.variables(subject, psi, False)
     values = np.empty(len(subject))
@@ -484,12 +498,12 @@ def _solve_pairs(
         profiles.decisions,
         np.ascontiguousarray(subject),
         near,
-        ends[0],
+        stopping_limits[0],
         profiles.positive,
         values,
         theta,
-        floor=ends[1],
-        deep=ends[2],
+        floor=stopping_limits[1],
+        unbounded_height=stopping_limits[2],
     )
     lost, rough = np.isnan(values), np.zeros(len(subject), dtype=bool)
     nowhere = profiles.zero_outside_domain(x, None, subject, lost)
@@ -498,7 +512,9 @@ def _solve_pairs(
     left = np.flatnonzero(lost & ~nowhere)
     if len(left):
         pairs = subject[left], psi[left]
-        points = profiles.solve(*pairs, accuracy=replace(FINITE_VALUES, unbounded=True))
+        points = profiles.solve(
+            *pairs, accuracy=replace(FINITE_VALUES, accept_unbounded_weights=True)
+        )
         values[left], theta[left] = points.value, points.theta
         held = (points.theta[:, profiles.positive] <= 0).any(axis=1)
         rough[left] = held & ~points.converged & (len(profiles.positive) > 1)

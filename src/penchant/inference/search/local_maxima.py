@@ -16,8 +16,8 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.errors import profile_interval_advice
 from penchant.inference.profile import _inner_problem_kernels as compiled
-from penchant.inference.profile.inner_problems import Evaluations, LinearConstraint
-from penchant.inference.profile.profile_likelihood import FINITE_VALUES, SCREENING, Profiles
+from penchant.inference.profile.inner_problems import InnerSolutions, LinearConstraint
+from penchant.inference.profile.profile_likelihood import FINITE_VALUES, SCREENING, ProfileProblems
 from penchant.models.parameters import Limit, Shape
 
 
@@ -29,55 +29,55 @@ class Optima:
     ----------
     points
         The inner solutions there, with what proves them.
-    u
+    unconstrained_psi
         psi in unconstrained units: (n, n_shape).
     curvature
         Minus the Hessian of the profile in unconstrained units: (n, n_shape, n_shape).
-    drift
+    weight_derivatives
         Derivative of the weights along the profile, by u: (n, n_weights, n_shape).
     at_bound
         Shape parameters at the end of their range: (n, n_shape).
     n_steps, converged
         Steps taken, and whether they ended at a maximum.
-    kinked
+    is_at_kink
         The profile falls to all sides, but its gradient jumps there.
     """
 
-    points: Evaluations
-    u: Matrix
+    points: InnerSolutions
+    unconstrained_psi: Matrix
     curvature: Matrix
-    drift: Matrix
+    weight_derivatives: Matrix
     at_bound: BoolVector
     n_steps: IntVector
     converged: BoolVector
-    kinked: BoolVector
+    is_at_kink: BoolVector
 
     @classmethod
-    def none(cls, profiles: Profiles, n: int) -> Optima:
+    def unsolved_optima(cls, profiles: ProfileProblems, n: int) -> Optima:
         """n optima that are not found yet."""
         d, q = profiles.n_weights, profiles.n_shape
-        points = profiles.blank(np.arange(n), np.full((n, q), np.nan))
+        points = profiles.empty_evaluations(np.arange(n), np.full((n, q), np.nan))
         points.value[:], points.theta[:], points.information[:] = -np.inf, np.nan, np.nan
         shaped = np.full((n, q), np.nan), np.zeros((n, q, q)), np.zeros((n, d, q))
         flags = np.zeros((n, q), dtype=bool), np.zeros(n, dtype=np.int64), *np.zeros((2, n), bool)
         return cls(points, *shaped, *flags)
 
     @classmethod
-    def of(cls, profiles: Profiles, points: Evaluations) -> Optima:
+    def from_inner_solutions(cls, profiles: ProfileProblems, points: InnerSolutions) -> Optima:
         """Optima of a model without shape parameters: its inner solutions."""
-        found = cls.none(profiles, len(points))
+        found = cls.unsolved_optima(profiles, len(points))
         found.points.put(slice(None), points)
         found.converged[:] = True
         return found
 
     @classmethod
-    def joined(cls, parts: Sequence[Optima]) -> Optima:
+    def concatenated(cls, parts: Sequence[Optima]) -> Optima:
         """Concatenate rows."""
         rest = (np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)[1:])
-        return cls(Evaluations.joined([part.points for part in parts]), *rest)
+        return cls(InnerSolutions.concatenated([part.points for part in parts]), *rest)
 
     def __len__(self) -> int:
-        return len(self.u)
+        return len(self.unconstrained_psi)
 
     def __getitem__(self, k: int) -> Optima:
         """Optimum of row k, as a batch of one that shares memory."""
@@ -102,7 +102,7 @@ class Optima:
         higher = others.points.value > self.points.value[rows]
         self.put(rows[higher], others.take(higher))
 
-    def improve_by_any(self, rows: IntVector, others: Optima, which: IntVector) -> None:
+    def replace_by_highest(self, rows: IntVector, others: Optima, which: IntVector) -> None:
         """Replace rows by the highest of several others, where that is higher."""
         value = others.points.value[which]
         order = np.lexsort((-value, rows))
@@ -129,7 +129,9 @@ class LimitOptions:
 LIMITS = LimitOptions()
 
 
-def move_to_limits(profiles: Profiles, optima: Optima, lost: BoolVector) -> Optima:
+def move_to_limits(
+    profiles: ProfileProblems, optima: Optima, weights_diverge: BoolVector
+) -> Optima:
     """Move optima beside a limit that is as high to the limit: no data distinguish the two.
 
     Towards a limit profiles are flat, and Newton's method ends where steps gain nothing any more.
@@ -144,19 +146,19 @@ def move_to_limits(profiles: Profiles, optima: Optima, lost: BoolVector) -> Opti
             if shape.limit(upper) is None:
                 continue
             end = profiles.bounds[q, int(upper)]
-            away = np.abs(optima.u[:, q] - end)
-            near = (away < LIMITS.max_distance * width[q]) & ~lost & ~optima.kinked
+            away = np.abs(optima.unconstrained_psi[:, q] - end)
+            near = (away < LIMITS.max_distance * width[q]) & ~weights_diverge & ~optima.is_at_kink
             near &= (away > 0) | ~optima.converged  # a converged one at the limit needs no move
             _move_if_as_high(profiles, optima, np.flatnonzero(near), q, upper)
     return optima
 
 
 def _move_if_as_high(
-    profiles: Profiles, optima: Optima, rows: IntVector, q: int, upper: bool
+    profiles: ProfileProblems, optima: Optima, rows: IntVector, q: int, upper: bool
 ) -> None:
     if not len(rows):
         return
-    u = optima.u[rows].copy()
+    u = optima.unconstrained_psi[rows].copy()
     u[:, q] = profiles.bounds[q, int(upper)]
     points = profiles.solve(
         optima.points.subject[rows], profiles.from_unconstrained(u), optima.points.theta[rows]
@@ -167,12 +169,12 @@ def _move_if_as_high(
         ended = _no_neighbour_is_higher(profiles, points.take(unconverged), u[unconverged], q)
         as_high[unconverged], optima.converged[rows[unconverged]] = ended, ended
     optima.points.put(rows[as_high], points.take(as_high))
-    optima.u[rows[as_high]] = u[as_high]
+    optima.unconstrained_psi[rows[as_high]] = u[as_high]
     optima.at_bound[rows[as_high], q] = True
 
 
 def _no_neighbour_is_higher(
-    profiles: Profiles, points: Evaluations, u: Matrix, q: int
+    profiles: ProfileProblems, points: InnerSolutions, u: Matrix, q: int
 ) -> BoolVector:
     """Whether no point beside rows is higher, along all parameters.
 
@@ -199,7 +201,7 @@ def bounds_reached(
     """Yield shape parameters at an end of their range: which end, and the limit it stands for."""
     for q, one in enumerate(shape):
         if optimum.at_bound[0, q]:
-            upper = bool(optimum.u[0, q] > np.mean(one.search_range))
+            upper = bool(optimum.unconstrained_psi[0, q] > np.mean(one.search_range))
             yield one, upper, one.limit(upper)
 
 
@@ -219,7 +221,7 @@ def parameters_undefined_at_limits(shape: Sequence[Shape], optimum: Optima) -> f
     return frozenset(name for limit in reached for name in limit.lost)
 
 
-def bounds_message(profiles: Profiles, optimum: Optima, held: Sequence[str]) -> str:
+def bounds_message(profiles: ProfileProblems, optimum: Optima, held: Sequence[str]) -> str:
     """Message of an estimate at a bound or a limit, and what it means there."""
     reached = list(bounds_reached(profiles.shape, optimum))
     psi, theta = optimum.points.psi[0], optimum.points.theta[0]
@@ -248,7 +250,7 @@ MAX_EXTRAPOLATION = 3.0
 
 
 def expected_curvature_at(
-    profiles: Profiles, points: Evaluations, constraint: LinearConstraint | None = None
+    profiles: ProfileProblems, points: InnerSolutions, constraint: LinearConstraint | None = None
 ) -> tuple[Matrix, Matrix, Vector]:
     """Expected derivatives of weights and profile at points, and the relative growth of weights.
 
@@ -256,10 +258,10 @@ def expected_curvature_at(
     (n, n_shape, n_shape); and how many times their own size the weights move along one unit of u:
     where psi comes to an edge at which variables vanish, that goes to infinity.
     """
-    n, d, q = points.mixed.shape
+    n, d, q = points.weight_psi_information.shape
     drift, curvature, off = np.empty((n, d, q)), np.empty((n, q, q)), np.empty(n)
     given = fixed_weight_or_inverses(profiles, points, slice(None), constraint)
-    known = points.information, points.theta, points.mixed, points.fisher
+    known = points.information, points.theta, points.weight_psi_information, points.psi_information
     compiled.expected_curvature(
         known, given, profiles.positive, drift, curvature, off, inverse_workspace(d)
     )
@@ -267,18 +269,23 @@ def expected_curvature_at(
 
 
 def fixed_weight_or_inverses(
-    profiles: Profiles, points: Evaluations, rows: Any, constraint: LinearConstraint | None
+    profiles: ProfileProblems,
+    points: InnerSolutions,
+    rows: Any,
+    constraint: LinearConstraint | None,
 ) -> tuple[int, Matrix]:
     """Weight that the constraint fixes, or -1; if it is another one, inverse informations on it."""
     none = np.empty((0, profiles.n_weights, profiles.n_weights))
     if constraint is None or constraint.fixed_weight >= 0:
         return -1 if constraint is None else constraint.fixed_weight, none
-    return -1, free_inverse(profiles, points.take(rows), constraint.take(rows))
+    return -1, inverse_information_of_free_weights(
+        profiles, points.take(rows), constraint.take(rows)
+    )
 
 
 def values_near_optima(
-    profiles: Profiles, subject: IntVector, optima: Optima, u: Matrix
-) -> Evaluations:
+    profiles: ProfileProblems, subject: IntVector, optima: Optima, u: Matrix
+) -> InnerSolutions:
     """Profiles at points u (n, n_points, n_shape) beside optima; exact only where higher.
 
     Weights start from their linear extrapolation in psi, if that is not far.
@@ -286,9 +293,11 @@ def values_near_optima(
     at = optima.points.take(subject)
     drift, _, off = expected_curvature_at(profiles, at)
     drift[~(off < MAX_EXTRAPOLATION)] = 0.0
-    near = at.theta[:, None] + np.einsum("kaq,kmq->kma", drift, u - optima.u[subject][:, None])
+    near = at.theta[:, None] + np.einsum(
+        "kaq,kmq->kma", drift, u - optima.unconstrained_psi[subject][:, None]
+    )
     floor = np.repeat(at.value, u.shape[1])
-    return profiles.solve_points(subject, u, near, replace(SCREENING, floor=floor))
+    return profiles.solve_points(subject, u, near, replace(SCREENING, exact_above_height=floor))
 
 
 def inverse_workspace(n: int) -> tuple[Matrix, Matrix, Matrix, Vector]:
@@ -296,8 +305,8 @@ def inverse_workspace(n: int) -> tuple[Matrix, Matrix, Matrix, Vector]:
     return np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty(n)
 
 
-def free_inverse(
-    profiles: Profiles, points: Evaluations, constraint: LinearConstraint | None = None
+def inverse_information_of_free_weights(
+    profiles: ProfileProblems, points: InnerSolutions, constraint: LinearConstraint | None = None
 ) -> Matrix:
     """Inverse information of the free weights: not held at 0, and inside their constraint."""
     held = np.zeros(points.theta.shape, dtype=bool)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix
-from penchant.inference.profile.profile_likelihood import VALUES, Profiles
+from penchant.inference.profile.profile_likelihood import VALUES, ProfileProblems
 from penchant.inference.search.bundle_method import bundle_search, near_divergence
 from penchant.inference.search.local_maxima import Optima, expected_curvature_at, values_near_optima
 
@@ -37,23 +37,27 @@ class NonsmoothOptions:
 NONSMOOTH = NonsmoothOptions()
 
 
-def polish_nonsmooth_maxima(profiles: Profiles, optima: Optima, lost: BoolVector) -> Optima:
+def polish_nonsmooth_maxima(
+    profiles: ProfileProblems, optima: Optima, weights_diverge: BoolVector
+) -> Optima:
     """Move optima that have not converged to a maximum at a kink, if there is one.
 
-    Subjects that are `lost` have no finite weights, and stay. Most others have stopped so close to
-    the maximum that probing around is all that is needed.
+    Subjects that are `weights_diverge` have no finite weights, and stay. Most others have stopped
+    so close to the maximum that probing around is all that is needed.
     """
-    stuck = np.flatnonzero(~optima.converged & ~lost)
+    stuck = np.flatnonzero(~optima.converged & ~weights_diverge)
     inside = ~near_divergence(profiles, optima.points.take(stuck))
     moved = _restart_from_probes(profiles, stuck[inside], optima)
     optima.converged[np.setdiff1d(stuck, moved)] = True
     at_maximum = stuck[optima.converged[stuck]]
-    optima.kinked[at_maximum] = _are_kinks(profiles, at_maximum, optima)
+    optima.is_at_kink[at_maximum] = _are_kinks(profiles, at_maximum, optima)
     _set_expected_curvature(profiles, optima)
     return optima
 
 
-def _restart_from_probes(profiles: Profiles, subject: IntVector, optima: Optima) -> IntVector:
+def _restart_from_probes(
+    profiles: ProfileProblems, subject: IntVector, optima: Optima
+) -> IntVector:
     """Restart the bundle method from the highest probe; returns rows that never stop rising.
 
     Where the bundle method has made no step before, later rounds only move to the highest probe.
@@ -62,7 +66,7 @@ def _restart_from_probes(profiles: Profiles, subject: IntVector, optima: Optima)
     offsets = np.concatenate([distance * directions for distance in NONSMOOTH.probe_distances])
     productive = np.ones(len(optima), dtype=bool)
     for _ in range(NONSMOOTH.max_rounds):
-        u = optima.u[subject][:, None] + offsets
+        u = optima.unconstrained_psi[subject][:, None] + offsets
         u = np.clip(u, *profiles.bounds.T)
         values = values_near_optima(profiles, subject, optima, u).value.reshape(u.shape[:2])
         best = values.argmax(axis=1)
@@ -72,7 +76,7 @@ def _restart_from_probes(profiles: Profiles, subject: IntVector, optima: Optima)
         if not len(subject):
             break
         near = optima.points.theta[subject]
-        found = bundle_search(profiles, subject, start, near, going=productive[subject])
+        found = bundle_search(profiles, subject, start, near, is_iterated=productive[subject])
         productive[subject] &= found.n_steps > 0
         found.n_steps[:] += optima.n_steps[subject]
         optima.put(subject, found)
@@ -80,7 +84,7 @@ def _restart_from_probes(profiles: Profiles, subject: IntVector, optima: Optima)
     return subject
 
 
-def _are_kinks(profiles: Profiles, subject: IntVector, optima: Optima) -> BoolVector:
+def _are_kinks(profiles: ProfileProblems, subject: IntVector, optima: Optima) -> BoolVector:
     """Whether one-sided slopes at optima jump: forwards and backwards do not add up to 0.
 
     A smooth profile is ten times flatter ten times nearer to its maximum. Parameters at the end of
@@ -92,7 +96,9 @@ def _are_kinks(profiles: Profiles, subject: IntVector, optima: Optima) -> BoolVe
     )
     jumps = []
     for distance in NONSMOOTH.slope_distances:
-        u = np.clip(optima.u[subject][:, None] + distance * directions, *profiles.bounds.T)
+        u = np.clip(
+            optima.unconstrained_psi[subject][:, None] + distance * directions, *profiles.bounds.T
+        )
         near, accuracy = optima.points.theta[subject], replace(VALUES, certificate=False)
         values = profiles.solve_points(subject, u, near, accuracy).value.reshape(u.shape[:2])
         fall = values - optima.points.value[subject, None]
@@ -103,17 +109,19 @@ def _are_kinks(profiles: Profiles, subject: IntVector, optima: Optima) -> BoolVe
     return np.asarray(jumps[1][largest] > np.maximum(NONSMOOTH.min_jump, 0.5 * jumps[0][largest]))
 
 
-def _set_expected_curvature(profiles: Profiles, optima: Optima) -> None:
-    kinked = np.flatnonzero(optima.kinked)
+def _set_expected_curvature(profiles: ProfileProblems, optima: Optima) -> None:
+    kinked = np.flatnonzero(optima.is_at_kink)
     points = optima.points.take(kinked)
-    optima.drift[kinked], optima.curvature[kinked], _ = expected_curvature_at(profiles, points)
+    optima.weight_derivatives[kinked], optima.curvature[kinked], _ = expected_curvature_at(
+        profiles, points
+    )
 
 
-def _probe_directions(n: int, more: int) -> Matrix:
-    """Unit vectors along all axes and `more` random ones, followed by their opposites."""
+def _probe_directions(n: int, n_random: int) -> Matrix:
+    """Unit vectors along all axes and `n_random` random ones, followed by their opposites."""
     if n == 1:
         return np.array([[1.0], [-1.0]])
     # Axes alone miss a kink that runs diagonally; a fixed seed keeps fits reproducible.
-    normal = np.random.default_rng(0).normal(size=(more, n))
+    normal = np.random.default_rng(0).normal(size=(n_random, n))
     directions = np.concatenate([np.eye(n), normal / np.linalg.norm(normal, axis=1)[:, None]])
     return np.concatenate([directions, -directions])

@@ -19,24 +19,27 @@ import numpy as np
 
 from penchant._typing import BoolMatrix, BoolVector, IntMatrix, IntVector, Matrix, Vector
 from penchant.inference.profile import _inner_problem_kernels as compiled
-from penchant.inference.profile.inner_problems import Evaluations, LinearConstraint
-from penchant.inference.profile.profile_likelihood import FINITE_VALUES, VALUES, Profiles
+from penchant.inference.profile.inner_problems import InnerSolutions, LinearConstraint
+from penchant.inference.profile.profile_likelihood import FINITE_VALUES, VALUES, ProfileProblems
 from penchant.inference.search.bundle_method import bundle_search, near_divergence
-from penchant.inference.search.extra_starts import newton_from_small_rates, newton_from_steps
+from penchant.inference.search.extra_starts import (
+    newton_from_profile_jumps,
+    newton_from_small_rates,
+)
 from penchant.inference.search.grid_search import (
     GRID,
-    Grid,
-    Grids,
+    ProfileGrid,
+    ProfileGrids,
     are_flat,
     best_cells,
-    grid_steps,
+    parabola_vertices,
     search_grids,
-    vertices,
+    unconstrained_grid_steps,
 )
 from penchant.inference.search.local_maxima import Optima, move_to_limits, values_near_optima
 from penchant.inference.search.maxima_at_kinks import polish_nonsmooth_maxima
 from penchant.inference.search.projected_newton import BatchNewton, WarmStart, newton_batch
-from penchant.inference.small_learning_rates import rate_parameters
+from penchant.inference.small_learning_rates import rate_parameter_mask
 from penchant.models.model import Declared
 
 
@@ -56,7 +59,7 @@ SEPARATED = SeparatedOptions()
 
 
 def maximize_separated_profile(
-    profiles: Profiles,
+    profiles: ProfileProblems,
     subjects: IntVector,
     psi: Matrix,
     steps: Matrix,
@@ -73,7 +76,7 @@ def maximize_separated_profile(
     psi
         The best point of the grid of each subject.
     steps
-        Grid steps, in unconstrained units.
+        ProfileGrid steps, in unconstrained units.
     least
         Log-units for which psi is moved.
     """
@@ -107,8 +110,12 @@ def maximize_separated_profile(
     return profiles.from_unconstrained(u)
 
 
-def separated_interval(
-    profiles: Profiles, grids: Sequence[Grid], psi: Matrix, suprema: Vector, index: int
+def interval_reaching_supremum(
+    profiles: ProfileProblems,
+    grids: Sequence[ProfileGrid],
+    psi: Matrix,
+    suprema: Vector,
+    index: int,
 ) -> Matrix:
     """Interval of one shape parameter in which subjects' suprema are reached: (n_subjects, 2).
 
@@ -122,7 +129,7 @@ def separated_interval(
     index
         Index of the shape parameter.
     """
-    bounds, steps = profiles.bounds[index], grid_steps(profiles.shape)
+    bounds, steps = profiles.bounds[index], unconstrained_grid_steps(profiles.shape)
     u = profiles.to_unconstrained(psi)
     cells = profiles.to_unconstrained(grids[0].psi)
     ends = np.empty((len(grids), 2))
@@ -152,7 +159,7 @@ def _outermost_reached_cell(
 
 
 def _bisect_interval_end(
-    profiles: Profiles, suprema: Vector, inside: Matrix, outside: Vector, index: int
+    profiles: ProfileProblems, suprema: Vector, inside: Matrix, outside: Vector, index: int
 ) -> Vector:
     subjects = np.arange(len(inside))
 
@@ -181,7 +188,7 @@ N_STARTS_MANY = 16  # in more dimensions, where grid steps are long and cells fa
 
 
 @dataclass(frozen=True, slots=True)
-class SearchOptions:
+class MultistartOptions:
     """Settings of the multistart search; heights in log-units, distances in grid steps."""
 
     # Cells this close to the best may belong to one plateau, whose supremum none of them reaches.
@@ -189,13 +196,13 @@ class SearchOptions:
     # Nonsmooth profiles have maxima of their own close together: cells nearly as high as the best
     # are started from unless very close to a known maximum. Of 300 people with two rates 10 ended
     # lower by up to 0.05 without this, 3 by up to 0.002 with it.
-    nonsmooth_height: float = 0.1
-    nonsmooth_distance: float = 0.5
+    nonsmooth_max_deficit: float = 0.1
+    nonsmooth_distance: float = 0.5  # grid steps from a known maximum
     # An iteration this close to the end of another one would end there too, and is dropped.
-    same_optimum: float = 0.25
+    same_optimum_distance: float = 0.25
     # It is also dropped if its next step or quadratic model leads this close to a maximum: only in
     # two dimensions, as grid steps of more are long, and in one nothing is saved.
-    leads_to_optimum: float = 1.0
+    leads_to_optimum_distance: float = 1.0
     # Rounds of the best cell's iteration before others join in: most then turn out to lead there.
     head_start: int = 6
     # Rounds after which close cells are all started: waiting longer only prolongs the search.
@@ -212,20 +219,22 @@ class SearchOptions:
     # Distances of probes around maxima of nonsmooth profiles; without the one at 0.06, 4 of 4,000
     # people ended lower. The closest only where the maximum seems to lie on a kink.
     probe_distances: tuple[float, ...] = (1.0, 0.5, 0.25, 0.125, 0.06, 0.03, 0.015, 0.007, 0.003)
-    min_smooth_probe: float = 0.03
+    min_smooth_probe: float = 0.03  # grid steps; the closest for a maximum off every kink
 
 
-SEARCH = SearchOptions()
+SEARCH = MultistartOptions()
 
 
-def grid_search(profiles: Profiles) -> tuple[Grids, Evaluations]:
+def grid_search(profiles: ProfileProblems) -> tuple[ProfileGrids, InnerSolutions]:
     """Profile of every subject on the model's grid, and the inner solutions at the best cells."""
     everyone = np.arange(len(profiles.groups))
     if not profiles.n_shape:
         nowhere = np.empty((len(everyone), 0))
         points = profiles.solve(everyone, nowhere)
         solved = np.ones((len(everyone), 1), dtype=bool)
-        return Grids(nowhere[:1], points.value[:, None], points.theta[:, None], (), solved), points
+        return ProfileGrids(
+            nowhere[:1], points.value[:, None], points.theta[:, None], (), solved
+        ), points
     grids = search_grids(profiles)
     best = grids.values.argmax(axis=1)
     near = grids.theta[everyone, best]
@@ -233,7 +242,7 @@ def grid_search(profiles: Profiles) -> tuple[Grids, Evaluations]:
 
 
 def newton_from(
-    profiles: Profiles,
+    profiles: ProfileProblems,
     psi: Vector,
     max_steps: int = 40,
     fixed: BoolMatrix | None = None,
@@ -247,23 +256,27 @@ def newton_from(
 
 
 def best_optima(
-    profiles: Profiles, grids: Grids, lost: BoolVector, known: Optima | None = None
+    profiles: ProfileProblems,
+    grids: ProfileGrids,
+    weights_diverge: BoolVector,
+    known: Optima | None = None,
 ) -> Optima:
     """Highest optimum of every subject, reached from the best cells of its grid, or known.
 
-    Where the best cell has no finite weights (`lost`) Newton's method is not used. Around the
-    optimum of a nonsmooth model there may be others inside a cell: the neighbourhood is probed.
+    Where the best cell has no finite weights (`weights_diverge`) Newton's method is not used.
+    Around the optimum of a nonsmooth model there may be others inside a cell: the neighbourhood is
+    probed.
     """
-    best = Optima.none(profiles, len(lost)) if known is None else known
+    best = Optima.unsolved_optima(profiles, len(weights_diverge)) if known is None else known
     if not profiles.n_shape and known is not None:
         return best
-    bounded = np.flatnonzero(~lost)
-    _evaluate_plateau_centres(profiles, grids, np.flatnonzero(lost), best)
+    bounded = np.flatnonzero(~weights_diverge)
+    _evaluate_plateau_centres(profiles, grids, np.flatnonzero(weights_diverge), best)
     _newton_from_cells(profiles, grids, bounded, best)
     _restart_from_grid(profiles, grids, bounded, best)
     if Declared(profiles.model).steps is not None:
-        newton_from_steps(profiles, grids, bounded, best)
-    if len(bounded) and profiles.n_shape > 1 and rate_parameters(profiles).sum() > 1:
+        newton_from_profile_jumps(profiles, grids, bounded, best)
+    if len(bounded) and profiles.n_shape > 1 and rate_parameter_mask(profiles).sum() > 1:
         newton_from_small_rates(profiles, bounded, best)
     if Declared(profiles.model).smooth:
         _continue_unconverged(profiles, grids, bounded[~best.converged[bounded]], best)
@@ -273,16 +286,20 @@ def best_optima(
     if not Declared(profiles.model).smooth and len(bounded):
         _restart_from_higher_probes(profiles, bounded, best)
         _newton_polish(profiles, bounded[~best.converged[bounded]], best)
-    newton = BatchNewton.at(profiles, best)
+    newton = BatchNewton.start_at_optima(profiles, best)
     newton.take_final_steps()
     optima = newton.optima()
     if not Declared(profiles.model).smooth and profiles.n_shape:
-        optima = polish_nonsmooth_maxima(profiles, optima, lost)
-    return move_to_limits(profiles, optima, lost)
+        optima = polish_nonsmooth_maxima(profiles, optima, weights_diverge)
+    return move_to_limits(profiles, optima, weights_diverge)
 
 
 def _newton_from_cells(
-    profiles: Profiles, grids: Grids, subjects: IntVector, best: Optima, certify: bool = False
+    profiles: ProfileProblems,
+    grids: ProfileGrids,
+    subjects: IntVector,
+    best: Optima,
+    certify: bool = False,
 ) -> None:
     """Run Newton's method from the best cells of every subject, several at once if far apart.
 
@@ -292,10 +309,10 @@ def _newton_from_cells(
     that leads to such an optimum is dropped: 3 to 40 % fewer evaluations, by the model, and 3 of
     14,625 people end lower (by up to 0.02), 11 higher. `certify`: certify every step.
     """
-    starts = _Starts.of(profiles, grids, subjects, best)
+    starts = _StartingCells.of(profiles, grids, subjects, best)
     smooth = Declared(profiles.model).smooth
     in_plane = smooth and profiles.n_shape == 2
-    leading = SEARCH.leads_to_optimum if in_plane else SEARCH.same_optimum
+    leading = SEARCH.leads_to_optimum_distance if in_plane else SEARCH.same_optimum_distance
     newton = BatchNewton(profiles, np.repeat(subjects, starts.n_cells), certify=certify)
     idle, rounds = np.arange(len(subjects)), np.zeros(len(subjects), dtype=np.int64)
     while True:
@@ -308,7 +325,7 @@ def _newton_from_cells(
         ended = newton.advance()
         if len(ended):
             starts.record_ends(ended, newton.u[ended], newton.converged[ended])
-            best.improve_by_any(newton.subject[ended], newton.optima(), ended)
+            best.replace_by_highest(newton.subject[ended], newton.optima(), ended)
         rows = np.flatnonzero(newton.active)
         low = np.flatnonzero(newton.points.value[rows] <= best.points.value[newton.subject[rows]])
         dropped = rows[low]
@@ -319,7 +336,7 @@ def _newton_from_cells(
                 mine, newton.quadratic_maxima(dropped), leading, starts.certain
             )
         there = starts.is_near_optimum(
-            mine, newton.u[dropped], SEARCH.same_optimum, np.ones_like(starts.certain)
+            mine, newton.u[dropped], SEARCH.same_optimum_distance, np.ones_like(starts.certain)
         )
         dropped = dropped[there | leads]
         newton.deactivate_rows(dropped)
@@ -336,7 +353,7 @@ def _newton_from_cells(
 
 
 def _continue_by_bundle(
-    profiles: Profiles, newton: BatchNewton, unconverged_rows: IntVector, best: Optima
+    profiles: ProfileProblems, newton: BatchNewton, unconverged_rows: IntVector, best: Optima
 ) -> None:
     below = (
         best.points.value[newton.subject[unconverged_rows]] - newton.points.value[unconverged_rows]
@@ -345,10 +362,12 @@ def _continue_by_bundle(
     if len(rows):
         subject = newton.subject[rows]
         found = bundle_search(profiles, subject, newton.u[rows], newton.points.theta[rows])
-        best.improve_by_any(subject, found, np.arange(len(rows)))
+        best.replace_by_highest(subject, found, np.arange(len(rows)))
 
 
-def _restart_from_grid(profiles: Profiles, grids: Grids, subjects: IntVector, best: Optima) -> None:
+def _restart_from_grid(
+    profiles: ProfileProblems, grids: ProfileGrids, subjects: IntVector, best: Optima
+) -> None:
     """Restart from best cells that are higher than all ends.
 
     Iterations start at the vertex of parabolas through a cell and its neighbours; beside a kink
@@ -365,7 +384,7 @@ def _restart_from_grid(profiles: Profiles, grids: Grids, subjects: IntVector, be
 
 
 def _continue_unconverged(
-    profiles: Profiles, grids: Grids, subjects: IntVector, best: Optima
+    profiles: ProfileProblems, grids: ProfileGrids, subjects: IntVector, best: Optima
 ) -> None:
     """Continue the highest iterations that did not converge, while that leads up.
 
@@ -380,13 +399,13 @@ def _continue_unconverged(
         rising = rising[higher & ~best.converged[rising]]
     lost = subjects[~(best.converged | best.points.converged)[subjects]]
     if len(lost):
-        certified = Optima.none(profiles, len(best.converged))
+        certified = Optima.unsolved_optima(profiles, len(best.converged))
         _newton_from_cells(profiles, grids, lost, certified, certify=True)
         best.improve(lost, certified.take(lost))
         _continue_newton(profiles, lost, best)
 
 
-def _pattern_search(profiles: Profiles, subjects: IntVector, best: Optima) -> None:
+def _pattern_search(profiles: ProfileProblems, subjects: IntVector, best: Optima) -> None:
     """Derivative-free pattern search where Newton's method stopped at the edge of the domain.
 
     There the gradient points outside, while the profile may still rise along the edge. Of 500
@@ -398,7 +417,11 @@ def _pattern_search(profiles: Profiles, subjects: IntVector, best: Optima) -> No
         before = best.points.value[subjects]
         at = best.points.psi[subjects]
         psi = maximize_separated_profile(
-            profiles, subjects, at, grid_steps(profiles.shape), min_gain=SEARCH.min_gain
+            profiles,
+            subjects,
+            at,
+            unconstrained_grid_steps(profiles.shape),
+            min_gain=SEARCH.min_gain,
         )
         newton = newton_batch(profiles, subjects, psi, max_steps=0, finish=False)
         best.improve(subjects, newton.optima())
@@ -407,7 +430,7 @@ def _pattern_search(profiles: Profiles, subjects: IntVector, best: Optima) -> No
         subjects = subjects[~best.converged[subjects]]
 
 
-def _continue_newton(profiles: Profiles, subjects: IntVector, best: Optima) -> None:
+def _continue_newton(profiles: ProfileProblems, subjects: IntVector, best: Optima) -> None:
     if len(subjects):
         at = best.take(subjects)
         near = WarmStart(at.points.theta, at.curvature)
@@ -416,7 +439,7 @@ def _continue_newton(profiles: Profiles, subjects: IntVector, best: Optima) -> N
 
 
 @dataclass
-class _Starts:
+class _StartingCells:
     """Cells to start from, subject by subject, the most promising first.
 
     Attributes
@@ -424,14 +447,14 @@ class _Starts:
     subjects, cells, u
         The subjects, their cells (n, n_cells), and psi of these in unconstrained units.
     reach
-        Grid steps around an optimum within which a cell leads there: (n, n_cells).
+        ProfileGrid steps around an optimum within which a cell leads there: (n, n_cells).
     waiting
         Cells not started from yet, and not known to lead to an optimum.
     optima, certain
         u of the ends of iterations, of known optima first; NaN where there is none yet. Whether
         they are maxima: not so if the iteration did not converge.
     steps
-        Grid steps in unconstrained units.
+        ProfileGrid steps in unconstrained units.
     """
 
     subjects: IntVector
@@ -444,7 +467,9 @@ class _Starts:
     steps: Vector
 
     @classmethod
-    def of(cls, profiles: Profiles, grids: Grids, subjects: IntVector, known: Optima) -> _Starts:
+    def of(
+        cls, profiles: ProfileProblems, grids: ProfileGrids, subjects: IntVector, known: Optima
+    ) -> _StartingCells:
         """Best cells of the grids, with optima known before."""
         n_cells = N_STARTS.get(profiles.n_shape, N_STARTS_MANY)
         values = grids.values[subjects]
@@ -452,16 +477,19 @@ class _Starts:
         u = profiles.to_unconstrained(grids.psi)[cells]
         found = np.isfinite(known.points.value[subjects])[:, None]
         optima = np.full((len(subjects), 1 + cells.shape[1], profiles.n_shape), np.nan)
-        optima[:, 0] = np.where(found, known.u[subjects], np.nan)
+        optima[:, 0] = np.where(found, known.unconstrained_psi[subjects], np.nan)
         height = np.take_along_axis(values, cells, axis=1)
         highest = height.max(axis=1, initial=-np.inf)[:, None]
         reach = np.where(maxima, 1.0, 3.0)
-        waiting = (height > highest - GRID.local_maxima_within) | ~are_flat(
+        waiting = (height > highest - GRID.max_local_maximum_deficit) | ~are_flat(
             values, grids.dimensions, cells
         )
         if not Declared(profiles.model).smooth:
-            reach[height > highest - SEARCH.nonsmooth_height] = SEARCH.nonsmooth_distance
-        steps, certain = grid_steps(profiles.shape), np.zeros(optima.shape[:2], dtype=bool)
+            reach[height > highest - SEARCH.nonsmooth_max_deficit] = SEARCH.nonsmooth_distance
+        steps, certain = (
+            unconstrained_grid_steps(profiles.shape),
+            np.zeros(optima.shape[:2], dtype=bool),
+        )
         certain[:, 0] = found[:, 0] & known.converged[subjects]
         return cls(subjects, cells, u, reach, waiting, optima, certain, steps)
 
@@ -489,10 +517,12 @@ class _Starts:
         subject, cell = np.nonzero(chosen)
         return np.asarray(subjects[subject] * self.n_cells + cell)
 
-    def at(self, profiles: Profiles, grids: Grids, rows: IntVector) -> tuple[Matrix, Matrix]:
+    def at(
+        self, profiles: ProfileProblems, grids: ProfileGrids, rows: IntVector
+    ) -> tuple[Matrix, Matrix]:
         """psi and weights to start from: vertices of parabolas through the cells."""
         subject, cell = self.subjects[rows // self.n_cells], self.cells.ravel()[rows]
-        shift = vertices(grids.values, grids.dimensions, subject, cell)
+        shift = parabola_vertices(grids.values, grids.dimensions, subject, cell)
         u = self.u.reshape(-1, profiles.n_shape)[rows] + shift * self.steps
         return profiles.from_unconstrained(u), grids.theta[subject, cell]
 
@@ -511,23 +541,25 @@ class _Starts:
 
 
 def _evaluate_plateau_centres(
-    profiles: Profiles, grids: Grids, subjects: IntVector, best: Optima
+    profiles: ProfileProblems, grids: ProfileGrids, subjects: IntVector, best: Optima
 ) -> None:
     if len(subjects):
         cells = _plateau_centres(profiles, subjects, grids)
         psi = maximize_separated_profile(
-            profiles, subjects, grids.psi[cells], grid_steps(profiles.shape)
+            profiles, subjects, grids.psi[cells], unconstrained_grid_steps(profiles.shape)
         )
         newton = newton_batch(profiles, subjects, psi, max_steps=0, finish=False)
         best.improve(subjects, newton.optima())
 
 
-def _plateau_centres(profiles: Profiles, subjects: IntVector, grids: Grids) -> IntVector:
+def _plateau_centres(
+    profiles: ProfileProblems, subjects: IntVector, grids: ProfileGrids
+) -> IntVector:
     """Best cells; the centre of those as good, where it shares their supremum."""
     values = grids.values[subjects]
     best: IntVector = values.argmax(axis=1)
     tied = values > values[np.arange(len(subjects)), best][:, None] - SEARCH.plateau_tol
-    u, steps = profiles.to_unconstrained(grids.psi), grid_steps(profiles.shape)
+    u, steps = profiles.to_unconstrained(grids.psi), unconstrained_grid_steps(profiles.shape)
     middle = np.array([_central_cell(np.flatnonzero(near), u, steps) for near in tied])
     undecided = np.flatnonzero(middle != best)
     if not len(undecided):
@@ -545,7 +577,9 @@ def _central_cell(cells: IntVector, u: Matrix, steps: Vector) -> int:
     return int(cells[np.argmin(away.sum(axis=1))])
 
 
-def _restart_from_higher_probes(profiles: Profiles, subjects: IntVector, best: Optima) -> None:
+def _restart_from_higher_probes(
+    profiles: ProfileProblems, subjects: IntVector, best: Optima
+) -> None:
     not_closer = [share for share in SEARCH.probe_distances if share >= SEARCH.min_smooth_probe]
     for _ in SEARCH.probe_distances:
         smooth = best.converged[subjects]
@@ -562,12 +596,14 @@ def _restart_from_higher_probes(profiles: Profiles, subjects: IntVector, best: O
 
 
 def _higher_neighbours(
-    profiles: Profiles, subjects: IntVector, best: Optima, shares: Sequence[float]
+    profiles: ProfileProblems, subjects: IntVector, best: Optima, shares: Sequence[float]
 ) -> tuple[IntVector, Matrix, Matrix]:
     """Subjects with a higher point at these distances from their optimum; u and weights there."""
     directions = np.array([way for way in product((-1, 0, 1), repeat=profiles.n_shape) if any(way)])
-    offsets = np.concatenate([share * grid_steps(profiles.shape) * directions for share in shares])
-    neighbours = np.clip(best.u[subjects][:, None] + offsets, *profiles.bounds.T)
+    offsets = np.concatenate(
+        [share * unconstrained_grid_steps(profiles.shape) * directions for share in shares]
+    )
+    neighbours = np.clip(best.unconstrained_psi[subjects][:, None] + offsets, *profiles.bounds.T)
     if not len(subjects):
         return subjects, np.empty((0, profiles.n_shape)), np.empty((0, profiles.n_weights))
     points = values_near_optima(profiles, subjects, best, neighbours)
@@ -577,9 +613,10 @@ def _higher_neighbours(
     return subjects[higher], neighbours.reshape(-1, profiles.n_shape)[cells], points.theta[cells]
 
 
-def _newton_polish(profiles: Profiles, subjects: IntVector, best: Optima) -> None:
+def _newton_polish(profiles: ProfileProblems, subjects: IntVector, best: Optima) -> None:
     smooth_ones = subjects[
-        BatchNewton.at(profiles, best.take(subjects)).predicted_increase < SEARCH.smooth_gain
+        BatchNewton.start_at_optima(profiles, best.take(subjects)).predicted_increase
+        < SEARCH.smooth_gain
     ]
     if not len(smooth_ones):
         return

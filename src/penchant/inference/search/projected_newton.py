@@ -14,13 +14,13 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _inner_problem_kernels as compiled
-from penchant.inference.profile.inner_problems import Evaluations, LinearConstraint
-from penchant.inference.profile.profile_likelihood import CERTIFIED, ITERATE, Profiles
+from penchant.inference.profile.inner_problems import InnerSolutions, LinearConstraint
+from penchant.inference.profile.profile_likelihood import CERTIFIED, ITERATE, ProfileProblems
 from penchant.inference.search.bundle_method import bundle_search
 from penchant.inference.search.local_maxima import (
     Optima,
     fixed_weight_or_inverses,
-    free_inverse,
+    inverse_information_of_free_weights,
     inverse_workspace,
 )
 from penchant.models.model import Declared
@@ -37,7 +37,7 @@ class NewtonOptions:
     # Steps of u between the gradients that make a Hessian: wide where the profile is smooth,
     # against rounding; close beside a kink, which they must not cross.
     difference_step: float = 3e-3
-    close_difference_step: float = 3e-5
+    close_difference_step: float = 3e-5  # of u
     converged_step: float = 1e-6  # of u; changes the height of a maximum by less than rounding
     step_tol: float = 1e-9  # of u; shorter steps change no reported digit
     # Step of u that gives a kink away: at a smooth maximum no gradient asks for one so long.
@@ -46,29 +46,30 @@ class NewtonOptions:
     min_fraction: float = 1e-9  # shorter fractions of a step change values by rounding only
     # Where gradients jump, short steps and small gains are left early to the bundle method.
     min_fraction_nonsmooth: float = 0.2
-    min_gain_nonsmooth: float = 1e-5
+    min_gain_nonsmooth: float = 1e-5  # log-units
     # Growth of a step's length after a shortened one: what made the last step fail may be near.
     expansion: float = 4.0
     max_step: float = 4.0  # of u; with 2 or 3 first steps stopped short, and maxima were lost
     # Predicted gain below which a step that fails at every length proves a maximum: it is rounding.
-    no_ascent: float = 1e-8
+    negligible_predicted_gain: float = 1e-8
     # Steps after which the Hessian is measured again. Every 16 steps saves 15 % of the time of
     # restless filters, but 8 of 120 of their maxima are lost.
-    refresh_every: int = 8
-    refresh_every_nonsmooth: int = 12
+    curvature_refresh_steps: int = 8
+    refresh_every_nonsmooth: int = 12  # such rows leave early to the bundle method
     # If the weights take back this many times what is left of the curvature, following them along
     # a straight line is too inexact, and they are solved anew.
     max_cancellation: float = 30.0
     # Where a target height is all that matters: predicted gains hold for short steps of u only.
     short_step: float = 1e-3
-    long_step: float = 0.5
-    # Height that a row may still gain: spare_gains predicted gains, and spare_height for errors.
-    spare_height: float = 0.5
-    spare_gains: float = 4.0
+    long_step: float = 0.5  # of u; predictions of longer steps say nothing
+    # Height that a row may still gain: max_predicted_gain_multiple predicted gains, and
+    # height_error_allowance for errors.
+    height_error_allowance: float = 0.5
+    max_predicted_gain_multiple: float = 4.0  # times the predicted gain
     max_bundle_deficit: float = 2.0  # further below the target the bundle method is not worth a try
     # Rows stop whose target is further than stall_factor times their gain in so many evaluations.
     stall_evaluations: int = 12
-    stall_factor: float = 25.0
+    stall_factor: float = 25.0  # ratio; a row that near may still arrive
 
 
 NEWTON = NewtonOptions()
@@ -121,7 +122,7 @@ class BatchNewton:
 
     def __init__(
         self,
-        profiles: Profiles,
+        profiles: ProfileProblems,
         subject: IntVector,
         fixed: BoolVector | None = None,
         constraint: LinearConstraint | None = None,
@@ -135,10 +136,10 @@ class BatchNewton:
         self._target, self._n_evaluations, self._last_value = target, 0, np.full(n, -np.inf)
         self._min_fraction = NEWTON.min_fraction if self._smooth else NEWTON.min_fraction_nonsmooth
         self._refresh_every = (
-            NEWTON.refresh_every if self._smooth else NEWTON.refresh_every_nonsmooth
+            NEWTON.curvature_refresh_steps if self._smooth else NEWTON.refresh_every_nonsmooth
         )
         self._held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
-        self.points = profiles.blank(subject, np.zeros((n, q)))
+        self.points = profiles.empty_evaluations(subject, np.zeros((n, q)))
         self.u, self._step, self._fraction = np.zeros((n, q)), np.zeros((n, q)), np.ones(n)
         self._max_step = np.ones(n)
         self.curvature, self.drift = np.zeros((n, q, q)), np.zeros((n, d, q))
@@ -149,10 +150,14 @@ class BatchNewton:
         self._certify = certify or max_steps == 0
 
     @classmethod
-    def at(cls, profiles: Profiles, optima: Optima) -> BatchNewton:
+    def start_at_optima(cls, profiles: ProfileProblems, optima: Optima) -> BatchNewton:
         """State at given optima, one of each subject."""
         newton = cls(profiles, optima.points.subject)
-        newton.points, newton.u, newton.curvature = optima.points, optima.u, optima.curvature
+        newton.points, newton.u, newton.curvature = (
+            optima.points,
+            optima.unconstrained_psi,
+            optima.curvature,
+        )
         newton.n_steps, newton.converged = optima.n_steps, optima.converged
         return newton
 
@@ -186,7 +191,7 @@ class BatchNewton:
         self.active[rows[over]] = False
         return rows[over]
 
-    def _evaluate(self, rows: IntVector, target: Matrix) -> Evaluations:
+    def _evaluate(self, rows: IntVector, target: Matrix) -> InnerSolutions:
         return self.profiles.solve(
             self.subject[rows],
             self.profiles.from_unconstrained(target),
@@ -206,11 +211,13 @@ class BatchNewton:
         longest = np.abs(step).max(axis=1, initial=0.0)
         gain = 0.5 * (self.points.gradient[rows] * step).sum(axis=1)
         away = self._target[rows] - self.points.value[rows]
-        vain = (away > NEWTON.spare_height + NEWTON.spare_gains * gain) & (
-            longest < NEWTON.long_step
-        )
+        vain = (
+            away > NEWTON.height_error_allowance + NEWTON.max_predicted_gain_multiple * gain
+        ) & (longest < NEWTON.long_step)
         return np.asarray(
-            vain | (longest < NEWTON.short_step) & (np.abs(away) > NEWTON.spare_gains * gain)
+            vain
+            | (longest < NEWTON.short_step)
+            & (np.abs(away) > NEWTON.max_predicted_gain_multiple * gain)
         )
 
     def _is_stalled(self, rows: IntVector) -> BoolVector:
@@ -250,7 +257,7 @@ class BatchNewton:
         self.active[rows] = False
 
     def _accept_steps(
-        self, rows: IntVector, target: Matrix, trial: Evaluations
+        self, rows: IntVector, target: Matrix, trial: InnerSolutions
     ) -> tuple[BoolVector, BoolVector]:
         """Accept steps that lead up, update curvatures, and shorten the other steps.
 
@@ -292,14 +299,20 @@ class BatchNewton:
             share = np.where(np.isfinite(share), np.clip(share, 0.1, 0.5), 0.25)
         self._fraction[rows] *= share
         short = self._fraction[rows] < self._min_fraction
-        self.converged[rows[short]] = np.abs(slope[short]) < NEWTON.no_ascent
+        self.converged[rows[short]] = np.abs(slope[short]) < NEWTON.negligible_predicted_gain
 
     def _set_step_fractions(
-        self, rows: IntVector, path: Matrix, gained: Vector, longest: Vector, expecting: Vector
+        self,
+        rows: IntVector,
+        path: Matrix,
+        gained: Vector,
+        longest: Vector,
+        expected_step_lengths: Vector,
     ) -> None:
         """Set the fractions of the next steps after accepted ones, and mark converged rows.
 
-        longest, expecting : lengths of the next steps, also by the curvature that is expected
+        longest, expected_step_lengths : lengths of the next steps, also by the curvature that is
+        expected
         """
         length = np.abs(path).max(axis=1, initial=0.0)
         shortened = (length > 0.0) & (self._fraction[rows] < 1.0)
@@ -309,7 +322,7 @@ class BatchNewton:
             fraction[far] = NEWTON.expansion * length[far] / longest[far]
         else:
             # Steps are short beside a kink too, which is no maximum: the bundle method follows it.
-            kink = converged & (expecting > NEWTON.kink_step)
+            kink = converged & (expected_step_lengths > NEWTON.kink_step)
             kink |= shortened & (gained < NEWTON.min_gain_nonsmooth)
             fraction[kink], converged[kink] = 0.0, False
         self._fraction[rows], self.converged[rows] = fraction, converged
@@ -339,7 +352,7 @@ class BatchNewton:
             first,
             path,
             change,
-            (at.information, at.theta, at.mixed, at.fisher),
+            (at.information, at.theta, at.weight_psi_information, at.psi_information),
             given,
             self.profiles.positive,
             (self.curvature, self._correction, expected),
@@ -362,10 +375,13 @@ class BatchNewton:
         higher = found.points.value > self.points.value[rows]
         mine = rows[higher]
         self.points.put(mine, found.points.take(higher))
-        self.u[mine], self.curvature[mine] = found.u[higher], found.curvature[higher]
+        self.u[mine], self.curvature[mine] = (
+            found.unconstrained_psi[higher],
+            found.curvature[higher],
+        )
         self.n_steps[mine] += found.n_steps[higher]
 
-    def final_step(self) -> None:
+    def take_negligible_step(self) -> None:
         """Take the step that is too short to matter for the height, by the current curvature."""
         self._fraction[:], self._certify = 1.0, True
         self._step = self._newton_steps(np.arange(len(self.u)), self.curvature)
@@ -377,7 +393,8 @@ class BatchNewton:
         if not q:
             return
         everyone = np.arange(n)
-        self.final_step()  # first, so that the Hessian is measured at the end that is reported
+        # first, so that the Hessian is measured at the end that is reported
+        self.take_negligible_step()
         self._measure_curvature(everyone)
         self._step = self._newton_steps(everyone, self.curvature)
         going = self._nearly_converged
@@ -445,9 +462,9 @@ class BatchNewton:
             nothing,
         )
 
-    def _free_inverse(self, points: Evaluations, rows: IntVector) -> Matrix:
+    def _free_inverse(self, points: InnerSolutions, rows: IntVector) -> Matrix:
         constraint = None if self.constraint is None else self.constraint.take(rows)
-        return free_inverse(self.profiles, points, constraint)
+        return inverse_information_of_free_weights(self.profiles, points, constraint)
 
     def _measure_curvature(self, rows: IntVector, approximate: bool = False) -> None:
         """Measure minus the Hessian of the profile, and the derivative of the weights along it.
@@ -456,22 +473,22 @@ class BatchNewton:
         follow psi as I^-1 C. `approximate`: as well as a step needs it.
         """
         at = self.points.take(rows)
-        self.drift[rows] = drift = self._free_inverse(at, rows) @ at.cross
+        self.drift[rows] = drift = self._free_inverse(at, rows) @ at.gradient_slope_in_psi
         # C lacks the density's part: hold the weights, and add what they would take back.
         if self.profiles.density is not None:
             held = self._hessian_by_differences(rows, at, np.zeros_like(drift), approximate)
-            self._set_curvature(rows, held + at.cross.transpose(0, 2, 1) @ drift)
+            self._set_curvature(rows, held + at.gradient_slope_in_psi.transpose(0, 2, 1) @ drift)
             return
         hessian = self._hessian_by_differences(rows, at, drift, approximate)
         # Where the weights nearly compensate for psi, the Hessian is a small difference of large
         # numbers: they must follow psi closer than along a straight line.
-        given = np.einsum("kaq,kaq->kq", at.cross, drift)
+        given = np.einsum("kaq,kaq->kq", at.gradient_slope_in_psi, drift)
         bent = (np.abs(given) > NEWTON.max_cancellation * np.abs(hessian.diagonal(0, 1, 2))).any(
             axis=1
         )
         if bent.any():
             some = rows[bent], at.take(bent), drift[bent], approximate
-            hessian[bent] = self._hessian_by_differences(*some, solved=True)
+            hessian[bent] = self._hessian_by_differences(*some, solve_weights_anew=True)
         self._set_curvature(rows, hessian)
 
     def _set_curvature(self, rows: IntVector, hessian: Matrix) -> None:
@@ -482,23 +499,26 @@ class BatchNewton:
     def _hessian_by_differences(
         self,
         rows: IntVector,
-        at: Evaluations,
+        at: InnerSolutions,
         drift: Matrix,
         approximate: bool,
-        solved: bool = False,
+        solve_weights_anew: bool = False,
     ) -> Matrix:
         """Second derivative of the profile in psi, by differences of the gradient.
 
-        The weights follow psi as `drift` (n, n_weights, n_shape) says, or are `solved` anew. With
-        fixed weights, what they take back would have to be subtracted: where choices identify
-        little but a product of both, that is nearly all of it, and cancels.
+        The weights follow psi as `drift` (n, n_weights, n_shape) says, or are `solve_weights_anew`
+        anew. With fixed weights, what they take back would have to be subtracted: where choices
+        identify little but a product of both, that is nearly all of it, and cancels.
         """
         profiles, u = self.profiles, self.u[rows]
         n, q = u.shape
         if not q:
             return np.zeros((n, q, q))
         smooth = self._smooth and not approximate
-        stencils = [_stencil(u[:, a], profiles.bounds[a], smooth) for a in range(q)]
+        stencils = [
+            _difference_nodes_and_coefficients(u[:, a], profiles.bounds[a], smooth)
+            for a in range(q)
+        ]
         m = len(stencils[0][0])
         # Points of one subject side by side: the model runs its recursion for all at once.
         beside = np.tile(u[:, None, None], (1, q, m, 1))
@@ -511,7 +531,7 @@ class BatchNewton:
             np.repeat(at.subject, q * m),
             profiles.from_unconstrained(beside.reshape(n * q * m, q)),
         )
-        if solved:
+        if solve_weights_anew:
             constraint = (
                 None if self.constraint is None else self.constraint.take(np.repeat(rows, q * m))
             )
@@ -533,7 +553,9 @@ class BatchNewton:
         return steps
 
 
-def _stencil(u: Vector, bounds: Vector, smooth: bool) -> tuple[Matrix, Matrix]:
+def _difference_nodes_and_coefficients(
+    u: Vector, bounds: Vector, smooth: bool
+) -> tuple[Matrix, Matrix]:
     """Points of a difference stencil around u inside bounds, and their coefficients.
 
     (n_points, n) each. Two points on each side, whose error is of the fourth order, so that they
@@ -560,7 +582,7 @@ def _stencil(u: Vector, bounds: Vector, smooth: bool) -> tuple[Matrix, Matrix]:
 
 
 def newton_batch(
-    profiles: Profiles,
+    profiles: ProfileProblems,
     subject: IntVector,
     psi: Matrix,
     near: WarmStart | None = None,

@@ -30,7 +30,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_whole_number, one_of
+from penchant.argument_checks import check_one_of, check_whole_number
 from penchant.errors import DataError
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion, rates
@@ -82,7 +82,7 @@ class GoNoGo(Recursion):
 
     def __post_init__(self) -> None:
         check_whole_number(self.n_cues, "n_cues", 1)
-        one_of(self.pavlovian, "pavlovian", (True, False, "by valence"))
+        check_one_of(self.pavlovian, "pavlovian", (True, False, "by valence"))
         if self.pavlovian == "by valence" and not self.two_sensitivities:
             raise DataError(
                 "pavlovian",

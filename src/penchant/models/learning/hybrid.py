@@ -26,7 +26,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
-from penchant.errors import DataError, argument
+from penchant.errors import DataError, mark_argument
 from penchant.models.controls import control_names, control_words
 from penchant.models.doubts import doubts_of_noise, doubts_of_start, start_words
 from penchant.models.learning.kalman import (
@@ -199,13 +199,13 @@ def _variance_words(given: Variances) -> str:
 def _check_variances(given: Any, name: str) -> None:
     """Refuse what is no variance, or no pair of them of which one may be 0."""
     if not isinstance(given, tuple):
-        check_variance(given, argument(name))
+        check_variance(given, mark_argument(name))
         return
     for one in given:
-        check_number(one, argument(name), fix="Give variances, in squared units of rewards.")
+        check_number(one, mark_argument(name), fix="Give variances, in squared units of rewards.")
     if len(given) != 2 or min(given) < 0 or max(given) <= 0:
         raise DataError(
-            argument(name),
+            mark_argument(name),
             "must be a variance, or two of which one may be 0",
             got=given,
             fix="Correct it.",

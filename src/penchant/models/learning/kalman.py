@@ -31,7 +31,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
-from penchant.errors import DataError, argument
+from penchant.errors import DataError, mark_argument
 from penchant.models.controls import control_names, control_words, with_starts
 from penchant.models.doubts import doubts_of_noise, doubts_of_start, start_words
 from penchant.models.model import positive
@@ -115,7 +115,7 @@ class KalmanFilter(Recursion):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_variance(self.noise_variance, argument("noise_variance"))
+        check_variance(self.noise_variance, mark_argument("noise_variance"))
         if self.prior_variance is not None:
             check_variance(self.prior_variance, "prior_variance")
         if self.initial_mean is not None:

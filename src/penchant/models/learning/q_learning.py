@@ -32,7 +32,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.argument_checks import check_number, check_whole_number, one_of
+from penchant.argument_checks import check_number, check_one_of, check_whole_number
 from penchant.errors import DataError
 from penchant.models.controls import control_names, control_words, with_starts
 from penchant.models.doubts import doubts_of_start, start_words
@@ -161,7 +161,7 @@ class QLearning(Recursion):
                     "rate."
                 ),
             )
-        one_of(self.dual_rates, "dual_rates", (True, False, "outcome"))
+        check_one_of(self.dual_rates, "dual_rates", (True, False, "outcome"))
         if isinstance(self.learning_rate, list):
             object.__setattr__(self, "learning_rate", tuple(self.learning_rate))
         self._check_rates()

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.errors import DataError, argument
+from penchant.errors import DataError, mark_argument
 from penchant.models.model import Described
 from penchant.models.offers.attributes import LinearModel, OfferModel
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
@@ -155,9 +155,9 @@ class ProspectValue(GambleModel):
         if not self.losses and (outcome < 0).any():
             raise DataError(
                 "offers['outcome']",
-                f"must not be negative with {argument('losses', False)}",
+                f"must not be negative with {mark_argument('losses', False)}",
                 got=f"{outcome.min():g}",
-                fix=f"Leave {argument('losses', True)} to estimate loss aversion.",
+                fix=f"Leave {mark_argument('losses', True)} to estimate loss aversion.",
             )
         return super().fields(offers)
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.argument_checks import check_number, check_whole_number, one_of
+from penchant.argument_checks import check_number, check_one_of, check_whole_number
 from penchant.bandit.beliefs import MATERN52, Kernel
 from penchant.bandit.landscape import Landscape, check_locations, distances
 from penchant.errors import DataError
@@ -225,7 +225,7 @@ class MapPrior:
                 got=repr(self.sd),
                 fix="Correct it.",
             )
-        one_of(self.n, "n", ("all", "evidence"))
+        check_one_of(self.n, "n", ("all", "evidence"))
         check_number(self.others, "others", above=0)
 
     def __str__(self) -> str:

@@ -38,7 +38,7 @@ from penchant.bandit.beliefs import (
     posterior_beliefs,
 )
 from penchant.bandit.episode import Episode
-from penchant.bandit.landscape import distances_to
+from penchant.bandit.landscape import distances_to_options
 from penchant.errors import DataError
 from penchant.models.doubts import start_words
 from penchant.models.model import softmax
@@ -183,7 +183,7 @@ class UCL(SpatialModel):
         """The agent's beliefs before each event, for delta (and lambda where it is not fixed)."""
         episode.check_options(self.n_options)
         delta, scale = psi if self.length_scale is None else (psi[0], self.length_scale)
-        apart = distances_to(self.locations, ObservedSequence.of(episode).options)
+        apart = distances_to_options(self.locations, ObservedSequence.of(episode).options)
         return posterior_beliefs(episode, apart, delta, scale, self.kernel, derivatives)
 
     @property

@@ -16,7 +16,7 @@ MIN_NODE_PROBABILITY = 1e-16  # less is lost in rounding of the sum: such nodes 
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def dot(one, other, size):
+def dot_product(one, other, size):
     """Dot product of the first `size` entries, summed in whatever order is fastest."""
     total = 0.0
     for j in range(size):
@@ -26,7 +26,7 @@ def dot(one, other, size):
 
 @compiled
 def evidence_and_node_moments(
-    log_mass, nodes, centre, precisions, constants, group, extra, coordinate_pairs, out
+    log_mass, nodes, centre, precisions, constants, group, node_functions, coordinate_pairs, out
 ):
     """Evidence of each subject under a normal population; moments of its nodes afterwards.
 
@@ -40,7 +40,7 @@ def evidence_and_node_moments(
     """
     evidence, probabilities, means, covariances = out
     n, n_nodes, r = nodes.shape
-    f = extra.shape[2]
+    f = node_functions.shape[2]
     n_pairs, size = len(coordinate_pairs), means.shape[1]
     e, p = np.empty((r, n_nodes)), np.empty(n_nodes)
     u, weighted = np.empty((size, n_nodes)), np.empty(n_nodes)
@@ -93,10 +93,10 @@ def evidence_and_node_moments(
             for c in range(n_pairs):
                 u[r + c, n_kept] = e[coordinate_pairs[c, 0], j] * e[coordinate_pairs[c, 1], j]
             for q in range(f):
-                u[r + n_pairs + q, n_kept] = extra[i, j, q]
+                u[r + n_pairs + q, n_kept] = node_functions[i, j, q]
             n_kept += 1
         for a in range(size):
-            means[i, a] = dot(p, u[a], n_kept)
+            means[i, a] = dot_product(p, u[a], n_kept)
         for a in range(size):
             for j in range(n_kept):
                 u[a, j] -= means[i, a]
@@ -104,5 +104,5 @@ def evidence_and_node_moments(
             for j in range(n_kept):
                 weighted[j] = p[j] * u[a, j]
             for b in range(a + 1):
-                covariances[i, a, b] = dot(weighted, u[b], n_kept)
+                covariances[i, a, b] = dot_product(weighted, u[b], n_kept)
                 covariances[i, b, a] = covariances[i, a, b]

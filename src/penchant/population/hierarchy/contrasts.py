@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penchant._typing import IntVector, Label, Matrix, Vector
-from penchant.argument_checks import check_level, one_of
+from penchant.argument_checks import check_level, check_one_of
 from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.inference.fit import History
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.json_records import JsonDocument, to_json
 from penchant.models.coordinates import Coordinate, Coordinates
 from penchant.models.model import Model
@@ -58,14 +58,14 @@ class WithinConditions:
         What the conditions are of, and what they are called.
     base
         Coordinates in one condition.
-    maps
+    coordinate_maps
         (n_conditions, p of the base, p): from coordinates of a subject to those in a condition.
     """
 
     name: str
     labels: tuple[Label, ...]
     base: Coordinates
-    maps: Matrix
+    coordinate_maps: Matrix
 
     def index(self, label: Label) -> int:
         """Index of a condition by its label."""
@@ -125,7 +125,7 @@ def stack_conditions(
             got=f"one {name} for each subject",
             fix="Use covariates for differences between people.",
         )
-    profiles = Profiles(model, tuple(tuple(mine) for mine in observed.values()))
+    profiles = ProfileProblems(model, tuple(tuple(mine) for mine in observed.values()))
     players = EpisodeLikelihoods(profiles, tuple(observed), coordinates=base, threads=threads)
     everyone = ConditionLikelihoods(players, unit, maps, coordinates, subjects)
     return everyone, WithinConditions(name, labels, base, maps)
@@ -185,14 +185,14 @@ def _varying_mask(varying: Sequence[str] | None, names: Sequence[str]) -> list[b
 
 
 def _stack_coordinates(
-    base: Coordinates, name: str, labels: Sequence[Label], chosen: list[bool]
+    base: Coordinates, name: str, labels: Sequence[Label], is_varying: list[bool]
 ) -> tuple[Coordinates, Matrix]:
     """Coordinates of a subject, shape parameters first, and their maps to conditions."""
     codes = np.vstack([-np.ones(len(labels) - 1), np.eye(len(labels) - 1)])
     found: list[tuple[Coordinate, int, Matrix]] = []
     for a, c in enumerate(base.each):
         found.append((c, a, np.ones(len(labels))))
-        if not chosen[a]:
+        if not is_varying[a]:
             continue
         for b, label in enumerate(labels[1:]):
             # A contrast is added on the link: it is a number without a scale of its own.
@@ -255,7 +255,7 @@ class Contrast(Result):
         return adjusted_p_values(self.p_value.tolist())
 
     def __getitem__(self, name: str) -> dict[str, float]:
-        one_of(name, "parameter", self.names)
+        check_one_of(name, "parameter", self.names)
         a = self.names.index(name)
         fields = ("difference", "standard_error", "low", "high", "t", *P_VALUES)
         return {field: float(getattr(self, field)[a]) for field in fields}
@@ -305,7 +305,10 @@ def level_contrast(fit: PopulationFit, factor: str, words: str, level: float) ->
     if within is not None and factor == within.name:
         base = within.base
         rows = source.design.person_design_matrix({})
-        row = (within.maps[within.index(parts[0])] - within.maps[within.index(parts[1])]) @ rows
+        row = (
+            within.coordinate_maps[within.index(parts[0])]
+            - within.coordinate_maps[within.index(parts[1])]
+        ) @ rows
     else:
         variable = source.design.variables.get(factor)
         if variable is None or not variable.levels:

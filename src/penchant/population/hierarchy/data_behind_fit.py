@@ -17,8 +17,8 @@ from penchant.population.hierarchy.subject_likelihoods import SubjectLikelihoods
 class PopulationSource(NamedTuple):
     """Data, plan and optimum behind a fit.
 
-    `descriptive` is the optimum by which subjects are described: `optimum`, or where spreads vanish
-    there, the one under a weak prior that keeps them from 0.
+    `descriptive_optimum` is the optimum by which subjects are described: `optimum`, or where
+    spreads vanish there, the one under a weak prior that keeps them from 0.
     """
 
     likelihoods: SubjectLikelihoods
@@ -27,7 +27,7 @@ class PopulationSource(NamedTuple):
     design: Design
     conditions: WithinConditions | None
     optimum: SearchResult
-    descriptive: SearchResult
+    descriptive_optimum: SearchResult
     problem: SearchProblem
     group_labels: tuple[Label, ...]
     covariance_kind: str
@@ -35,10 +35,10 @@ class PopulationSource(NamedTuple):
     @property
     def descriptive_covariances(self) -> Matrix:
         """Covariances (n_groups, p, p) of all coordinates by which people are described."""
-        structure = self.descriptive.marginal.structure
+        structure = self.descriptive_optimum.marginal.structure
         p = structure.design.shape[1]
         matrices = np.zeros((structure.spread.n_groups, p, p))
-        matrices[:, structure.random[:, None], structure.random] = (
-            structure.spread.covariance_matrices(self.descriptive.x[structure.n_beta :])
+        matrices[:, structure.random_coordinates[:, None], structure.random_coordinates] = (
+            structure.spread.covariance_matrices(self.descriptive_optimum.x[structure.n_beta :])
         )
         return matrices

@@ -15,7 +15,13 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Label, Matrix, Vector
-from penchant.errors import Code, DataError, argument, closest_match_hint, format_list
+from penchant.errors import (
+    DataError,
+    PythonExpression,
+    closest_match_hint,
+    format_list,
+    mark_argument,
+)
 from penchant.result_tables import make_frame
 from penchant.tables.frames import open_frame
 from penchant.tables.lexicon import role_column
@@ -45,7 +51,7 @@ class CovariateColumns:
     centre: float = 0.0
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def covariate_column_names(self) -> tuple[str, ...]:
         """Names of the columns."""
         if not self.levels:
             return (self.name,)
@@ -111,7 +117,7 @@ class Design:
     def _columns(self, term: Term) -> list[str]:
         names = [""]
         for name in term:
-            own = self.variables[name].columns
+            own = self.variables[name].covariate_column_names
             names = [f"{before}:{after}" if before else after for before in names for after in own]
         return names
 
@@ -198,7 +204,7 @@ def read_design(
             "people",
             "must be given with covariates, a table with a row per subject",
             got="none",
-            fix=f"Pass {argument('people', Code('table'))}.",
+            fix=f"Pass {mark_argument('people', PythonExpression('table'))}.",
         )
     table, rows = _people_table(people, subjects)
     if covariates:

@@ -17,12 +17,18 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from penchant._typing import Label, Names, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
-from penchant.errors import Code, DataError, argument, closest_match_hint, format_list
+from penchant.errors import (
+    DataError,
+    PythonExpression,
+    closest_match_hint,
+    format_list,
+    mark_argument,
+)
 from penchant.inference.fit import History
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.coordinates import Coordinates, Links
 from penchant.models.doubts import doubts_of
@@ -85,7 +91,7 @@ class PopulationFitPlan(NamedTuple):
     ----------
     likelihoods, design
         Log-likelihoods of subjects, and the covariates of every coordinate's mean.
-    differing
+    random_effect_candidates
         Coordinates that may differ between subjects.
     correlated, group, n_groups
         Whether correlations are estimated; group of each subject with a covariance of its own.
@@ -97,7 +103,7 @@ class PopulationFitPlan(NamedTuple):
 
     likelihoods: SubjectLikelihoods
     design: Design
-    differing: list[int]
+    random_effect_candidates: list[int]
     correlated: bool
     group: Any
     n_groups: int
@@ -105,11 +111,11 @@ class PopulationFitPlan(NamedTuple):
     nodes: int | None
     with_spread_prior: bool = False
 
-    def random_effects_structure(self, random: list[int]) -> RandomEffectsStructure:
+    def random_effects_structure(self, random_coordinates: list[int]) -> RandomEffectsStructure:
         """Structure with spread in these coordinates."""
         n, p = len(self.likelihoods.subjects), len(self.likelihoods.coordinates)
         design = self.design.subject_design_matrices(n)
-        fixed = np.array([a for a in range(p) if a not in random], dtype=np.int64)
+        fixed = np.array([a for a in range(p) if a not in random_coordinates], dtype=np.int64)
         # Coefficients of coordinates without spread may move until some subject's coordinate has
         # moved by a typical sd: the likelihood is an expansion in them.
         most = np.abs(design).max(axis=0)
@@ -118,21 +124,26 @@ class PopulationFitPlan(NamedTuple):
                          where=most[fixed] > 0)  # fmt: skip
         return RandomEffectsStructure(
             design,
-            np.array(random, dtype=np.int64),
+            np.array(random_coordinates, dtype=np.int64),
             fixed,
-            LogCholesky(len(random), self.correlated and len(random) > 1, self.n_groups),
+            LogCholesky(
+                len(random_coordinates),
+                self.correlated and len(random_coordinates) > 1,
+                self.n_groups,
+            ),
             self.group,
             np.ones(n),
             FIT.max_fixed_shift * room.min(axis=0, initial=np.inf),
         )
 
-    def search_problem(self, random: list[int]) -> SearchProblem:
+    def search_problem(self, random_coordinates: list[int]) -> SearchProblem:
         """Search problem with spread in these coordinates, on the usual nodes."""
-        structure = self.random_effects_structure(random)
-        usual, draws = NODES_BY_DIMENSION.get(len(random), 0), QUADRATURE.n_draws
+        structure = self.random_effects_structure(random_coordinates)
+        usual, draws = NODES_BY_DIMENSION.get(len(random_coordinates), 0), QUADRATURE.n_draws
         if not usual:
             usual, draws = NODES_AND_DRAWS_BY_SHAPES.get(
-                sum(a < self.likelihoods.coordinates.n_shape for a in random), MIN_NODES_AND_DRAWS
+                sum(a < self.likelihoods.coordinates.n_shape for a in random_coordinates),
+                MIN_NODES_AND_DRAWS,
             )
         return SearchProblem(
             self.likelihoods,
@@ -157,9 +168,11 @@ class PopulationPlanFit(NamedTuple):
 def fit_population_plan(plan: PopulationFitPlan) -> PopulationPlanFit:
     """Fit a population, drop spreads of 0, and collect what is wrong with it."""
     status: dict[str, str] = {}
-    start = starting_values(plan.likelihoods, plan.random_effects_structure(plan.differing).design)
-    best = _fit_with_random_effects_in(plan, plan.differing, start)
-    random, dropped = list(plan.differing), []
+    start = starting_values(
+        plan.likelihoods, plan.random_effects_structure(plan.random_effect_candidates).design
+    )
+    best = _fit_with_random_effects_in(plan, plan.random_effect_candidates, start)
+    random, dropped = list(plan.random_effect_candidates), []
     while True:
         reduced = _drop_smallest_random_effect(plan, random, best, start)
         if reduced is None:
@@ -170,7 +183,7 @@ def fit_population_plan(plan: PopulationFitPlan) -> PopulationPlanFit:
     for a, before in dropped:
         name = plan.likelihoods.coordinates.names[a]
         words = f"No spread was found in {name}"
-        if len(plan.differing) <= QUADRATURE.max_product_dimensions:
+        if len(plan.random_effect_candidates) <= QUADRATURE.max_product_dimensions:
             most = _sd_upper_limit(plan, [*random, a], a, before, start)
             words += (
                 f": its standard deviation is at most {most:.3g} "
@@ -182,7 +195,7 @@ def fit_population_plan(plan: PopulationFitPlan) -> PopulationPlanFit:
     if not error.converged:
         worst = np.argsort(-np.abs(error.differences))[:5]  # a longer list would not be read
         people = format_list(str(plan.likelihoods.subjects[i]) for i in worst)
-        other, advice = "more nodes", f"give more than nodes={problem.k}"
+        other, advice = "more nodes", f"give more than nodes={problem.nodes_per_dimension}"
         if problem.uses_draws:
             other, advice = "other draws", _simplification_advice(problem)
         elif plan.nodes is None:
@@ -202,10 +215,10 @@ def fit_population_plan(plan: PopulationFitPlan) -> PopulationPlanFit:
 
 def _simplification_advice(problem: SearchProblem) -> str:
     """Advice for a population with more parameters than the decisions identify."""
-    fewer = f"let fewer parameters differ ({argument('random', Code('[...]'))})"
+    fewer = f"let fewer parameters differ ({mark_argument('random', PythonExpression('[...]'))})"
     if not problem.structure.spread.correlated:
         return fewer
-    return f"leave correlations out ({argument('spread', 'diagonal')}), or {fewer}"
+    return f"leave correlations out ({mark_argument('spread', 'diagonal')}), or {fewer}"
 
 
 class _Candidate(NamedTuple):
@@ -234,7 +247,7 @@ def _fit_with_random_effects_in(
     if len(vanishing_spreads(problem.structure, optimum.x, optimum.log_sd_floors)):
         return first
     best = first
-    while plan.nodes is None and not best.error.converged and _is_affordable(plan, best):
+    while plan.nodes is None and not best.error.converged and _is_finer_rule_affordable(plan, best):
         problem = problem.with_finer_rule()
         structure = problem.structure
         here = start._replace(
@@ -246,7 +259,7 @@ def _fit_with_random_effects_in(
         best = _Candidate.of(problem, optimum)
     costly = optimum.converged and problem.uses_draws
     if problem.structure.spread.correlated and _may_be_local_maximum(optimum) and not costly:
-        differences = start._replace(matrix=np.diag(np.diag(start.matrix)))
+        differences = start._replace(between_covariance=np.diag(np.diag(start.between_covariance)))
         other = maximize_by_quadrature(problem, differences)
         gain = problem.objective.value(other.marginal, other.x)
         gain -= problem.objective.value(optimum.marginal, optimum.x)
@@ -255,15 +268,15 @@ def _fit_with_random_effects_in(
     return best
 
 
-def _is_affordable(plan: PopulationFitPlan, reached: _Candidate) -> bool:
+def _is_finer_rule_affordable(plan: PopulationFitPlan, reached: _Candidate) -> bool:
     """Whether the next finer rule stays within the nodes' budget; draws are doubled once only."""
     problem = reached.problem.with_finer_rule()
     if problem.uses_draws:
         return (
             reached.problem.n_draws
-            == plan.search_problem(problem.structure.random.tolist()).n_draws
+            == plan.search_problem(problem.structure.random_coordinates.tolist()).n_draws
         )
-    return problem.quadrature_rule(problem.k).n_nodes <= FIT.max_nodes
+    return problem.quadrature_rule(problem.nodes_per_dimension).n_nodes <= FIT.max_nodes
 
 
 def _may_be_local_maximum(optimum: SearchResult) -> bool:
@@ -312,7 +325,7 @@ def _fit_with_spread_prior(
     The prior sets no upper end: where the decisions set none either, as of people at the bounds of
     a rate, spread and mean may diverge together. Then the optimum without it describes people.
     """
-    problem = replace(plan.search_problem(plan.differing), with_spread_prior=True)
+    problem = replace(plan.search_problem(plan.random_effect_candidates), with_spread_prior=True)
     reached = optimum.x[: problem.structure.n_beta]
     for first in (reached, start.beta):
         if not _has_diverged(plan, problem.structure, first):
@@ -329,7 +342,7 @@ def _has_diverged(plan: PopulationFitPlan, structure: RandomEffectsStructure, x:
     if len(x) > structure.n_beta:
         matrices = structure.spread.covariance_matrices(x[structure.n_beta :])
         spreads = np.sqrt(np.einsum("gaa->ga", matrices))
-        far |= (spreads > FIT.diverged_sds * sd[structure.random]).any()
+        far |= (spreads > FIT.diverged_sds * sd[structure.random_coordinates]).any()
     return bool(far)
 
 
@@ -349,7 +362,7 @@ def _integration_error(problem: SearchProblem, optimum: SearchResult) -> _Integr
     estimates in units of their standard errors the more, the more people there are.
     """
     n = len(problem.structure.design)
-    if not len(problem.structure.random):
+    if not len(problem.structure.random_coordinates):
         return _IntegrationError(0.0, np.zeros(n), True)
     if problem.uses_draws:
         return _integration_error_of_draws(replace(problem, n_draws=optimum.n_draws), optimum)
@@ -405,7 +418,7 @@ def _sd_upper_limit(
     own = replace(
         problem,
         structure=structure._replace(spread=spread),
-        k=min(problem.k, 5),
+        nodes_per_dimension=min(problem.nodes_per_dimension, 5),
         n_draws=32,
         restricted=False,
         with_spread_prior=False,
@@ -413,8 +426,12 @@ def _sd_upper_limit(
     )
     hold = np.zeros(spread.n_parameters, dtype=bool)
     hold[:: spread.n_per_group] = True
-    first = np.stack([np.diag(np.diag(start.matrix)[random])] * structure.spread.n_groups)
-    floor = float(optimum.log_sd_floors[optimum.marginal.structure.random.tolist().index(a)])
+    first = np.stack(
+        [np.diag(np.diag(start.between_covariance)[random])] * structure.spread.n_groups
+    )
+    floor = float(
+        optimum.log_sd_floors[optimum.marginal.structure.random_coordinates.tolist().index(a)]
+    )
 
     def profile_log_likelihood_at(log_sd: float) -> float:
         numbers = spread.parametrize(first)
@@ -581,7 +598,7 @@ def fit_population(
         design=design,
         conditions=conditions,
         optimum=fitted.optimum,
-        descriptive=fitted.descriptive,
+        descriptive_optimum=fitted.descriptive,
         problem=fitted.problem,
         group_labels=labels,
         covariance_kind=covariance,
@@ -598,10 +615,10 @@ def default_spread(n: int, n_differing: int) -> str:
 def diagonal_spread_note(n: int, n_differing: int) -> list[str]:
     """Note that correlations are left out, why, and how to have them."""
     return [
-        f"Correlations between parameters are taken for 0 ({argument('spread', 'diagonal')}): {n} "
-        f"subjects are fewer than {FIT.subjects_per_covariance} for each of "
-        f"{_n_covariances(n_differing)} variances and covariances. {argument('spread', 'full')} "
-        "estimates them all the same."
+        f"Correlations between parameters are taken for 0 ({mark_argument('spread', 'diagonal')}): "
+        f"{n} subjects are fewer than {FIT.subjects_per_covariance} for each of "
+        f"{_n_covariances(n_differing)} variances and covariances. "
+        f"{mark_argument('spread', 'full')} estimates them all the same."
     ]
 
 
@@ -692,7 +709,7 @@ def build_likelihoods(
                 fix="Say what the conditions are.",
             )
         groups = tuple(tuple(mine) for mine in by_subject.values())
-        profiles = Profiles(model, groups)
+        profiles = ProfileProblems(model, groups)
         return EpisodeLikelihoods(
             profiles, tuple(by_subject), coordinates=coordinates, threads=threads
         ), None
@@ -727,9 +744,9 @@ def _check_arguments(
             got=repr(spread),
             fix="Choose one.",
         )
-    one_of(estimator, "estimator", (None, "ml", "reml"))
-    one_of(covariance, "covariance", ("model", "robust"))
-    one_of(spread_prior, "spread_prior", (None, "gamma"))
+    check_one_of(estimator, "estimator", (None, "ml", "reml"))
+    check_one_of(covariance, "covariance", ("model", "robust"))
+    check_one_of(spread_prior, "spread_prior", (None, "gamma"))
     whole = isinstance(nodes, int | np.integer) and not isinstance(nodes, bool)
     if nodes is not None and not (whole and 3 <= nodes <= 99):
         raise DataError(

@@ -176,7 +176,7 @@ class QuadratureNodes:
         (n, J, r): coordinates with spread.
     log_mass
         (n, J): log-weight plus log-likelihood.
-    fixed_at
+    fixed_values
         (n, f): values of the coordinates without spread.
     gradient, information
         (n, J, f) and (n, J, f, f): of the log-likelihood in coordinates without spread.
@@ -184,7 +184,7 @@ class QuadratureNodes:
 
     points: Matrix
     log_mass: Matrix
-    fixed_at: Matrix
+    fixed_values: Matrix
     gradient: Matrix
     information: Matrix
 
@@ -206,7 +206,7 @@ class RandomEffectsStructure(NamedTuple):
     ----------
     design
         (n, p, n_beta): subject i's mean is design[i] @ beta.
-    random, fixed
+    random_coordinates, fixed_coordinates
         Coordinates with and without spread.
     spread, group
         Parametrisation of S, and the group whose S each subject has.
@@ -218,8 +218,8 @@ class RandomEffectsStructure(NamedTuple):
     """
 
     design: Matrix
-    random: IntVector
-    fixed: IntVector
+    random_coordinates: IntVector
+    fixed_coordinates: IntVector
     spread: LogCholesky
     group: IntVector
     subject_weights: Vector
@@ -277,7 +277,7 @@ class MarginalLikelihood:
     @cached_property
     def _covarying_coordinate_pairs(self) -> IntMatrix:
         """Pairs of coordinates whose products e_a e_b enter the derivatives: (m, 2)."""
-        r = len(self.structure.random)
+        r = len(self.structure.random_coordinates)
         if not self.structure.spread.correlated:
             return np.column_stack([np.arange(r), np.arange(r)])
         return np.column_stack(np.tril_indices(r))
@@ -285,9 +285,9 @@ class MarginalLikelihood:
     @property
     def _n_moments(self) -> int:
         return (
-            len(self.structure.random)
+            len(self.structure.random_coordinates)
             + len(self._covarying_coordinate_pairs)
-            + len(self.structure.fixed)
+            + len(self.structure.fixed_coordinates)
         )
 
     def evidence(self, x: Vector) -> Vector:
@@ -337,10 +337,10 @@ class MarginalLikelihood:
         found = np.zeros((len(x), len(x)))
         matrices = structure.spread.covariance_matrices(x[b:])
         precisions, _ = _precisions_and_constants(matrices)
-        own = structure.design[:, structure.random]
+        own = structure.design[:, structure.random_coordinates]
         weighted = structure.subject_weights[:, None, None] * precisions[structure.group]
         found[:b, :b] = np.einsum("iax,iab,iby->xy", own, weighted, own, optimize=True)
-        if len(structure.fixed):
+        if len(structure.fixed_coordinates):
             found[:b, :b] += self._expected_fixed_information(evaluation.node_probabilities)
         for g, block in enumerate(
             x[b:].reshape(structure.spread.n_groups, structure.spread.n_per_group)
@@ -377,7 +377,7 @@ class MarginalLikelihood:
         evidence_and_node_moments(
             log_mass,
             nodes.points,
-            np.ascontiguousarray(means[:, structure.random]),
+            np.ascontiguousarray(means[:, structure.random_coordinates]),
             *density,
             structure.group,
             extra,
@@ -389,9 +389,9 @@ class MarginalLikelihood:
     def _expand_in_fixed_coordinates(self, means: Matrix) -> tuple[Matrix, Matrix]:
         """Second-order expansion of log-masses, and their gradients, at moved fixed coordinates."""
         nodes = self.nodes
-        if not nodes.fixed_at.shape[1]:
+        if not nodes.fixed_values.shape[1]:
             return nodes.log_mass, nodes.gradient
-        away = means[:, self.structure.fixed] - nodes.fixed_at
+        away = means[:, self.structure.fixed_coordinates] - nodes.fixed_values
         pull = np.einsum("ijab,ib->ija", nodes.information, away)
         log_mass = nodes.log_mass + np.einsum("ija,ia->ij", nodes.gradient - 0.5 * pull, away)
         return log_mass, nodes.gradient - pull
@@ -402,7 +402,7 @@ class MarginalLikelihood:
         """Loadings G_i, constants of the scores, and the sum of expected second derivatives."""
         structure = self.structure
         spread_parameters = x[structure.n_beta :]
-        n, r, f = len(means), len(structure.random), len(structure.fixed)
+        n, r, f = len(means), len(structure.random_coordinates), len(structure.fixed_coordinates)
         rows, columns = self._covarying_coordinate_pairs.T
         n_square = len(rows)
         n_all = len(x)
@@ -414,7 +414,7 @@ class MarginalLikelihood:
         precisions, _ = _precisions_and_constants(
             structure.spread.covariance_matrices(spread_parameters)
         )
-        on_random = structure.design[:, structure.random]
+        on_random = structure.design[:, structure.random_coordinates]
         for g, block in enumerate(blocks):
             mine = np.flatnonzero(structure.group == g)
             if not r:
@@ -449,14 +449,16 @@ class MarginalLikelihood:
                 block, pull
             )
         if f:
-            loadings[:, b, r + n_square :] = np.swapaxes(structure.design[:, structure.fixed], 1, 2)
+            loadings[:, b, r + n_square :] = np.swapaxes(
+                structure.design[:, structure.fixed_coordinates], 1, 2
+            )
             expected_hessian[b, b] -= self._expected_fixed_information(node_probabilities)
         return loadings, constants, expected_hessian
 
     def _expected_fixed_information(self, node_probabilities: Matrix) -> Matrix:
         """Posterior mean of the information on the coefficients of fixed coordinates."""
         structure = self.structure
-        design = structure.design[:, structure.fixed]
+        design = structure.design[:, structure.fixed_coordinates]
         expected = np.einsum("ij,ijab->iab", node_probabilities, self.nodes.information)
         expected *= structure.subject_weights[:, None, None]
         return np.asarray(np.einsum("iax,iab,iby->xy", design, expected, design))

@@ -35,7 +35,7 @@ from penchant.population.hierarchy.quadrature import (
 from penchant.population.hierarchy.subject_likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.trust_region import (
     TRUST_REGION,
-    Objective,
+    MarginalObjective,
     floors_of_log_sd,
     log_determinant_gradient,
     maximize_on_nodes,
@@ -47,7 +47,7 @@ from penchant.population.hierarchy.trust_region import (
 
 
 @dataclass(frozen=True, slots=True)
-class SearchOptions:
+class MarginalSearchOptions:
     """Rounds, tolerances and sizes of the adaptive quadrature and of the Monte Carlo EM."""
 
     max_rounds: int = 60  # a backstop: 4 to 10 placements of nodes are usual
@@ -68,7 +68,7 @@ class SearchOptions:
     max_total_nodes: int = 80_000  # of all subjects: bounds the time of the last, finest stage
 
 
-SEARCH = SearchOptions()
+SEARCH = MarginalSearchOptions()
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class SearchProblem:
     ----------
     likelihoods, structure
         Log-likelihoods of subjects, and how means and covariances depend on parameters.
-    k, n_draws
+    nodes_per_dimension, n_draws
         Nodes per dimension; importance draws of the weights where dimensions are too many.
     restricted
         REML.
@@ -94,7 +94,7 @@ class SearchProblem:
 
     likelihoods: SubjectLikelihoods
     structure: RandomEffectsStructure
-    k: int
+    nodes_per_dimension: int
     restricted: bool
     n_draws: int = QUADRATURE.n_draws
     step_tol: float = TRUST_REGION.step_tol
@@ -105,23 +105,26 @@ class SearchProblem:
     @property
     def n_shape(self) -> int:
         """Number of coordinates with spread that are shape parameters."""
-        return int((self.structure.random < self.likelihoods.coordinates.n_shape).sum())
+        return int((self.structure.random_coordinates < self.likelihoods.coordinates.n_shape).sum())
 
     @property
     def uses_draws(self) -> bool:
         """Whether the weights' nodes are importance draws, as dimensions are too many."""
-        return len(self.structure.random) > QUADRATURE.max_product_dimensions
+        return len(self.structure.random_coordinates) > QUADRATURE.max_product_dimensions
 
     def quadrature_rule(self, k: int) -> QuadratureRule:
         """Build the rule with k nodes per dimension, of the coordinates that have spread."""
-        n_weights = len(self.structure.random) - self.n_shape
+        n_weights = len(self.structure.random_coordinates) - self.n_shape
         return QuadratureRule.of(self.n_shape, n_weights, k, self.n_draws, self.extra_shape_nodes)
 
     def marginal_around(
         self, x: Vector, posterior: NormalPosteriors, k: int | None = None
     ) -> MarginalLikelihood:
         """Marginal likelihood on nodes about everybody's posterior under parameters x."""
-        rule, everyone = self.quadrature_rule(k or self.k), np.arange(len(self.structure.design))
+        rule, everyone = (
+            self.quadrature_rule(k or self.nodes_per_dimension),
+            np.arange(len(self.structure.design)),
+        )
         nodes = build_quadrature_nodes(
             self.likelihoods, self.structure, rule, x, posterior, everyone
         )
@@ -129,29 +132,49 @@ class SearchProblem:
 
     def with_coarser_rule(self) -> SearchProblem:
         """Copy with two nodes fewer per dimension and half the draws."""
-        fewer = self.k if self.uses_draws and self.k < 5 else max(self.k - 2, 1)
-        return replace(self, k=fewer, n_draws=max(self.n_draws // 2, 8))
+        fewer = (
+            self.nodes_per_dimension
+            if self.uses_draws and self.nodes_per_dimension < 5
+            else max(self.nodes_per_dimension - 2, 1)
+        )
+        return replace(self, nodes_per_dimension=fewer, n_draws=max(self.n_draws // 2, 8))
 
     def with_check_rule(self) -> SearchProblem:
         """Copy on other and more draws: by two nodes more per shape, or twice the draws."""
-        return replace(self, k=self.k + 2, n_draws=self.n_draws * (1 if self.n_shape else 2))
+        return replace(
+            self,
+            nodes_per_dimension=self.nodes_per_dimension + 2,
+            n_draws=self.n_draws * (1 if self.n_shape else 2),
+        )
 
     def with_finer_rule(self) -> SearchProblem:
         """Copy on the next finer rule: more nodes where posteriors are least normal."""
-        r, q = len(self.structure.random), self.n_shape
+        r, q = len(self.structure.random_coordinates), self.n_shape
         if self.uses_draws:
-            return replace(self, k=self.k + (2 if q == 1 else 0), n_draws=2 * self.n_draws)
+            return replace(
+                self,
+                nodes_per_dimension=self.nodes_per_dimension + (2 if q == 1 else 0),
+                n_draws=2 * self.n_draws,
+            )
         if not q:
-            return replace(self, k=self.k + (4 if r < QUADRATURE.max_product_dimensions else 2))
+            return replace(
+                self,
+                nodes_per_dimension=self.nodes_per_dimension
+                + (4 if r < QUADRATURE.max_product_dimensions else 2),
+            )
         # Twice the nodes of a single shape: with two more, two wrong rules may agree by chance.
-        on_shape = self.k + self.extra_shape_nodes
+        on_shape = self.nodes_per_dimension + self.extra_shape_nodes
         on_shape = 2 * on_shape + 1 if q == 1 else on_shape + 4
-        return replace(self, k=self.k + 2, extra_shape_nodes=on_shape - self.k - 2)
+        return replace(
+            self,
+            nodes_per_dimension=self.nodes_per_dimension + 2,
+            extra_shape_nodes=on_shape - self.nodes_per_dimension - 2,
+        )
 
     @property
-    def objective(self) -> Objective:
+    def objective(self) -> MarginalObjective:
         """The criterion to maximise."""
-        return Objective(self.restricted, self.with_spread_prior)
+        return MarginalObjective(self.restricted, self.with_spread_prior)
 
 
 class SearchResult(NamedTuple):
@@ -175,18 +198,18 @@ class StartingValues(NamedTuple):
 
     Attributes
     ----------
-    beta, matrix
+    beta, between_covariance
         Coefficients; covariance of all coordinates between people.
     h, information
         Modes of subjects under a broad prior, and informations of their likelihoods there.
     spread_parameters
-        Log-Cholesky parameters of the spread; those of `matrix`, if not given.
+        Log-Cholesky parameters of the spread; those of `between_covariance`, if not given.
     posterior
         Posteriors of subjects, where a search has ended nearby: all nodes are used at once.
     """
 
     beta: Vector
-    matrix: Matrix
+    between_covariance: Matrix
     h: Matrix
     information: Matrix
     spread_parameters: Vector | None = None
@@ -196,7 +219,9 @@ class StartingValues(NamedTuple):
         """Parameters of the structure, before any bound."""
         numbers = self.spread_parameters
         if numbers is None:
-            own = self.matrix[np.ix_(structure.random, structure.random)]
+            own = self.between_covariance[
+                np.ix_(structure.random_coordinates, structure.random_coordinates)
+            ]
             if not structure.spread.correlated:
                 own = np.diag(np.diag(own))
             numbers = structure.spread.parametrize(np.stack([own] * structure.spread.n_groups))
@@ -212,15 +237,15 @@ def starting_values(likelihoods: SubjectLikelihoods, design: Matrix) -> Starting
     mean = np.broadcast_to(centre, (n, p))
     modes = find_modes(likelihoods, everyone, starting_points(likelihoods), mean, precision, free)
     covariances = np.asarray(np.linalg.inv(modes.information + precision), dtype=np.float64)
-    beta = _weighted_least_squares(design, modes.h, covariances)
-    residual = modes.h - design @ beta
+    beta = _weighted_least_squares(design, modes.posterior_modes, covariances)
+    residual = modes.posterior_modes - design @ beta
     between = (residual[:, :, None] * residual[:, None, :]).mean(axis=0)
     # Modes are shrunken: part of their posterior variance is added back. Correlations are halved,
     # as a start at +-1 would be a start at a bound.
     diagonal = np.diag(between) + 0.25 * np.einsum("naa->na", covariances).mean(axis=0)
     matrix = 0.5 * between
     np.fill_diagonal(matrix, np.maximum(diagonal, 1e-4 * sd**2))
-    return StartingValues(beta, matrix, modes.h, modes.information)
+    return StartingValues(beta, matrix, modes.posterior_modes, modes.information)
 
 
 def _weighted_least_squares(design: Matrix, h: Matrix, covariances: Matrix) -> Vector:
@@ -267,9 +292,9 @@ class _AdaptiveQuadrature:
         held: BoolVector,
     ) -> None:
         self.problem, self.log_sd_floors, self.held = problem, log_sd_floors, held
-        self.x, self.k, posterior = x, problem.k, start.posterior
+        self.x, self.k, posterior = x, problem.nodes_per_dimension, start.posterior
         if posterior is None:
-            self.k = min(QUADRATURE.rough_nodes, problem.k)
+            self.k = min(QUADRATURE.rough_nodes, problem.nodes_per_dimension)
             posterior = laplace_posteriors(problem.likelihoods, problem.structure, x, start.h)
         self.posterior = posterior
         self.marginal = problem.marginal_around(x, self.posterior, self.k)
@@ -296,20 +321,24 @@ class _AdaptiveQuadrature:
             new = updated_posterior(there, structure, iterate, self.posterior)
             shift = posterior_shift(new, self.posterior)
             if (
-                structure.fixed.size
+                structure.fixed_coordinates.size
             ):  # the expansion in fixed coordinates holds only where it was made
                 shift = np.full(len(shift), np.inf)
             step_tol, shift_tol = self._tolerances(rounds)
             nodes_stay = not (shift > shift_tol).any() or np.isinf(shift).all()
             small_step = self.damping * step_size < step_tol and step_size < SEARCH.node_noise
-            if self.k == self.problem.k and small_step and nodes_stay:
+            if self.k == self.problem.nodes_per_dimension and small_step and nodes_stay:
                 self.x, converged = best, True
                 break
             moving = np.flatnonzero(shift > shift_tol)
             if rounds == 1 or step_size > rough_tol:
                 moving = np.arange(len(shift))
-            if self.k < self.problem.k and step_size < rough_tol:
-                self.k, self.value, moving = self.problem.k, -np.inf, np.arange(len(shift))
+            if self.k < self.problem.nodes_per_dimension and step_size < rough_tol:
+                self.k, self.value, moving = (
+                    self.problem.nodes_per_dimension,
+                    -np.inf,
+                    np.arange(len(shift)),
+                )
             self._recentre(iterate, new, moving)
         if not converged and rounds == SEARCH.max_rounds:
             # x was damped: standard errors and gradients are reported at a maximum on its nodes.
@@ -352,7 +381,7 @@ class _AdaptiveQuadrature:
         """Standard errors that parameters, and posterior sds that subjects may move at the end."""
         # Fixed coordinates rest on an expansion, which must be exact at the end.
         problem = self.problem
-        step_tol = problem.step_tol * (1e-3 if problem.structure.fixed.size else 1.0)
+        step_tol = problem.step_tol * (1e-3 if problem.structure.fixed_coordinates.size else 1.0)
         if rounds <= SEARCH.patience_rounds:
             return step_tol, problem.shift_tol
         # Subjects at the edge of the shift tolerance may take turns for ever.
@@ -401,12 +430,14 @@ def _maximize_by_draws(
     if posterior is None:
         posterior = laplace_posteriors(problem.likelihoods, structure, x, h)
         fewer = max(problem.n_draws // SEARCH.em_draws_divisor, 8)
-        few = replace(problem, k=min(3, problem.k), n_draws=fewer)
+        few = replace(
+            problem, nodes_per_dimension=min(3, problem.nodes_per_dimension), n_draws=fewer
+        )
         x, posterior, rounds = _run_monte_carlo_em(few, x, posterior, log_sd_floors, held)
     many = max(problem.n_draws, _n_draws_of_last_stage(problem))
     stages = [problem, replace(problem, n_draws=many)] if many > problem.n_draws else [problem]
     # The more dimensions, the sooner a changed spread leaves draws of nearly all weight to a few.
-    trust_radius = 2 * TRUST_REGION.trust_radius / len(structure.random)
+    trust_radius = 2 * TRUST_REGION.trust_radius / len(structure.random_coordinates)
     converged = False
     for stage in stages:
         for _ in range(SEARCH.max_redraws):
@@ -433,7 +464,9 @@ def _maximize_by_draws(
             converged = False
             break
     reached = x, marginal, evaluation, information, posterior, held
-    return SearchResult(*reached, stage.k, rounds, converged, log_sd_floors, stage.n_draws)
+    return SearchResult(
+        *reached, stage.nodes_per_dimension, rounds, converged, log_sd_floors, stage.n_draws
+    )
 
 
 def _has_vanishing_spread(
@@ -445,7 +478,9 @@ def _has_vanishing_spread(
 
 def _n_draws_of_last_stage(problem: SearchProblem) -> int:
     """Number of draws in the last stage: up to eight times, as far as the nodes' budget goes."""
-    n_nodes = len(problem.structure.design) * problem.quadrature_rule(problem.k).n_nodes
+    n_nodes = (
+        len(problem.structure.design) * problem.quadrature_rule(problem.nodes_per_dimension).n_nodes
+    )
     budget = SEARCH.max_total_nodes / n_nodes
     # Rounded down to a power of two: Sobol points are balanced at no other number.
     return problem.n_draws * int(2 ** np.floor(np.log2(np.clip(budget, 1.0, 8.0))))
@@ -530,7 +565,7 @@ def _em_step_and_standard_errors(
     marginal: MarginalLikelihood,
     x: Vector,
     evaluation: MarginalEvaluation,
-    objective: Objective,
+    objective: MarginalObjective,
     held: BoolVector,
     bounds: tuple[Vector, Vector],
 ) -> tuple[Vector, Vector]:
@@ -553,13 +588,13 @@ def _em_step_and_standard_errors(
 
 def evidences_on_other_nodes(problem: SearchProblem, optimum: SearchResult) -> Vector:
     """Evidences on another problem's nodes about the optimum's posteriors, in memory chunks."""
-    structure, rule = problem.structure, problem.quadrature_rule(problem.k)
+    structure, rule = problem.structure, problem.quadrature_rule(problem.nodes_per_dimension)
     at_once = max(SEARCH.max_nodes_at_once // rule.n_nodes, 1)
     evidences = []
     for first in range(0, len(structure.design), at_once):
         which = np.arange(first, min(first + at_once, len(structure.design)))
         own = problem.likelihoods, structure, rule, optimum.x, optimum.posterior, which
-        nodes = build_quadrature_nodes(*own, on_fixed=False)
+        nodes = build_quadrature_nodes(*own, with_fixed_derivatives=False)
         mine = structure._replace(
             design=structure.design[which],
             group=structure.group[which],

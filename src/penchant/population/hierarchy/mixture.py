@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import Label, Matrix, Vector
-from penchant.argument_checks import one_of
+from penchant.argument_checks import check_one_of
 from penchant.errors import DataError
 from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.model import Model
@@ -178,7 +178,7 @@ def fit_mixture(
         )
     for model in models.values():
         refuse_no_model(model)
-    one_of(spread, "spread", ("full", "diagonal"))
+    check_one_of(spread, "spread", ("full", "diagonal"))
     episodes = as_episodes(data)
     workers = available_threads() if threads is None else threads
     components = [
@@ -198,7 +198,9 @@ def fit_mixture(
     for _ in range(MIXTURE.max_rounds):
         for k, component in enumerate(components):
             if responsibilities[:, k].sum() >= MIXTURE.min_subjects or component.optimum is None:
-                component.update(np.maximum(responsibilities[:, k], MIXTURE.min_responsibility))
+                component.maximize_weighted_likelihood(
+                    np.maximum(responsibilities[:, k], MIXTURE.min_responsibility)
+                )
             evidence[:, k] = component.evidence
         joint = np.log(np.maximum(shares, 1e-300)) + evidence  # log of a share that is 0
         total = special.logsumexp(joint, axis=1)
@@ -245,12 +247,14 @@ class _MixtureComponent:
         return cls(
             plan,
             model,
-            starting_values(likelihoods, plan.random_effects_structure(plan.differing).design),
+            starting_values(
+                likelihoods, plan.random_effects_structure(plan.random_effect_candidates).design
+            ),
         )
 
-    def update(self, subject_weights: Vector) -> None:
+    def maximize_weighted_likelihood(self, subject_weights: Vector) -> None:
         """Maximize the population's likelihood with weighted subjects, from the last optimum."""
-        problem = self.plan.search_problem(self.plan.differing)
+        problem = self.plan.search_problem(self.plan.random_effect_candidates)
         structure = problem.structure._replace(subject_weights=subject_weights)
         self.problem = replace(problem, structure=structure, step_tol=MIXTURE.step_tol)
         start = self.start

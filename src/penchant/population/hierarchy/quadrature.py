@@ -22,7 +22,7 @@ from scipy import special
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.predict import (
     PROPOSAL_DF,
-    log_t,
+    log_student_t_density,
     quasi_random_t_points,
     random_rotations,
     squared_distances_and_log_determinants,
@@ -72,27 +72,27 @@ class QuadratureRule:
     ----------
     n_shape
         Number of first coordinates that are shape parameters.
-    z
+    standard_nodes
         (K, L, r): standard nodes; the first n_shape coordinates are the same for all of L.
     shape_log_weights, weight_log_weights
         (K,) and (L,): log-weights of dz, of the shape parameters and of the weights.
     uses_draws
         Whether the weights' nodes are importance draws, whose density has to be divided by.
-    from_population
+    is_population_draw
         (L,): draws that come from the population instead of the Student t.
     """
 
     n_shape: int
-    z: Matrix
+    standard_nodes: Matrix
     shape_log_weights: Vector
     weight_log_weights: Vector
     uses_draws: bool
-    from_population: BoolVector
+    is_population_draw: BoolVector
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes of each subject."""
-        return int(self.z.shape[0] * self.z.shape[1])
+        return int(self.standard_nodes.shape[0] * self.standard_nodes.shape[1])
 
     @property
     def log_weights(self) -> Matrix:
@@ -145,7 +145,7 @@ class QuadratureRule:
         centre, factor
             (n, r) and (n, r, r): each subject's posterior, the factor lower triangular.
         """
-        h = centre[:, None, None] + np.einsum("nab,klb->nkla", factor, self.z)
+        h = centre[:, None, None] + np.einsum("nab,klb->nkla", factor, self.standard_nodes)
         level = np.log(np.einsum("naa->na", factor))
         weights = self.log_weights + level[:, : self.n_shape].sum(axis=1)[:, None, None]
         return h, weights + level[:, self.n_shape :].sum(axis=1)[:, None, None]
@@ -154,7 +154,7 @@ class QuadratureRule:
         """Nodes (n, K, q) in the shape parameters alone, and their log-weights (n, K)."""
         q = self.n_shape
         own = factor[:, :q, :q]
-        h = centre[:, None, :q] + np.einsum("nab,kb->nka", own, self.z[:, 0, :q])
+        h = centre[:, None, :q] + np.einsum("nab,kb->nka", own, self.standard_nodes[:, 0, :q])
         level = np.log(np.einsum("naa->na", own)).sum(axis=1)
         return h, self.shape_log_weights + level[:, None]
 
@@ -178,15 +178,15 @@ class QuadratureRule:
         rotations
             (n, d, d): orthogonal matrices that rotate the draws of each subject.
         """
-        z = np.einsum("nab,lb->nla", rotations, self.z[0, :, self.n_shape :])
+        z = np.einsum("nab,lb->nla", rotations, self.standard_nodes[0, :, self.n_shape :])
         h = mode[:, :, None] + np.einsum("nkab,nlb->nkla", factor, z)
-        from_population = self.from_population
+        from_population = self.is_population_draw
         own = _t_to_normal_points(z[:, from_population])
         h[:, :, from_population] = population_mean[:, :, None] + np.einsum(
             "nkab,nlb->nkla", population_factor, own
         )
-        log_t_density = log_t(h - mode[:, :, None], factor)
-        log_population = _log_normal_density(h - population_mean[:, :, None], population_factor)
+        log_t_density = log_student_t_density(h - mode[:, :, None], factor)
+        log_population = _log_density_of_normal(h - population_mean[:, :, None], population_factor)
         share = from_population.mean()
         density = np.logaddexp(np.log1p(-share) + log_t_density, np.log(share) + log_population)
         return h, -density - np.log(z.shape[1])
@@ -216,7 +216,7 @@ def _t_to_normal_points(z: Matrix) -> Matrix:
     return np.asarray(z * np.sqrt(special.chdtri(n, share) / squared)[..., None])
 
 
-def _log_normal_density(away: Matrix, factor: Matrix) -> Matrix:
+def _log_density_of_normal(away: Matrix, factor: Matrix) -> Matrix:
     squared, level = squared_distances_and_log_determinants(away, factor)
     return np.asarray(-0.5 * squared - level - 0.5 * away.shape[-1] * np.log(2 * np.pi))
 
@@ -224,7 +224,7 @@ def _log_normal_density(away: Matrix, factor: Matrix) -> Matrix:
 class PosteriorModes(NamedTuple):
     """Modes (n, p), log-posteriors there, informations of the likelihood alone (n, p, p)."""
 
-    h: Matrix
+    posterior_modes: Matrix
     value: Vector
     information: Matrix
 
@@ -259,7 +259,7 @@ def find_modes(
     n = len(subject_indices)
     first = likelihoods.derivatives(subject_indices, h[:, None, None], with_shape_slopes)
     gradient, information = first.gradient[:, 0, 0], first.information[:, 0, 0]
-    value = first.value[:, 0, 0] + _log_normal_kernel(h[:, free], mean, precision)
+    value = first.value[:, 0, 0] + _log_kernel_of_normal(h[:, free], mean, precision)
     limit = QUADRATURE.max_mode_step / np.sqrt(np.einsum("naa->na", precision))
     active, fraction = np.arange(n), np.ones(n)
     step = np.zeros((n, len(free)))
@@ -286,7 +286,7 @@ def find_modes(
         tried = likelihoods.derivatives(
             subject_indices[active], trial[:, None, None], with_shape_slopes
         )
-        new = tried.value[:, 0, 0] + _log_normal_kernel(
+        new = tried.value[:, 0, 0] + _log_kernel_of_normal(
             trial[:, free], mean[active], precision[active]
         )
         up = new > value[active]
@@ -326,7 +326,7 @@ def starting_points(likelihoods: SubjectLikelihoods) -> Matrix:
     )
     value = modes.value - 0.5 * (((h[:, :q] - centre[:q]) / sd[:q]) ** 2).sum(axis=1)
     best = value.reshape(n, len(grid)).argmax(axis=1)
-    return np.asarray(modes.h.reshape(n, len(grid), p)[np.arange(n), best])
+    return np.asarray(modes.posterior_modes.reshape(n, len(grid), p)[np.arange(n), best])
 
 
 def shape_parameter_grid(coordinates: Coordinates) -> Matrix:
@@ -352,7 +352,7 @@ def shape_parameter_grid(coordinates: Coordinates) -> Matrix:
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, q)
 
 
-def _log_normal_kernel(h: Matrix, mean: Matrix, precision: Matrix) -> Vector:
+def _log_kernel_of_normal(h: Matrix, mean: Matrix, precision: Matrix) -> Vector:
     away = h - mean
     return np.asarray(-0.5 * np.einsum("na,nab,nb->n", away, precision, away))
 
@@ -384,15 +384,25 @@ def laplace_posteriors(
     """Laplace approximation of every posterior: mode, and inverse of the expected information."""
     means, covariances = _population_means_and_covariances(structure, x)
     h = h.copy()
-    h[:, structure.fixed] = means[:, structure.fixed]
+    h[:, structure.fixed_coordinates] = means[:, structure.fixed_coordinates]
     precision = np.asarray(np.linalg.inv(covariances), dtype=np.float64)
-    if not len(structure.random):
+    if not len(structure.random_coordinates):
         return NormalPosteriors(np.zeros((len(h), 0)), np.zeros((len(h), 0, 0)))
     found = find_modes(
-        likelihoods, np.arange(len(h)), h, means[:, structure.random], precision, structure.random
+        likelihoods,
+        np.arange(len(h)),
+        h,
+        means[:, structure.random_coordinates],
+        precision,
+        structure.random_coordinates,
     )
-    information = found.information[:, structure.random][:, :, structure.random] + precision
-    return NormalPosteriors(found.h[:, structure.random], cholesky_of_inverses(information))
+    information = (
+        found.information[:, structure.random_coordinates][:, :, structure.random_coordinates]
+        + precision
+    )
+    return NormalPosteriors(
+        found.posterior_modes[:, structure.random_coordinates], cholesky_of_inverses(information)
+    )
 
 
 def cholesky_of_inverses(
@@ -417,12 +427,12 @@ def build_quadrature_nodes(
     posterior: NormalPosteriors,
     subject_indices: IntVector,
     *,
-    on_fixed: bool = True,
+    with_fixed_derivatives: bool = True,
 ) -> QuadratureNodes:
     """Place nodes of some subjects about their posteriors, and evaluate the likelihood there.
 
-    Derivatives in coordinates without spread are 0 unless `on_fixed`: they are needed only where F
-    is evaluated away from x.
+    Derivatives in coordinates without spread are 0 unless `with_fixed_derivatives`: they are needed
+    only where F is evaluated away from x.
     """
     means, covariances = _population_means_and_covariances(structure, x)
     means, covariances = means[subject_indices], covariances[subject_indices]
@@ -434,21 +444,21 @@ def build_quadrature_nodes(
     else:
         points, weights = rule.product_nodes(*own)
     h = np.empty((*points.shape[:3], means.shape[1]))
-    h[..., structure.random] = points
-    h[..., structure.fixed] = means[:, None, None, structure.fixed]
+    h[..., structure.random_coordinates] = points
+    h[..., structure.fixed_coordinates] = means[:, None, None, structure.fixed_coordinates]
     n, n_nodes = len(subject_indices), rule.n_nodes
-    f = len(structure.fixed)
+    f = len(structure.fixed_coordinates)
     gradient, information = np.zeros((n, n_nodes, f)), np.zeros((n, n_nodes, f, f))
-    if f and on_fixed:
+    if f and with_fixed_derivatives:
         q = likelihoods.coordinates.n_shape
         found = likelihoods.derivatives(
-            subject_indices, h, with_shape_slopes=bool((structure.fixed < q).any())
+            subject_indices, h, with_shape_slopes=bool((structure.fixed_coordinates < q).any())
         )
         value = found.value
-        gradient[:] = found.gradient[..., structure.fixed].reshape(n, n_nodes, f)
-        information[:] = found.information[..., structure.fixed, :][..., structure.fixed].reshape(
-            n, n_nodes, f, f
-        )
+        gradient[:] = found.gradient[..., structure.fixed_coordinates].reshape(n, n_nodes, f)
+        information[:] = found.information[..., structure.fixed_coordinates, :][
+            ..., structure.fixed_coordinates
+        ].reshape(n, n_nodes, f, f)
     else:
         value = likelihoods.log_likelihoods(subject_indices, h)
     # Utilities overflow far out, where the likelihood is 0 anyway: one NaN there would spoil the
@@ -460,9 +470,9 @@ def build_quadrature_nodes(
     gradient[overflowed], information[overflowed] = 0.0, 0.0
     value = np.where(overflowed.reshape(value.shape), -np.inf, value)
     return QuadratureNodes(
-        points.reshape(n, n_nodes, len(structure.random)),
+        points.reshape(n, n_nodes, len(structure.random_coordinates)),
         (value + weights).reshape(n, n_nodes),
-        means[:, structure.fixed].copy(),
+        means[:, structure.fixed_coordinates].copy(),
         gradient,
         information,
     )
@@ -481,7 +491,7 @@ def _place_importance_draws(
     q, n = rule.n_shape, len(subject_indices)
     shape_points, weights = rule.shape_nodes(*own)
     n_psi = shape_points.shape[1]
-    mean = means[:, structure.random]
+    mean = means[:, structure.random_coordinates]
     # Weights are drawn given each shape node, so that the prior there must be the conditional one.
     regression = np.zeros((n, mean.shape[1] - q, q))
     conditional = covariances[:, q:, q:]
@@ -494,9 +504,9 @@ def _place_importance_draws(
         "nab,nkb->nka", regression, shape_points - mean[:, None, :q]
     )
     h = np.repeat(means[:, None], n_psi, axis=1)
-    h[:, :, structure.random[:q]] = shape_points
-    h[:, :, structure.random[q:]] = own.centre[:, None, q:] + np.einsum(
-        "nab,kb->nka", own.factor[:, q:, :q], rule.z[:, 0, :q]
+    h[:, :, structure.random_coordinates[:q]] = shape_points
+    h[:, :, structure.random_coordinates[q:]] = own.centre[:, None, q:] + np.einsum(
+        "nab,kb->nka", own.factor[:, q:, :q], rule.standard_nodes[:, 0, :q]
     )
     pairs = n * n_psi
     precision = np.repeat(np.linalg.inv(conditional), n_psi, axis=0)
@@ -506,13 +516,18 @@ def _place_importance_draws(
         h.reshape(pairs, -1),
         conditional_mean.reshape(pairs, -1),
         precision,
-        structure.random[q:],
+        structure.random_coordinates[q:],
         max_steps=15,  # importance weights correct an inexact mode: it only costs efficiency
         with_shape_slopes=False,
     )
-    information = modes.information[:, structure.random[q:]][:, :, structure.random[q:]] + precision
+    information = (
+        modes.information[:, structure.random_coordinates[q:]][
+            :, :, structure.random_coordinates[q:]
+        ]
+        + precision
+    )
     d = conditional_mean.shape[2]
-    mode = modes.h[:, structure.random[q:]].reshape(n, n_psi, d)
+    mode = modes.posterior_modes[:, structure.random_coordinates[q:]].reshape(n, n_psi, d)
     factor = cholesky_of_inverses(information).reshape(n, n_psi, d, d)
     population_factor = np.repeat(np.linalg.cholesky(conditional)[:, None], n_psi, axis=1)
     rotations = random_rotations(len(likelihoods.subjects), d)[subject_indices]
@@ -536,10 +551,13 @@ def updated_posterior(
     Variances change at most by factors 0.2 and 9 at a time: nodes that are far too wide or too
     narrow estimate them badly.
     """
-    r = len(structure.random)
+    r = len(structure.random_coordinates)
     if not r:
         return before
-    means = structure.means(x[: structure.n_beta])[:, structure.random] + evaluation.means[:, :r]
+    means = (
+        structure.means(x[: structure.n_beta])[:, structure.random_coordinates]
+        + evaluation.means[:, :r]
+    )
     covariances = evaluation.covariances[:, :r, :r]
     inverse = np.linalg.inv(before.factor)
     relative = inverse @ covariances @ np.swapaxes(inverse, 1, 2)

@@ -15,7 +15,7 @@ import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
 from penchant.argument_checks import check_level
-from penchant.errors import DataError, Text
+from penchant.errors import DataError, MarkedText
 from penchant.json_records import (
     NOT_WRITTEN,
     attributes_json,
@@ -165,8 +165,8 @@ class PopulationFit(IntervalTableExport):
 
     def __post_init__(self) -> None:
         """Word the sentences for Python; other front ends find what they name marked in them."""
-        object.__setattr__(self, "message", Text(self.message))
-        object.__setattr__(self, "notes", tuple(map(Text, self.notes)))
+        object.__setattr__(self, "message", MarkedText(self.message))
+        object.__setattr__(self, "notes", tuple(map(MarkedText, self.notes)))
 
     @property
     def standard_errors(self) -> Vector:
@@ -266,7 +266,9 @@ class PopulationFit(IntervalTableExport):
                 within.index(given[within.name]), within.index(given.pop(within.name)) + 1
             )
         rows = self.source.design.person_design_matrix(given)
-        return [(f"[{within.labels[c]}]", within.base, within.maps[c] @ rows) for c in chosen]
+        return [
+            (f"[{within.labels[c]}]", within.base, within.coordinate_maps[c] @ rows) for c in chosen
+        ]
 
     def spreads(self, level: float = 0.95) -> tuple[SpreadEstimate, ...]:
         """Standard deviations between people, on the links, with intervals.
@@ -295,7 +297,7 @@ class PopulationFit(IntervalTableExport):
                 *map(float, limits[g, c]),
             )
             for g, label in enumerate(self.source.group_labels or (None,))
-            for c, a in enumerate(structure.random)
+            for c, a in enumerate(structure.random_coordinates)
         )
 
     def _summary_sds(self, level: float) -> tuple[SpreadEstimate, ...]:
@@ -315,8 +317,11 @@ class PopulationFit(IntervalTableExport):
         check_level(level)
         if self.source is None:
             raise self._missing_data_error("correlation_interval")
-        structure, errors = self.source.optimum.marginal.structure, self._spread_errors.z[0]
-        random = [self.parameter_names[a] for a in structure.random]
+        structure, errors = (
+            self.source.optimum.marginal.structure,
+            self._spread_errors.fisher_z_errors[0],
+        )
+        random = [self.parameter_names[a] for a in structure.random_coordinates]
         for name in (one, other):
             if name not in random:
                 raise DataError(
@@ -326,7 +331,9 @@ class PopulationFit(IntervalTableExport):
                     fix="Name two of these.",
                 )
         a, b = random.index(one), random.index(other)
-        r = self._matrix_of_first_group(self.correlations)[structure.random[a], structure.random[b]]
+        r = self._matrix_of_first_group(self.correlations)[
+            structure.random_coordinates[a], structure.random_coordinates[b]
+        ]
         half = uncertainty.normal_half_width(level) * errors[a, b]
         z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))  # arctanh(+-1) is infinite
         return float(np.tanh(z - half)), float(np.tanh(z + half))
@@ -401,7 +408,7 @@ class PopulationFit(IntervalTableExport):
         matrix = every[chosen[0]] if chosen else every.mean(axis=0)
         within = self.source.conditions
         if within is not None:
-            into = within.maps[within.index(label[1:-1])]
+            into = within.coordinate_maps[within.index(label[1:-1])]
             matrix = into @ matrix @ into.T
         matrix = np.array(matrix)
         alike = np.flatnonzero(np.diag(matrix) == 0)
@@ -543,8 +550,8 @@ class PopulationFit(IntervalTableExport):
         if not structure.spread.correlated or structure.spread.n_groups > 1:
             return []
         found = []
-        for i, a in enumerate(structure.random):
-            for b in structure.random[:i]:
+        for i, a in enumerate(structure.random_coordinates):
+            for b in structure.random_coordinates[:i]:
                 one, other = self.parameter_names[b], self.parameter_names[a]
                 r = float(self._matrix_of_first_group(self.correlations)[a, b])
                 found.append((one, other, r, *self.correlation_interval(one, other, level)))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Label, Matrix, Vector
-from penchant.errors import Code, argument, format_list
+from penchant.errors import PythonExpression, format_list, mark_argument
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Declared, Model, model_words
 from penchant.models.spatial.locality import LOCALITY
@@ -89,8 +89,8 @@ def diagnose_fit(
     if sentences:
         statuses["mean not identified"] = " ".join(sentences)
     correlations = correlation_matrices(matrices)
-    for i, a in enumerate(structure.random):
-        for b in structure.random[:i]:
+    for i, a in enumerate(structure.random_coordinates):
+        for b in structure.random_coordinates[:i]:
             if (
                 structure.spread.correlated
                 and np.abs(correlations[:, a, b]).max() > DIAGNOSIS.boundary_correlation
@@ -102,7 +102,7 @@ def diagnose_fit(
                     "one of them has no spread of its own. Use spread='diagonal' if that is "
                     "not meant."
                 )
-    for c, a in enumerate(structure.random):
+    for c, a in enumerate(structure.random_coordinates):
         if reliability[names[a]] < DIAGNOSIS.min_reliability:
             low, high = sd_limits[0, c]
             if low < 0.05 * high:  # 0 is as plausible as the estimate
@@ -135,7 +135,9 @@ def _normality_note(source: PopulationSource) -> list[str]:
         return []
     c, which = (int(v) for v in np.unravel_index(int(p_values.argmin()), p_values.shape))
     kind = ("lopsided", "of two kinds or heavy-tailed")[which]
-    name = source.likelihoods.coordinates.names[source.optimum.marginal.structure.random[c]]
+    name = source.likelihoods.coordinates.names[
+        source.optimum.marginal.structure.random_coordinates[c]
+    ]
     return [
         f"People are {kind} in {name}, not normal about one mean (p = {p_values.min():.1g}): a "
         "covariate that tells them apart would fit better."
@@ -185,7 +187,7 @@ def _identification_remedy(name: str, coordinates: Coordinates) -> str:
         return "leave that covariate out, or join its levels"
     own = coordinates.each[coordinates.index(name)]
     if own.natural.is_ratio or (own.natural.is_weight and own.link.name != "log"):
-        limits = argument("links", Code(f"{{{name!r}: ('logit', low, high)}}"))
+        limits = mark_argument("links", PythonExpression(f"{{{name!r}: ('logit', low, high)}}"))
         if own.link.name == "identity":
             return f"people may decide by it without error. Keep it in a range ({limits})"
         return (
@@ -198,7 +200,7 @@ def _identification_remedy(name: str, coordinates: Coordinates) -> str:
     )
 
 
-def _bonus_note(fit: PopulationFit, model: Model | None) -> tuple[str, ...]:
+def _uncertainty_bonus_note(fit: PopulationFit, model: Model | None) -> tuple[str, ...]:
     """Note that an uncertainty bonus may be below 0 and stand in for staying near.
 
     An option near the last one is known better than one far away, so that a bonus below 0 and a
@@ -210,7 +212,7 @@ def _bonus_note(fit: PopulationFit, model: Model | None) -> tuple[str, ...]:
     if min(p.low for own in whose for p in own if p.name == "bonus") >= 0:
         return ()
     terms = format_list([name for name in model.weights if name in LOCALITY]) or "nothing"
-    positive = argument("links", {"bonus": "log"})
+    positive = mark_argument("links", {"bonus": "log"})
     return (
         "The bonus may be below 0, and its sign depends on how staying near is modelled (here by "
         f"{terms}): who stays near looks like who avoids what is uncertain. Compare "
@@ -247,17 +249,19 @@ def build_result(
     errors = uncertainty.parameter_covariances(optimum, int(columns.max()))
     coefficient_covariance = errors.robust if source.covariance_kind == "robust" else errors.model
     posteriors = uncertainty.subject_posteriors(optimum, errors.model)
-    if source.descriptive is not optimum:  # a spread estimated as 0 is not known to be 0
+    if source.descriptive_optimum is not optimum:  # a spread estimated as 0 is not known to be 0
         descriptive_errors = uncertainty.parameter_covariances(
-            source.descriptive, int(columns.max())
+            source.descriptive_optimum, int(columns.max())
         )
-        described = uncertainty.subject_posteriors(source.descriptive, descriptive_errors.model)
+        described = uncertainty.subject_posteriors(
+            source.descriptive_optimum, descriptive_errors.model
+        )
         posteriors = posteriors._replace(mean=described.mean, covariance=described.covariance)
     own = structure.spread.covariance_matrices(optimum.x[structure.n_beta :])
     matrices = np.zeros((structure.spread.n_groups, p, p))
-    matrices[:, structure.random[:, None], structure.random[None]] = own
+    matrices[:, structure.random_coordinates[:, None], structure.random_coordinates[None]] = own
     shares = _reliability(optimum, matrices)
-    reliability = {names[a]: float(shares[c]) for c, a in enumerate(structure.random)}
+    reliability = {names[a]: float(shares[c]) for c, a in enumerate(structure.random_coordinates)}
     statuses = dict(status)
     limits = uncertainty.sd_limits(
         source.problem, optimum, uncertainty.spread_standard_errors(optimum, errors), 0.95
@@ -270,7 +274,7 @@ def build_result(
     message = " ".join(statuses.values())
     words = model_words(source.model) if source.model is not None else "mixed logit"
     explained = [*notes, *_normality_note(source)]
-    if source.descriptive is not optimum:
+    if source.descriptive_optimum is not optimum:
         explained.append(
             "Where no spread was found, people and the prior are described with the one that a "
             "weak prior keeps from vanishing (spread_prior='gamma')."
@@ -303,15 +307,15 @@ def build_result(
         sd_limits=limits,
         source=source,
     )
-    return replace(fit, notes=(*fit.notes, *_bonus_note(fit, source.model)))
+    return replace(fit, notes=(*fit.notes, *_uncertainty_bonus_note(fit, source.model)))
 
 
 def _reliability(optimum: SearchResult, matrices: Matrix) -> Vector:
     """1 - mean posterior variance / variance between people, of each coordinate with spread."""
     structure = optimum.marginal.structure
-    r = len(structure.random)
+    r = len(structure.random_coordinates)
     variance = np.einsum("naa->na", optimum.evaluation.covariances[:, :r, :r])
-    between = np.einsum("gaa->ga", matrices)[:, structure.random][structure.group]
+    between = np.einsum("gaa->ga", matrices)[:, structure.random_coordinates][structure.group]
     return np.asarray(1.0 - (variance / between).mean(axis=0))
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.argument_checks import check_whole_number, one_of
+from penchant.argument_checks import check_one_of, check_whole_number
 from penchant.errors import DataError
 from penchant.inference.predict import PROPOSAL_DF
 from penchant.json_records import JsonDocument
@@ -79,8 +79,11 @@ class LogPosterior:
     def of(cls, optimum: SearchResult, likelihoods: SubjectLikelihoods) -> LogPosterior:
         """Log-posterior about the optimum of a search."""
         structure = optimum.marginal.structure
-        on_own = [likelihoods.coordinates.each[a].link.name == "identity" for a in structure.random]
-        unit = np.where(on_own, likelihoods.typical_range.sd[structure.random] / 2, 1.0)
+        on_own = [
+            likelihoods.coordinates.each[a].link.name == "identity"
+            for a in structure.random_coordinates
+        ]
+        unit = np.where(on_own, likelihoods.typical_range.sd[structure.random_coordinates] / 2, 1.0)
         return cls(optimum.marginal, SpreadPrior(HALF_T_SCALE * unit, structure.spread.correlated))
 
     def log_prior(self, x: Vector) -> float:
@@ -102,7 +105,7 @@ class LogPosterior:
     def log_posteriors(self, xs: Matrix) -> Vector:
         """Log-posteriors at many parameter vectors; -inf where the prior has no mass."""
         structure = self.marginal.structure
-        if not len(structure.random):
+        if not len(structure.random_coordinates):
             return np.array([self.log_posterior(x) for x in xs])
         has_prior_mass = self.has_prior_mass(xs)
         log_posterior = np.full(len(xs), -np.inf)
@@ -200,7 +203,7 @@ class PopulationSample(IntervalTableExport, JsonDocument):
         return np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2], axis=0).T
 
     def __getitem__(self, name: str) -> Vector:
-        one_of(name, "name", self.names)
+        check_one_of(name, "name", self.names)
         return np.asarray(self.draws[:, self.names.index(name)])
 
     def frame_columns(self, level: float = 0.95) -> Columns:
@@ -248,9 +251,9 @@ def sample_posterior(
         )
     source = fit.source
     assert source is not None  # `PopulationFit.sample` has refused fits without their data
-    target = LogPosterior.of(source.descriptive, source.likelihoods)
-    mode, information = target.mode_and_information(source.descriptive.x.copy())
-    names, convert_draws = _reported_quantities(fit, source)
+    target = LogPosterior.of(source.descriptive_optimum, source.likelihoods)
+    mode, information = target.mode_and_information(source.descriptive_optimum.x.copy())
+    names, convert_draws = _reported_names_and_function(fit, source)
     if method == "nuts":
         x = _draw_by_nuts(target, mode, information, n, rng)
         return PopulationSample(names, convert_draws(x), method, float("nan"), float(n))
@@ -275,12 +278,12 @@ def sample_posterior(
     return PopulationSample(names, convert_draws(x[chosen]), method, k, float(1 / (share**2).sum()))
 
 
-def _reported_quantities(
+def _reported_names_and_function(
     fit: PopulationFit, source: PopulationSource
 ) -> tuple[tuple[str, ...], Callable[[Matrix], Matrix]]:
     """Names of reported quantities, and a function that computes them from parameters."""
-    structure = source.descriptive.marginal.structure
-    own = [fit.parameter_names[a] for a in structure.random]
+    structure = source.descriptive_optimum.marginal.structure
+    own = [fit.parameter_names[a] for a in structure.random_coordinates]
     groups = source.group_labels or ("",)
     names = list(fit.names)
     for label in groups:

@@ -20,8 +20,8 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.choices import Choices
 from penchant.inference.profile import _inner_problem_kernels as profile_kernels
-from penchant.inference.profile.inner_problems import DecisionIndex, ranges
-from penchant.inference.profile.profile_likelihood import Profiles
+from penchant.inference.profile.inner_problems import DecisionIndex, concatenate_ranges
+from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.models.coordinates import Coordinates
 from penchant.softmax.fit_each import (
     Grouping,
@@ -34,7 +34,7 @@ MAX_CHUNK_NUMBERS = 1_000_000  # 8 MB of attributes: larger chunks fall out of t
 MAX_CACHED_CHUNKS = 8  # bounds memory; searches in the weights alone reuse the same few chunks
 
 
-class Derivatives(NamedTuple):
+class LogLikelihoodDerivatives(NamedTuple):
     """Log-likelihoods (n, K, L), their gradients (..., p), expected informations (..., p, p)."""
 
     value: Matrix
@@ -73,7 +73,7 @@ class SubjectLikelihoods(Protocol):
 
     def derivatives(
         self, subject_indices: IntVector, h: Matrix, with_shape_slopes: bool = True
-    ) -> Derivatives:
+    ) -> LogLikelihoodDerivatives:
         """Log-likelihoods with derivatives; 0 in shape parameters unless `with_shape_slopes`."""
 
 
@@ -82,29 +82,29 @@ class SubjectPsiDecisions(NamedTuple):
 
     Attributes
     ----------
-    table
+    compiled_arrays
         Arrays that the compiled loops take: attributes, and how they make up choice sets.
     scored
         Decisions that are scored, and where those of each pair begin.
     undefined
         Pairs at whose psi the model is undefined. They have likelihood 0: the population is a
         normal distribution truncated there.
-    with_slopes
+    attributes_with_slopes
         Attributes (n_events, n_options, d), their derivatives in psi, and the index of their
         decisions; None without shape parameters.
     """
 
-    table: tuple[Any, ...]
+    compiled_arrays: tuple[Any, ...]
     scored: Grouping
     undefined: BoolVector
-    with_slopes: tuple[Matrix, Matrix, DecisionIndex] | None = None
+    attributes_with_slopes: tuple[Matrix, Matrix, DecisionIndex] | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LogitLikelihoods:
     """Log-likelihoods of subjects whose choices are softmax in options' attributes.
 
-    What differs between data is where attributes come from: `decisions`.
+    What differs between data is where attributes come from: `decisions_of_pairs`.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class LogitLikelihoods:
     threads: int = 1
     _cache: dict[bytes, SubjectPsiDecisions] = field(default_factory=dict, repr=False)
 
-    def decisions(
+    def decisions_of_pairs(
         self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool
     ) -> SubjectPsiDecisions:
         """Options and decisions of pairs of a subject and a psi."""
@@ -135,9 +135,11 @@ class LogitLikelihoods:
         found = np.empty(flat.shape[:2])
 
         def fill(part: slice, pairs: IntVector, psi: Matrix) -> None:
-            own = self.decisions(pairs, psi, False)
+            own = self.decisions_of_pairs(pairs, psi, False)
             theta = self.coordinates.theta(flat[part, :, q:])
-            found[part] = group_log_likelihood_derivatives(own.table, own.scored, theta)[0]
+            found[part] = group_log_likelihood_derivatives(own.compiled_arrays, own.scored, theta)[
+                0
+            ]
             found[part][own.undefined] = -np.inf
 
         self._evaluate_in_chunks(np.repeat(subject_indices, h.shape[1]), flat[:, 0, :q], fill)
@@ -145,7 +147,7 @@ class LogitLikelihoods:
 
     def derivatives(
         self, subject_indices: IntVector, h: Matrix, with_shape_slopes: bool = True
-    ) -> Derivatives:
+    ) -> LogLikelihoodDerivatives:
         """Log-likelihoods, gradients, expected informations."""
         q, p = self.coordinates.n_shape, len(self.coordinates)
         flat = h.reshape(-1, *h.shape[2:])
@@ -154,34 +156,38 @@ class LogitLikelihoods:
 
         def fill(part: slice, pairs: IntVector, psi: Matrix) -> None:
             own = self._cached_decisions(pairs, psi, with_shape_slopes and q > 0)
-            found = Derivatives(value[part], gradient[part], information[part])
+            found = LogLikelihoodDerivatives(value[part], gradient[part], information[part])
             self._fill_derivatives(own, flat[part], found)
 
         self._evaluate_in_chunks(np.repeat(subject_indices, h.shape[1]), flat[:, 0, :q], fill)
         shape = h.shape[:3]
-        return Derivatives(
+        return LogLikelihoodDerivatives(
             value.reshape(shape), gradient.reshape(*shape, p), information.reshape(*shape, p, p)
         )
 
-    def _fill_derivatives(self, own: SubjectPsiDecisions, h: Matrix, found: Derivatives) -> None:
+    def _fill_derivatives(
+        self, pair_decisions: SubjectPsiDecisions, h: Matrix, found: LogLikelihoodDerivatives
+    ) -> None:
         """Derivatives at coordinates h (n, n_weights, p), by the chain rule from theta and psi."""
         q = self.coordinates.n_shape
         value, gradient, information = found
         theta, theta_slopes = self.coordinates.theta_and_slopes(h[..., q:])
         value[:], on_theta, theta_information = group_log_likelihood_derivatives(
-            own.table, own.scored, theta
+            pair_decisions.compiled_arrays, pair_decisions.scored, theta
         )
         turned_slopes = np.swapaxes(theta_slopes, -1, -2)
         gradient[..., q:] = np.einsum("kta,ktab->ktb", on_theta, theta_slopes)
         information[..., q:, q:] = turned_slopes @ theta_information @ theta_slopes
-        if own.with_slopes is not None:
-            on_psi, mixed, fisher = self._psi_derivatives(own.with_slopes, h, theta)
+        if pair_decisions.attributes_with_slopes is not None:
+            on_psi, mixed, fisher = self._psi_derivatives(
+                pair_decisions.attributes_with_slopes, h, theta
+            )
             gradient[..., :q] = on_psi
             information[..., q:, :q] = turned_slopes @ mixed
             information[..., :q, q:] = np.swapaxes(information[..., q:, :q], -1, -2)
             information[..., :q, :q] = fisher
-        value[own.undefined], gradient[own.undefined] = -np.inf, 0.0
-        information[own.undefined] = 0.0
+        value[pair_decisions.undefined], gradient[pair_decisions.undefined] = -np.inf, 0.0
+        information[pair_decisions.undefined] = 0.0
 
     def _psi_derivatives(
         self, attributes: tuple[Matrix, Matrix, DecisionIndex], h: Matrix, theta: Matrix
@@ -190,14 +196,14 @@ class LogitLikelihoods:
         x, slopes, rows = attributes
         n, n_weights, d = theta.shape
         q, size = self.coordinates.n_shape, n * n_weights
-        many = rows if n_weights == 1 else rows.only(np.repeat(np.arange(n), n_weights))
+        many = rows if n_weights == 1 else rows.select_pairs(np.repeat(np.arange(n), n_weights))
         on_psi = np.empty((size, q))
         cross, mixed = np.empty((size, d, q)), np.empty((size, d, q))
         fisher, on_weights = np.empty((size, q, q)), np.empty((size, d, d))
         profile_kernels.psi_derivatives(
             x,
             slopes,
-            many.counted,
+            many.to_scored_decisions,
             theta.reshape(size, d),
             on_psi,
             (cross, mixed, fisher, on_weights),
@@ -219,7 +225,7 @@ class LogitLikelihoods:
         key = bytes([with_shape_slopes]) + pairs.tobytes() + psi.tobytes()
         cached = self._cache.get(key)
         if cached is None:
-            cached = self.decisions(pairs, psi, with_shape_slopes)
+            cached = self.decisions_of_pairs(pairs, psi, with_shape_slopes)
             if len(self._cache) >= MAX_CACHED_CHUNKS:
                 # All of them: a search asks for its chunks in turn, so the oldest is needed next.
                 self._cache.clear()
@@ -250,7 +256,7 @@ class EpisodeLikelihoods(LogitLikelihoods):
         Their labels.
     """
 
-    profiles: Profiles
+    profiles: ProfileProblems
     subjects: tuple[Label, ...]
 
     @property
@@ -269,17 +275,17 @@ class EpisodeLikelihoods(LogitLikelihoods):
             own_rows = everyone[begin:end]
             x, _ = profiles.variables(own_rows, np.repeat(middle, len(own_rows), axis=0), False)
             profiles.zero_outside_domain(x, None, own_rows)
-            scored = x[profiles.rows(own_rows).order]
+            scored = x[profiles.decision_index(own_rows).order]
             squares += (scored - scored.mean(axis=1, keepdims=True)).var(axis=1).sum(axis=0)
             count += len(scored)
         return typical_ranges(self.coordinates, np.sqrt(squares / max(count, 1)))
 
-    def decisions(
+    def decisions_of_pairs(
         self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool
     ) -> SubjectPsiDecisions:
         """Options and decisions of pairs, whose attributes are computed at psi."""
         x, slopes = self.profiles.variables(pairs, psi, with_shape_slopes)
-        rows = self.profiles.rows(pairs)
+        rows = self.profiles.decision_index(pairs)
         undefined = self.profiles.zero_outside_domain(x, slopes, pairs)
         self.profiles.check_finite(x, rows)
         table = kernel_table_of_array(x, rows.chosen)
@@ -293,7 +299,7 @@ class EpisodeLikelihoods(LogitLikelihoods):
     ) -> tuple[Any, ...]:
         """The table of decisions whose options stand once each; chosen are columns of x."""
         m, d = x.shape[1:]
-        copies = self.profiles.record.n_copies[ranges(self.profiles.first_event, pairs)]
+        copies = self.profiles.record.n_copies[concatenate_ranges(self.profiles.first_event, pairs)]
         first: BoolVector = np.arange(m) % copies[:, None] == 0
         first_row = np.concatenate([[0], np.cumsum(m // copies)])
         own = np.where(chosen < 0, chosen, chosen // copies)
@@ -357,13 +363,13 @@ class ChoiceLikelihoods(LogitLikelihoods):
         counts = np.bincount(self.choices.subject, minlength=len(self.subjects))
         return order, np.concatenate([[0], np.cumsum(counts)])
 
-    def decisions(
+    def decisions_of_pairs(
         self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool
     ) -> SubjectPsiDecisions:
         """Options and decisions of subjects: there is no psi on which they could depend."""
         order, bounds = self._decisions_by_subject
         own_bounds = np.concatenate([[0], np.cumsum(self.n_decisions[pairs])])
-        scored = Grouping(order[ranges(bounds, pairs)], own_bounds)
+        scored = Grouping(order[concatenate_ranges(bounds, pairs)], own_bounds)
         return SubjectPsiDecisions(self._choice_table, scored, np.zeros(len(pairs), dtype=bool))
 
     def n_attribute_values(self, pairs: IntVector) -> IntVector:
@@ -377,60 +383,64 @@ class ConditionLikelihoods:
 
     Attributes
     ----------
-    base
+    unit_likelihoods
         A unit for every subject and condition.
-    unit
+    unit_indices
         Which unit (n_subjects, n_conditions); -1 where a subject was not seen in a condition.
-    maps
+    coordinate_maps
         (n_conditions, p of the base, p): coordinates in a condition from those of the subject.
     coordinates, subjects
         As `SubjectLikelihoods` has them.
     """
 
-    base: EpisodeLikelihoods
-    unit: IntVector
-    maps: Matrix
+    unit_likelihoods: EpisodeLikelihoods
+    unit_indices: IntVector
+    coordinate_maps: Matrix
     coordinates: Coordinates
     subjects: tuple[Label, ...]
 
     @property
     def n_decisions(self) -> IntVector:
         """Decisions of each subject."""
-        own = np.append(self.base.n_decisions, 0)
-        return np.asarray(own[self.unit].sum(axis=1))
+        own = np.append(self.unit_likelihoods.n_decisions, 0)
+        return np.asarray(own[self.unit_indices].sum(axis=1))
 
     @property
     def typical_range(self) -> TypicalRange:
         """Typical ranges of the base; differences between conditions are about 0."""
-        own = self.base.typical_range
-        middle = self.maps.mean(axis=0)
+        own = self.unit_likelihoods.typical_range
+        middle = self.coordinate_maps.mean(axis=0)
         centre = np.where(np.abs(middle).sum(axis=0) > 1e-9, own.centre @ middle, 0.0)
-        return TypicalRange(centre, own.sd @ np.abs(self.maps).max(axis=0))
+        return TypicalRange(centre, own.sd @ np.abs(self.coordinate_maps).max(axis=0))
 
     def log_likelihoods(self, subject_indices: IntVector, h: Matrix) -> Matrix:
         """Log-likelihoods (n, K, L)."""
         found = np.zeros(h.shape[:3])
-        for c, to_condition in enumerate(self.maps):
-            unit = self.unit[subject_indices, c]
+        for c, to_condition in enumerate(self.coordinate_maps):
+            unit = self.unit_indices[subject_indices, c]
             seen = unit >= 0
-            found[seen] += self.base.log_likelihoods(unit[seen], h[seen] @ to_condition.T)
+            found[seen] += self.unit_likelihoods.log_likelihoods(
+                unit[seen], h[seen] @ to_condition.T
+            )
         return found
 
     def derivatives(
         self, subject_indices: IntVector, h: Matrix, with_shape_slopes: bool = True
-    ) -> Derivatives:
+    ) -> LogLikelihoodDerivatives:
         """Log-likelihoods, gradients, expected informations."""
         p = h.shape[-1]
         value, gradient = np.zeros(h.shape[:3]), np.zeros(h.shape)
         information = np.zeros((*h.shape, p))
-        for c, to_condition in enumerate(self.maps):
-            unit = self.unit[subject_indices, c]
+        for c, to_condition in enumerate(self.coordinate_maps):
+            unit = self.unit_indices[subject_indices, c]
             seen = unit >= 0
-            found = self.base.derivatives(unit[seen], h[seen] @ to_condition.T, with_shape_slopes)
+            found = self.unit_likelihoods.derivatives(
+                unit[seen], h[seen] @ to_condition.T, with_shape_slopes
+            )
             value[seen] += found.value
             gradient[seen] += found.gradient @ to_condition
             information[seen] += to_condition.T @ found.information @ to_condition
-        return Derivatives(value, gradient, information)
+        return LogLikelihoodDerivatives(value, gradient, information)
 
 
 def chunk_slices(size: IntVector, threads: int) -> Iterator[slice]:
@@ -445,10 +455,10 @@ def chunk_slices(size: IntVector, threads: int) -> Iterator[slice]:
         yield slice(begin, end)
 
 
-def typical_ranges(coordinates: Coordinates, size: Vector) -> TypicalRange:
+def typical_ranges(coordinates: Coordinates, attribute_rms: Vector) -> TypicalRange:
     """Typical ranges: of weights by their attributes' root mean squares, of shapes by bounds."""
     # An attribute that never varies says nothing of its weight: 1 instead of a division by 0.
-    size = np.where(size > 0, size, 1.0)
+    attribute_rms = np.where(attribute_rms > 0, attribute_rms, 1.0)
     centre, sd = np.zeros(len(coordinates)), np.full(len(coordinates), 1.5)
     for a, c in enumerate(coordinates.each):
         natural = c.natural
@@ -458,7 +468,7 @@ def typical_ranges(coordinates: Coordinates, size: Vector) -> TypicalRange:
                 ends = c.link.inverse(natural.of_psi(np.array([shape.low, shape.high])))
                 centre[a], sd[a] = ends.mean(), max(float(np.ptp(ends)) / 5, 1.0)
             continue
-        unit = natural.typical_size(size)
+        unit = natural.typical_size(attribute_rms)
         if c.link.name == "identity":
             sd[a] = 2.0 * unit
         elif c.link.name != "logit":

@@ -43,7 +43,7 @@ from penchant.tail_probabilities import normal_isf
 CANDIDATES_PER_DRAW = 8  # fewer repeat draws where importance weights are uneven; more cost time
 
 
-class View(NamedTuple):
+class NaturalParameterRow(NamedTuple):
     """A natural parameter of a subject: its name, its link, and its row of coordinates."""
 
     name: str
@@ -90,7 +90,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         population's own mean and spread is part of it.
     influence, evidence, n_decisions
         Of each subject.
-    views
+    natural_parameter_rows
         Natural parameters, by condition where there are any.
     """
 
@@ -101,7 +101,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     influence: Vector
     evidence: Vector
     n_decisions: IntVector
-    views: tuple[View, ...]
+    natural_parameter_rows: tuple[NaturalParameterRow, ...]
     source: PopulationSource | None = field(default=None, repr=False, metadata=NOT_WRITTEN)
 
     @classmethod
@@ -112,10 +112,15 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         p = len(own.coordinates)
         if within is None:
             eye = np.eye(p)
-            views = [View(c.name, c.link, eye[a]) for a, c in enumerate(own.coordinates.each)]
+            views = [
+                NaturalParameterRow(c.name, c.link, eye[a])
+                for a, c in enumerate(own.coordinates.each)
+            ]
         else:
             views = [
-                View(f"{coordinate.name}[{label}]", coordinate.link, within.maps[c, a])
+                NaturalParameterRow(
+                    f"{coordinate.name}[{label}]", coordinate.link, within.coordinate_maps[c, a]
+                )
                 for c, label in enumerate(within.labels)
                 for a, coordinate in enumerate(within.base.each)
             ]
@@ -127,7 +132,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
             influence=people.influence,
             evidence=source.optimum.evaluation.evidence,
             n_decisions=np.asarray(own.n_decisions),
-            views=tuple(views),
+            natural_parameter_rows=tuple(views),
             source=source,
         )
 
@@ -143,7 +148,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         errors = self._natural_sd[i]
         found = tuple(
             ParameterEstimate(v.name, *map(float, (natural[a], errors[a], ends[a, 0], ends[a, 1])))
-            for a, v in enumerate(self.views)
+            for a, v in enumerate(self.natural_parameter_rows)
         )
         return PopulationSubject(
             self.labels[i], found, float(self.influence[i]), float(self.evidence[i])
@@ -169,18 +174,20 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
 
     @cached_property
     def _parameter_rows(self) -> Matrix:
-        return np.stack([v.row for v in self.views])
+        return np.stack([v.row for v in self.natural_parameter_rows])
 
     @cached_property
     def natural(self) -> Matrix:
         """Natural parameters at the posterior mean of the links: (n, n_natural)."""
         h = self.mean @ self._parameter_rows.T
-        return np.stack([v.link.value(h[:, a]) for a, v in enumerate(self.views)], axis=1)
+        return np.stack(
+            [v.link.value(h[:, a]) for a, v in enumerate(self.natural_parameter_rows)], axis=1
+        )
 
     @property
     def natural_names(self) -> tuple[str, ...]:
         """Names of the natural parameters."""
-        return tuple(v.name for v in self.views)
+        return tuple(v.name for v in self.natural_parameter_rows)
 
     @cached_property
     def _link_scale_sd(self) -> Matrix:
@@ -192,7 +199,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     @property
     def _natural_sd(self) -> Matrix:
         h = self.mean @ self._parameter_rows.T
-        slopes = [np.abs(v.link.first(h[:, a])) for a, v in enumerate(self.views)]
+        slopes = [np.abs(v.link.first(h[:, a])) for a, v in enumerate(self.natural_parameter_rows)]
         return np.asarray(np.stack(slopes, axis=1) * self._link_scale_sd)
 
     def interval(self, level: float = 0.95) -> Matrix:
@@ -201,7 +208,9 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         half = float(normal_isf((1 - level) / 2)) * self._link_scale_sd
         h = self.mean @ self._parameter_rows.T
         ends = np.stack([h - half, h + half], axis=-1)
-        found = np.stack([v.link.value(ends[:, a]) for a, v in enumerate(self.views)], axis=1)
+        found = np.stack(
+            [v.link.value(ends[:, a]) for a, v in enumerate(self.natural_parameter_rows)], axis=1
+        )
         return np.sort(found, axis=-1)
 
     @cached_property
@@ -235,7 +244,10 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
             )
         h = draw_posteriors(self.source, n, rng)
         values = h @ self._parameter_rows.T
-        return np.stack([v.link.value(values[..., a]) for a, v in enumerate(self.views)], axis=-1)
+        return np.stack(
+            [v.link.value(values[..., a]) for a, v in enumerate(self.natural_parameter_rows)],
+            axis=-1,
+        )
 
     def to_frame(
         self, level: float = 0.95, backend: Backend = "pandas", *, ml: bool = False
@@ -253,7 +265,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
             "n_decisions": np.asarray(self.n_decisions).tolist(),
         }
         ends = self.interval(level)
-        for a, view in enumerate(self.views):
+        for a, view in enumerate(self.natural_parameter_rows):
             columns[view.name] = self.natural[:, a].tolist()
             columns[f"{view.name}_low"] = ends[:, a, 0].tolist()
             columns[f"{view.name}_high"] = ends[:, a, 1].tolist()
@@ -272,7 +284,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         place = {label: i for i, label in enumerate(found.subjects)}
         order = [place[label] for label in self.labels]
         values = self.ml_natural
-        for a, view in enumerate(self.views):
+        for a, view in enumerate(self.natural_parameter_rows):
             columns[f"{view.name}_ml"] = values[:, a].tolist()
         columns["status_ml"] = [list(found.status)[i] for i in order]
         return columns
@@ -287,7 +299,9 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         if isinstance(self.source.likelihoods, ChoiceLikelihoods):
             return np.stack([np.asarray(e.theta) for e in estimates])
         own = [{p.name: p.estimate for p in e.parameters} for e in estimates]
-        return np.array([[one.get(v.name, np.nan) for v in self.views] for one in own])
+        return np.array(
+            [[one.get(v.name, np.nan) for v in self.natural_parameter_rows] for one in own]
+        )
 
     def __repr__(self) -> str:
         return f"<PopulationSubjects: {len(self)} subjects, {', '.join(self.natural_names)}>"
@@ -295,20 +309,20 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
 
 def draw_posteriors(source: PopulationSource, n: int, rng: np.random.Generator) -> Matrix:
     """Draw coordinates from every subject's posterior: (n_subjects, n, p)."""
-    found, people = source.descriptive, source.likelihoods
+    found, people = source.descriptive_optimum, source.likelihoods
     structure = found.marginal.structure
     means = structure.means(found.x[: structure.n_beta])
     matrices = structure.spread.covariance_matrices(found.x[structure.n_beta :])[structure.group]
-    count, r = CANDIDATES_PER_DRAW * n, len(structure.random)
+    count, r = CANDIDATES_PER_DRAW * n, len(structure.random_coordinates)
     h = np.repeat(means[:, None], n, axis=1)
     centre, factor = found.posterior
     for i in range(len(people.subjects)):
         z = rng.standard_normal((count, r))
         z /= np.sqrt(rng.chisquare(PROPOSAL_DF, size=(count, 1)) / PROPOSAL_DF)
         trial = np.repeat(means[i][None], count, axis=0)
-        trial[:, structure.random] = centre[i] + z @ factor[i].T
+        trial[:, structure.random_coordinates] = centre[i] + z @ factor[i].T
         value = people.log_likelihoods(np.array([i]), trial[None, :, None])[0, :, 0]
-        away = trial[:, structure.random] - means[i, structure.random]
+        away = trial[:, structure.random_coordinates] - means[i, structure.random_coordinates]
         value = value - 0.5 * np.einsum("ja,ab,jb->j", away, np.linalg.inv(matrices[i]), away)
         value = value + 0.5 * (PROPOSAL_DF + r) * np.log1p((z**2).sum(axis=1) / PROPOSAL_DF)
         share = np.exp(value - value.max())
@@ -340,7 +354,7 @@ def predict_choices(source: PopulationSource, data: Any, average: bool) -> Matri
 def _predict_episode(
     source: PopulationSource, model: Model, episode: History, average: bool
 ) -> Matrix:
-    points, weights = _posterior_points(source, episode.subject, average)
+    points, weights = _posterior_points_and_weights(source, episode.subject, average)
     q = source.likelihoods.coordinates.n_shape
     psi, _ = source.likelihoods.coordinates.psi(points)
     theta = source.likelihoods.coordinates.theta(points[:, q:])
@@ -373,7 +387,7 @@ def _predict_choice_table(source: PopulationSource, data: Any, average: bool) ->
     whose = np.repeat(codes, np.diff(data.first_row))
     whole = replace(data, chosen=np.zeros_like(data.chosen)) if not data.observed else data
     for code, label in enumerate(labels):
-        points, weights = _posterior_points(source, label, average)
+        points, weights = _posterior_points_and_weights(source, label, average)
         theta = coordinates.theta(points)
         mine = whose == code
         own = sum(
@@ -384,14 +398,14 @@ def _predict_choice_table(source: PopulationSource, data: Any, average: bool) ->
     return total.reshape(len(sizes), -1) if sizes.min() == sizes.max() else total
 
 
-def _posterior_points(
+def _posterior_points_and_weights(
     source: PopulationSource, label: Label, average: bool
 ) -> tuple[Matrix, Vector]:
     """Points (J, p) of a subject's posterior, or the population's for a new subject, and weights.
 
     At the mean alone unless an average over the posterior is asked for.
     """
-    found = source.descriptive
+    found = source.descriptive_optimum
     structure = found.marginal.structure
     labels = list(source.likelihoods.subjects)
     one = np.ones(1)
@@ -401,27 +415,27 @@ def _posterior_points(
         probability = found.evaluation.node_probabilities[i]
         own = found.marginal.nodes.points[i]
         if not average:
-            mean[structure.random] = probability @ own
+            mean[structure.random_coordinates] = probability @ own
             return mean[None], one
         likely = probability > MIN_PREDICTED_PROBABILITY
         points = np.repeat(mean[None], int(likely.sum()), axis=0)
-        points[:, structure.random] = own[likely]
+        points[:, structure.random_coordinates] = own[likely]
         return points, probability[likely] / probability[likely].sum()
     mean = source.design.person_design_matrix({}) @ found.x[: structure.n_beta]
     if not average:
         return mean[None], one
     matrix = structure.spread.covariance_matrices(found.x[structure.n_beta :]).mean(axis=0)
-    r = len(structure.random)
-    q = int((structure.random < source.likelihoods.coordinates.n_shape).sum())
+    r = len(structure.random_coordinates)
+    q = int((structure.random_coordinates < source.likelihoods.coordinates.n_shape).sum())
     rule = QuadratureRule.of(q, r - q, NODES_BY_DIMENSION.get(r, 5))
     if rule.uses_draws:
         # A fixed seed: predicting twice must give the same numbers.
         z = np.random.default_rng(0).standard_normal((512, r))
         weights = np.full(len(z), 1 / len(z))
     else:
-        z = rule.z.reshape(-1, r)
+        z = rule.standard_nodes.reshape(-1, r)
         weights = np.exp(rule.log_weights.ravel() - 0.5 * (z**2).sum(axis=1))
         weights /= weights.sum()
     points = np.repeat(mean[None], len(z), axis=0)
-    points[:, structure.random] += z @ np.linalg.cholesky(matrix).T
+    points[:, structure.random_coordinates] += z @ np.linalg.cholesky(matrix).T
     return points, weights

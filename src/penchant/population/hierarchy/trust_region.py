@@ -45,7 +45,7 @@ class TrustRegionOptions:
 TRUST_REGION = TrustRegionOptions()
 
 
-class Objective(NamedTuple):
+class MarginalObjective(NamedTuple):
     """The criterion: F, restricted (REML) or not, with or without a prior of the spread."""
 
     restricted: bool = False
@@ -91,7 +91,7 @@ class Objective(NamedTuple):
 class Penalty(NamedTuple):
     """Terms added to F: the prior of the spread, and the linearised REML term."""
 
-    objective: Objective
+    objective: MarginalObjective
     reml_gradient: Vector
 
     def __call__(
@@ -107,7 +107,7 @@ def maximize_on_nodes(
     x: Vector,
     log_sd_floors: Vector,
     held: BoolVector,
-    objective: Objective,
+    objective: MarginalObjective,
     step_tol: float = TRUST_REGION.step_tol,
     *,
     within_trust_region: bool = False,
@@ -319,8 +319,8 @@ def floors_of_log_sd(
     In units of the median subject's likelihood sd; where decisions tell next to nothing, of ten
     times the typical sd, so that the floor stays finite.
     """
-    diagonal = np.einsum("naa->na", information)[:, structure.random]
-    typical = likelihoods.typical_range.sd[structure.random]
+    diagonal = np.einsum("naa->na", information)[:, structure.random_coordinates]
+    typical = likelihoods.typical_range.sd[structure.random_coordinates]
     sd = 1.0 / np.sqrt(np.maximum(np.median(diagonal, axis=0), 1.0 / (10 * typical) ** 2))
     return np.asarray(np.log(TRUST_REGION.min_relative_sd * sd))
 

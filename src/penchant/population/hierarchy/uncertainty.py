@@ -29,7 +29,7 @@ from penchant.population.hierarchy.marginal_maximization import (
 from penchant.population.hierarchy.quadrature import QUADRATURE
 from penchant.population.hierarchy.trust_region import (
     TRUST_REGION,
-    Objective,
+    MarginalObjective,
     Penalty,
     log_determinant,
     maximize_on_nodes,
@@ -71,7 +71,7 @@ class ParameterCovariances(NamedTuple):
 
     model: Matrix
     robust: Matrix
-    flat: Matrix
+    unidentified_directions: Matrix
 
 
 def parameter_covariances(optimum: SearchResult, rank: int) -> ParameterCovariances:
@@ -109,7 +109,7 @@ def parameter_covariances(optimum: SearchResult, rank: int) -> ParameterCovarian
 def unidentified_coefficients(optimum: SearchResult, errors: ParameterCovariances) -> BoolVector:
     """Coefficients that have a part in an unidentified direction, free of units."""
     size = np.sqrt(np.abs(np.diag(optimum.information)))
-    directions = np.abs(errors.flat * np.where(size > 0, size, 1.0))
+    directions = np.abs(errors.unidentified_directions * np.where(size > 0, size, 1.0))
     highest = directions.max(axis=1, initial=0.0)
     own = directions[:, : optimum.marginal.structure.n_beta]
     return np.asarray((own > 0.1 * highest[:, None]).any(axis=0))  # smaller parts are rounding
@@ -138,30 +138,32 @@ def subject_posteriors(optimum: SearchResult, covariance: Matrix) -> SubjectPost
     """
     structure, evaluation = optimum.marginal.structure, optimum.evaluation
     n, p = structure.design.shape[:2]
-    r = len(structure.random)
+    r = len(structure.random_coordinates)
     mean = structure.means(optimum.x[: structure.n_beta])
-    mean[:, structure.random] += evaluation.means[:, :r]
+    mean[:, structure.random_coordinates] += evaluation.means[:, :r]
     whole = np.zeros((n, p, p))
     rows = np.arange(n)[:, None, None]
-    whole[rows, structure.random[:, None], structure.random[None]] = evaluation.covariances[
-        :, :r, :r
-    ]
+    whole[rows, structure.random_coordinates[:, None], structure.random_coordinates[None]] = (
+        evaluation.covariances[:, :r, :r]
+    )
     slope = np.zeros((n, p, len(optimum.x)))
-    slope[:, structure.random] = np.swapaxes(
+    slope[:, structure.random_coordinates] = np.swapaxes(
         evaluation.loadings @ evaluation.covariances[:, :, :r], 1, 2
     )
-    slope[:, structure.fixed, : structure.n_beta] = structure.design[:, structure.fixed]
+    slope[:, structure.fixed_coordinates, : structure.n_beta] = structure.design[
+        :, structure.fixed_coordinates
+    ]
     whole += slope @ covariance @ np.swapaxes(slope, 1, 2)
     influence = np.einsum("ia,ab,ib->i", evaluation.scores, covariance, evaluation.scores)
     loo = evaluation.evidence - influence
     # E_i - s' I^-1 s is exact to first order only: a subject who moves the maximum much gets a
     # Newton step instead.
     for i in np.flatnonzero(influence > 0.5):
-        loo[i] = _loo_evidence(optimum, int(i))
+        loo[i] = _log_evidence_without_subject(optimum, int(i))
     return SubjectPosteriors(mean, whole, influence, loo)
 
 
-def _loo_evidence(optimum: SearchResult, i: int) -> float:
+def _log_evidence_without_subject(optimum: SearchResult, i: int) -> float:
     """Evidence of a subject under the population of all others, by one Newton step."""
     structure, free = optimum.marginal.structure, free_parameter_indices(optimum)
     only_i = np.zeros(len(structure.subject_weights))
@@ -183,7 +185,7 @@ class SpreadErrors(NamedTuple):
     """
 
     log_sd: Matrix
-    z: Matrix
+    fisher_z_errors: Matrix
 
 
 def spread_standard_errors(optimum: SearchResult, errors: ParameterCovariances) -> SpreadErrors:
@@ -228,7 +230,9 @@ def spread_standard_errors(optimum: SearchResult, errors: ParameterCovariances) 
 
 def _residual_df(structure: RandomEffectsStructure, group: int) -> Vector:
     """Degrees of freedom of each sd if coordinates were observed: people less coefficients."""
-    columns = (np.abs(structure.design[:, structure.random]).sum(axis=0) > 0).sum(axis=1)
+    columns = (np.abs(structure.design[:, structure.random_coordinates]).sum(axis=0) > 0).sum(
+        axis=1
+    )
     people = float(structure.subject_weights[structure.group == group].sum())
     return np.asarray(np.maximum(people - columns / structure.spread.n_groups, 1.0))
 
@@ -305,9 +309,9 @@ def profile_limits(
     index = structure.n_beta + group * spread.n_per_group
     held = np.zeros(len(x), dtype=bool)
     held[index] = True
-    penalty = Objective(problem.restricted).penalty(marginal, x, marginal.evaluate(x), held)
+    penalty = MarginalObjective(problem.restricted).penalty(marginal, x, marginal.evaluate(x), held)
     profile = _ProfileLikelihood(turned, optimum.log_sd_floors, held, penalty, index)
-    profile.nodes_at[float(x[index])] = CentredNodes(marginal, optimum.posterior)
+    profile.nodes_by_log_sd[float(x[index])] = CentredNodes(marginal, optimum.posterior)
     best = profile(x, x[index])
     drop = 0.5 * float(chi_square_isf(1 - level, 1))
     information = best.information
@@ -318,7 +322,7 @@ def profile_limits(
     direction[index] = 1.0
     curvature = float(information[index] @ direction)
     first = np.sqrt(2 * drop / max(curvature, 1e-3))  # Wald's end, capped if F is flat
-    typical = float(problem.likelihoods.typical_range.sd[structure.random[c]])
+    typical = float(problem.likelihoods.typical_range.sd[structure.random_coordinates[c]])
     ends_at = (
         float(optimum.log_sd_floors[c]) + np.log(TRUST_REGION.vanishing_factor),
         max(
@@ -370,18 +374,20 @@ class _ProfileLikelihood:
     held: BoolVector
     penalty: Penalty
     index: int
-    nodes_at: dict[float, CentredNodes] = field(default_factory=dict)
+    nodes_by_log_sd: dict[float, CentredNodes] = field(default_factory=dict)
 
     def __call__(self, x: Vector, at: float) -> _ProfilePoint:
         start = x.copy()
         start[self.index] = at
         structure = self.problem.structure
-        inner = min(self.nodes_at, key=lambda other: abs(other - at))
-        nodes = self.nodes_at[inner]
+        inner = min(self.nodes_by_log_sd, key=lambda other: abs(other - at))
+        nodes = self.nodes_by_log_sd[inner]
         if abs(inner - at) > TRUST_REGION.trust_radius:
-            nodes = self.nodes_at[float(at)] = recentre_nodes(self.problem, start, nodes)
-        for _ in range(INFERENCE.max_fixed_placements if structure.fixed.size else 1):
-            if structure.fixed.size:  # the expansion is accurate only near where it was made
+            nodes = self.nodes_by_log_sd[float(at)] = recentre_nodes(self.problem, start, nodes)
+        for _ in range(INFERENCE.max_fixed_placements if structure.fixed_coordinates.size else 1):
+            if (
+                structure.fixed_coordinates.size
+            ):  # the expansion is accurate only near where it was made
                 nodes = recentre_nodes(self.problem, start, nodes)
             bounds = trust_region_bounds(structure, start, self.log_sd_floors)
             best, evaluation = newton_ascent(
@@ -468,9 +474,9 @@ def normality_p_values(optimum: SearchResult) -> Matrix:
     """
     structure, evaluation = optimum.marginal.structure, optimum.evaluation
     points, probabilities = optimum.marginal.nodes.points, evaluation.node_probabilities
-    r, n = len(structure.random), len(probabilities)
+    r, n = len(structure.random_coordinates), len(probabilities)
     matrices = structure.spread.covariance_matrices(optimum.x[structure.n_beta :])[structure.group]
-    centre = structure.means(optimum.x[: structure.n_beta])[:, structure.random]
+    centre = structure.means(optimum.x[: structure.n_beta])[:, structure.random_coordinates]
     p = np.ones((r, 2))
     if n < INFERENCE.min_normality_subjects:
         return p
@@ -506,5 +512,5 @@ def normal_half_width(level: float) -> float:
 def maximum_log_likelihood(optimum: SearchResult) -> float:
     """Maximize F itself on the nodes, whatever criterion was maximised: for likelihood ratios."""
     return maximize_on_nodes(
-        optimum.marginal, optimum.x, optimum.log_sd_floors, optimum.held, Objective()
+        optimum.marginal, optimum.x, optimum.log_sd_floors, optimum.held, MarginalObjective()
     )[1].value

@@ -179,7 +179,7 @@ def test_columns_of_a_table_become_what_was_seen():
 
 
 def test_cells_where_a_model_does_not_exist_are_passed_over():
-    class Narrow:
+    class NarrowIntervals:
         """Q-learning that has no values at rates above 0.6."""
 
         weights = ("inverse_temperature",)
@@ -191,14 +191,14 @@ def test_cells_where_a_model_does_not_exist_are_passed_over():
             x = pn.QLearning(2, 0.0).explanatory(episode, learning_rate)
             return x if learning_rate <= 0.6 else np.full(x.shape, np.nan)
 
-    class Silent(Narrow):
+    class Silent(NarrowIntervals):
         outside = False
 
     task = pn.Landscape([0.2, 0.8], pn.GaussianNoise(0.1))
     rule = {"temperature": 0.3, "learning_rate": 0.3}
     rng = np.random.default_rng(3)
     episode = pn.simulate(task, pn.QLearning(2, 0.0), rule, n_decisions=200, rng=rng)
-    estimate = pn.fit(episode, Narrow())
+    estimate = pn.fit(episode, NarrowIntervals())
     whole = pn.fit(episode, pn.QLearning(2, 0.0))
     assert whole.theta[1] < 0.6
     np.testing.assert_allclose(estimate.theta, whole.theta, rtol=1e-5)
