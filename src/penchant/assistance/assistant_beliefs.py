@@ -259,14 +259,14 @@ class OperatorProfile:
 
 
 @dataclass(frozen=True, eq=False)
-class OperatorEpisodeFit:
+class OperatorFromOneEpisode:
     """Profile and belief map estimated from one unassisted episode."""
 
     profile: OperatorProfile
-    belief: Vector
+    belief_map: Vector  # prior mean rewards of all options, in the mind of the operator
 
 
-def fit_operator(model: UCL, episode: Episode) -> OperatorEpisodeFit | None:
+def fit_operator(model: UCL, episode: Episode) -> OperatorFromOneEpisode | None:
     """Fit the operator's model to one episode; None without a finite, positive slope."""
     if not episode.n_decisions:
         return None
@@ -279,7 +279,7 @@ def fit_operator(model: UCL, episode: Episode) -> OperatorEpisodeFit | None:
     converged = estimate.status in ("converged", "weakly identified", "at a bound")
     slope, precision = float(estimate.weights[0]), float(estimate.psi[0])
     profile = OperatorProfile(1 / slope, precision, found.width, found.level, converged)
-    return OperatorEpisodeFit(profile, found.mean)
+    return OperatorFromOneEpisode(profile, found.mean)
 
 
 def merge_profiles(profiles: list[OperatorProfile]) -> OperatorProfile:

@@ -417,7 +417,7 @@ class Helper(Result):
         self.operator_profile = merge_profiles(self._profiles)
         paid = ~np.isnan(rewards[:last])
         self.trust = self.trust.updated_by_episode(
-            self.field, found.belief, done[:last][paid], rewards[:last][paid]
+            self.field, found.belief_map, done[:last][paid], rewards[:last][paid]
         )
 
     def _field_posterior(self) -> FieldPosterior:

@@ -355,7 +355,7 @@ class Episode:
         Decisions without a choice count. An option shown has the time of the decision before it, 0
         before the first.
         """
-        return np.cumsum(self.is_choice)  # options shown do not advance the time
+        return np.cumsum(self.is_choice)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -77,12 +77,12 @@ def _draw_overview(result: Any) -> Any:
 
 
 @_draw_overview.register
-def _(result: Estimate) -> Any:
+def _draw_estimate(result: Estimate) -> Any:
     return draw_estimate(result, result.parameters)
 
 
 @_draw_overview.register
-def _(result: Estimates) -> Any:
+def _draw_estimates(result: Estimates) -> Any:
     return draw_estimates(result, [fit.parameters for fit in result])
 
 
@@ -153,7 +153,7 @@ def _make_subject_panels(n_panels: int, n_subjects: int) -> tuple[Any, list[Any]
 
 
 @_draw_overview.register
-def _(result: Recovery) -> Any:
+def _draw_recovery(result: Recovery) -> Any:
     """Estimated against true values of every parameter that varies."""
     n = len(result.parameters)
     drawn = figure(columns=2 if n > 1 else 1, height=3.4 * ((n + 1) // 2) if n > 1 else 3.4)
@@ -166,7 +166,7 @@ def _(result: Recovery) -> Any:
 
 
 @_draw_overview.register
-def _(result: ModelRecovery) -> Any:
+def _draw_model_recovery(result: ModelRecovery) -> Any:
     """The confusion matrix, and the inversion matrix beside it."""
     drawn = figure(columns=2, height=max(2.2, 1.2 + 0.4 * len(result.names)))
     left, right = drawn.subplots(1, 2)
@@ -178,7 +178,7 @@ def _(result: ModelRecovery) -> Any:
 
 
 @_draw_overview.register
-def _(result: Design) -> Any:
+def _draw_design(result: Design) -> Any:
     """Shares that reach the goal at every number tried."""
     drawn = figure(columns=1)
     data_needed(
@@ -193,7 +193,7 @@ def _(result: Design) -> Any:
 
 
 @_draw_overview.register
-def _(result: ModelComparison) -> Any:
+def _draw_model_comparison(result: ModelComparison) -> Any:
     """Totals above the best model, and how many people follow which."""
     # 0.8 inches for labels and a row per model: in less, names of models would overlap
     drawn = figure(columns=2, height=max(2.2, 0.8 + 0.25 * len(result.names)))
@@ -217,7 +217,7 @@ def _(result: ModelComparison) -> Any:
 
 
 @_draw_overview.register
-def _(result: GroupComparison) -> Any:
+def _draw_group_comparison(result: GroupComparison) -> Any:
     """Means of every parameter in each group, with tests; or what goes with one more of a score."""
     if result.relations:
         names = [one.name for one in result.relations]
@@ -269,7 +269,7 @@ def _draw_group_means(
 
 
 @_draw_overview.register
-def _(result: PredictiveCheck) -> Any:
+def _draw_predictive_check(result: PredictiveCheck) -> Any:
     """Statistics of people on the intervals where the models put them."""
     drawn = figure(columns=1, height=0.8 + 0.2 * len(result.names))
     axes = drawn.subplots()
@@ -281,7 +281,7 @@ def _(result: PredictiveCheck) -> Any:
 
 
 @_draw_overview.register
-def _(result: PopulationFit) -> Any:
+def _draw_population_fit(result: PopulationFit) -> Any:
     """Subjects under the population with intervals, and the typical person below."""
     people, ends = result.subjects, result.subjects.interval()
     typical = {p.name: p for p in result.parameters_at()}

@@ -404,7 +404,7 @@ class ModelSource(EstimateSource):
             raise DataError(
                 "available", "must be left out for a model", got="one", fix="Episodes have it."
             )
-        work = Predictor(predict.probabilities, self.model, self._weights_and_finite_psi(found))
+        work = Predictor(predict.probabilities, self.model, self._weights_and_finite_shape(found))
         if average and isinstance(self.prior, PopulationPrior):
             sample = (self.posterior_sample,)
             work = replace(
@@ -429,13 +429,13 @@ class ModelSource(EstimateSource):
     def log_likelihoods(self, found: EstimateFields, data: Any) -> Any:
         """Log-probability of each decision scored."""
         work = Predictor(
-            predict.decision_log_likelihoods, self.model, self._weights_and_finite_psi(found)
+            predict.decision_log_likelihoods, self.model, self._weights_and_finite_shape(found)
         )
         if isinstance(data, SubjectScan):
             return data.map_subjects(work, "Predicting")
         return work(self.profiles().episodes if data is None else data)
 
-    def _weights_and_finite_psi(self, found: EstimateFields) -> tuple[Vector, Vector]:
+    def _weights_and_finite_shape(self, found: EstimateFields) -> tuple[Vector, Vector]:
         return self._weights_and_psi(found)[0], self.finite_psi(found)
 
     def attached(self, found: EstimateFields, data: Any) -> ModelSource:

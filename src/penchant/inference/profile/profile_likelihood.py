@@ -457,13 +457,13 @@ class ProfileProblems:
         return np.diff(self.first_event)
 
     @cached_property
-    def _scored(self) -> BoolVector:
+    def _is_scored_event(self) -> BoolVector:
         return np.concatenate([episode.scored for episode in self.episodes])
 
     @cached_property
     def decisions(self) -> tuple[IntVector, IntVector, IntVector, IntVector]:
         """Chosen options, first events, scored events, first scored: see `solve_weights`."""
-        scored = np.flatnonzero(self._scored)
+        scored = np.flatnonzero(self._is_scored_event)
         first_scored = np.concatenate([[0], np.cumsum(self.n_decisions)])
         begins = np.repeat(self.first_event[:-1], self.n_decisions)
         return self._option_ranks, self.first_event, scored - begins, first_scored
@@ -482,7 +482,7 @@ class ProfileProblems:
         """Number of scored decisions of each subject."""
         if len(self.groups) == 1:
             return np.array([sum(episode.n_decisions for episode in self.groups[0])])
-        counts = np.concatenate([[0], np.cumsum(self._scored)])
+        counts = np.concatenate([[0], np.cumsum(self._is_scored_event)])
         return np.diff(counts[self.first_event])
 
     @cached_property
@@ -491,7 +491,7 @@ class ProfileProblems:
 
         Values of profiles are without it: it is a constant, which is added to what is reported.
         """
-        own = np.where(self._scored, np.log(self.record.n_copies), 0.0)
+        own = np.where(self._is_scored_event, np.log(self.record.n_copies), 0.0)
         return np.diff(np.concatenate([[0.0], np.cumsum(own)])[self.first_event])
 
     @cached_property
@@ -525,7 +525,7 @@ class ProfileProblems:
             _cumulative_offsets(self.n_decisions[subject]),
         )
         chosen, order = np.empty(events[-1], np.int64), np.empty(bounds[-1], np.int64)
-        places = self._option_ranks, self.first_event, self._scored
+        places = self._option_ranks, self.first_event, self._is_scored_event
         compiled.fill_chosen_and_scored_rows(*places, np.ascontiguousarray(subject), chosen, order)
         return DecisionIndex(chosen, events, order, bounds)
 

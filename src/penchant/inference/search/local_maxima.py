@@ -149,11 +149,11 @@ def move_to_limits(
             away = np.abs(optima.unconstrained_psi[:, q] - end)
             near = (away < LIMITS.max_distance * width[q]) & ~weights_diverge & ~optima.is_at_kink
             near &= (away > 0) | ~optima.converged  # a converged one at the limit needs no move
-            _move_if_as_high(profiles, optima, np.flatnonzero(near), q, upper)
+            _move_to_bound_if_as_high(profiles, optima, np.flatnonzero(near), q, upper)
     return optima
 
 
-def _move_if_as_high(
+def _move_to_bound_if_as_high(
     profiles: ProfileProblems, optima: Optima, rows: IntVector, q: int, upper: bool
 ) -> None:
     if not len(rows):

@@ -283,7 +283,7 @@ class MarginalLikelihood:
         return np.column_stack(np.tril_indices(r))
 
     @property
-    def _n_moments(self) -> int:
+    def _n_posterior_moments_per_subject(self) -> int:
         return (
             len(self.structure.random_coordinates)
             + len(self._covarying_coordinate_pairs)
@@ -372,7 +372,7 @@ class MarginalLikelihood:
             )
         means = structure.means(x[: structure.n_beta])
         log_mass, extra = self._expand_in_fixed_coordinates(means)
-        size = self._n_moments if with_moments else 0
+        size = self._n_posterior_moments_per_subject if with_moments else 0
         found = np.empty(n), np.empty((n, n_nodes)), np.empty((n, size)), np.empty((n, size, size))
         evidence_and_node_moments(
             log_mass,
@@ -406,7 +406,10 @@ class MarginalLikelihood:
         rows, columns = self._covarying_coordinate_pairs.T
         n_square = len(rows)
         n_all = len(x)
-        loadings, constants = np.zeros((n, n_all, self._n_moments)), np.zeros((n, n_all))
+        loadings, constants = (
+            np.zeros((n, n_all, self._n_posterior_moments_per_subject)),
+            np.zeros((n, n_all)),
+        )
         expected_hessian = np.zeros((n_all, n_all))
         b = slice(0, structure.n_beta)
         double = np.where(rows == columns, 1.0, 2.0)  # vech counts e_a e_b once, the form twice

@@ -209,7 +209,7 @@ class PopulationFit(IntervalTableExport):
         """
         check_level(level)
         if self.source is None:
-            return self._stored_results("parameters_at", level, covariates).parameters
+            return self._results_kept_in_json("parameters_at", level, covariates).parameters
         found = []
         half = t_isf((1 - level) / 2, self.degrees_of_freedom.min())
         for label, base, rows in self._design_rows(covariates):
@@ -234,7 +234,7 @@ class PopulationFit(IntervalTableExport):
         """
         check_level(level)
         if self.source is None:
-            saved = self._stored_results("group_parameters", level)
+            saved = self._results_kept_in_json("group_parameters", level)
             return {(one.factor, one.level): one.parameters for one in saved.groups}
         return {
             (variable.name, label): self.parameters_at(level, **{variable.name: label})
@@ -279,7 +279,7 @@ class PopulationFit(IntervalTableExport):
         """
         check_level(level)
         if self.source is None:
-            return self._stored_results("spreads", level).spreads
+            return self._results_kept_in_json("spreads", level).spreads
         if level == 0.95:
             return self._spreads_with_limits(self.sd_limits)
         own = self.source.problem, self.source.optimum, self._spread_errors
@@ -374,7 +374,7 @@ class PopulationFit(IntervalTableExport):
     def maximum_log_likelihood(self) -> float:
         """Log-likelihood at its own maximum, where REML was asked for."""
         if self.source is None:
-            return self._stored_results("maximum_log_likelihood").maximum_log_likelihood
+            return self._results_kept_in_json("maximum_log_likelihood").maximum_log_likelihood
         if self.estimator == "ml":
             return self.log_likelihood
         return uncertainty.maximum_log_likelihood(self.source.optimum)
@@ -387,7 +387,7 @@ class PopulationFit(IntervalTableExport):
     def prior_for(self, **covariates: Any) -> PopulationPrior:
         """Prior of a new person with these covariates."""
         if self.source is None:
-            prior = self._stored_results("prior_for", covariates=covariates).prior
+            prior = self._results_kept_in_json("prior_for", covariates=covariates).prior
             if prior is None:
                 raise self._missing_data_error("prior_for")
             return prior
@@ -611,7 +611,7 @@ class PopulationFit(IntervalTableExport):
     def _is_within_subjects(self) -> bool:
         """Whether there are conditions within subjects, so that no single prior is the fit's."""
         if self.source is None:
-            return self._stored_results("prior").prior is None
+            return self._results_kept_in_json("prior").prior is None
         return self.source.conditions is not None
 
     @classmethod
@@ -620,7 +620,7 @@ class PopulationFit(IntervalTableExport):
         stored = record_from_document(cls, document, StoredResults)
         return replace(record_from_document(cls, document, cls), stored=stored)
 
-    def _stored_results(
+    def _results_kept_in_json(
         self, what: str, level: float = 0.95, covariates: Mapping[str, Any] | None = None
     ) -> StoredResults:
         """Results of a fit that was read without its data: at 95 %, of the average."""
