@@ -33,7 +33,7 @@ def test_a_schema_is_begun_with_open_questions_as_comments(penchant, file, tmp_p
     written = tmp_path / "reading.toml"
     done = penchant("check", str(file), "--write", str(written))
     assert done.code == 1
-    assert "columns.reward" in done.out
+    assert 'kind = "episodes"' in done.out
     assert "# If choices were paid" in written.read_text()
     assert Schema.read(written).columns.subject == "person"
 

@@ -1,5 +1,6 @@
 """A schema is a record that TOML writes and reads, and that answers complete."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_questions_are_comments_of_a_schema_file():
     draft = Schema.of({"kind": "episodes"})
     question = Question("columns.reward", "Which column says what was paid?", ("points", "score"))
     text = draft.to_toml([question])
-    assert '#     [columns] reward = "score"' in text
+    assert '#     columns.reward = "score"' in text
     assert Schema.from_toml(text) == draft
 
 
@@ -97,3 +98,17 @@ def test_toml_that_is_none_is_refused(tmp_path):
 def test_an_unknown_argument_of_read_is_refused():
     with pytest.raises(TypeError, match="Did you mean 'reward'"):
         pn.read(Path("x.csv"), rewrd="points")
+
+
+def test_a_line_of_an_open_question_is_an_answer_without_its_mark():
+    draft = Schema.of({"columns": {"choice": "key"}})
+    questions = [
+        Question("kind", "What is it?", ("episodes", "choices")),
+        Question("columns.reward", "Which?", ("won",)),
+        Question("choice.labels", "Which codes?", ([1, 2],)),
+    ]
+    text = draft.to_toml(questions)
+    answers = {'kind = "episodes"', 'reward = "won"', "choice.labels = [1, 2]"}
+    lines = [line[1:] if line[1:].strip() in answers else line for line in text.splitlines()]
+    said = Schema.of(tomllib.loads("\n".join(lines)))
+    assert (said.kind, said.columns.reward, said.choice.labels) == ("episodes", "won", (1, 2))

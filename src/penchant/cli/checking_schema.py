@@ -38,6 +38,7 @@ def run_check_schema(
     typed = schema_typed(data, history, None, raw.table.column_names)
     found = draft_of(raw, typed)
     reading = None if found.questions else read_raw_by_schema(raw, typed)
+    shown = [one for one in found.questions if one.is_shown] or found.questions
     schema = found.draft if reading is None or reading.schema is None else reading.schema
     if write is not None:
         write_text(write, schema.to_toml(found.questions) + "\n", overwrite=True)
@@ -52,10 +53,11 @@ def run_check_schema(
         }
         print(json_text(document), end="")
     elif reading is not None:
-        print("\n".join([f"These are {TITLES[reading.kind]}.", *decisions_read(reading)]))
+        begin = "This is" if reading.kind == "choices" else "These are"
+        print("\n".join([f"{begin} {TITLES[reading.kind]}.", *decisions_read(reading)]))
     else:
-        print(f"{format_count(len(found.questions), 'question')} open.")
-        print(numbered_questions(found.questions))
+        print(f"{format_count(len(shown), 'question')} open.")
+        print(numbered_questions(shown))
     if write is not None:
         say(f"Schema: {write}. Use it by --schema {write}.")
     return 1 if found.questions else 0

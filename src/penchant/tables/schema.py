@@ -508,29 +508,28 @@ class Schema:
         Parameters
         ----------
         questions
-            What is still open: written as comments, each with a line to use as an answer.
+            What is still open: written as comments where, without its #, a line is an answer.
         """
-        lines = [f"# {line}" for question in questions for line in _as_comment(question)]
         found = self.to_dict()
+        inside = {name: [q for q in questions if q.role.startswith(f"{name}.")] for name in found}
+        above = [q for q in questions if not any(q in own for own in inside.values())]
+        lines = [line for question in above for line in _as_comment(question, question.role)]
         lines += [f"{name} = {_toml(found[name])}" for name in _PLAIN if name in found]
         for name in (*_SECTIONS, "attributes"):
             if name in found:
                 lines += ["", f"[{name}]"]
                 lines += [f"{_key(key)} = {_toml(value)}" for key, value in found[name].items()]
+                for question in inside[name]:
+                    lines += _as_comment(question, question.role.removeprefix(f"{name}."))
         return "\n".join(lines).strip("\n")
 
     def __str__(self) -> str:
         return self.to_toml()
 
 
-def _as_comment(question: Question) -> list[str]:
-    head, _, key = question.role.partition(".")
-    lines = [question.text]
-    for answer in question.answers:
-        lines.append(
-            f"    [{head}] {key} = {_toml(answer)}" if key else f"    {head} = {_toml(answer)}"
-        )
-    return lines
+def _as_comment(question: Question, key: str) -> list[str]:
+    answers = [f"#     {key} = {_toml(answer)}" for answer in question.answers]
+    return [f"# {question.text}", *answers]
 
 
 def _from_sections(given: Mapping[str, Any]) -> Schema:
