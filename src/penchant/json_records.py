@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, Field, fields, is_dataclass
 from importlib import import_module
-from inspect import ismethod
+from inspect import ismethod, isroutine
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -182,7 +182,7 @@ def _write_with_type_tag(value: Any) -> Any:
         return [write_value(one) for one in value]
     if isinstance(value, Mapping):
         return _write_mapping(value, Any)
-    return None if callable(value) else str(value)
+    return None if isroutine(value) else str(value)
 
 
 def _write_record(value: Any) -> Any:
