@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from penchant.choices.offers import Offers, offers_from_frame
-from penchant.cli.live_options import Questions, Said, Wanted
+from penchant.cli.live_options import AskOptions, AskOutputOptions, QuestionTables
 from penchant.cli.model_settings import model_named
 from penchant.cli.options import Agent
 from penchant.cli.table_input import check_base, in_lines, named_offers
@@ -28,43 +28,47 @@ from penchant.workflow.candidate_question_arrays import Offer, describe_offer
 CHOSEN = "choice"
 
 
-def run_ask(questions: Questions, wanted: Wanted, said: Said) -> int:
+def run_ask(
+    questions: QuestionTables, ask_options: AskOptions, output_options: AskOutputOptions
+) -> int:
     """Read, choose, print; the exit code."""
     check_base(questions.base)
     if questions.offers is None:
         raise DataError(
             "--offers", "must be given", got="none", fix="Name a table with one row per offer."
         )
-    if said.interactive and questions.answers is None:
+    if output_options.interactive and questions.answers is None:
         raise DataError(
             "--answers",
             "must be given with --interactive",
             got="none",
             fix="Name the file to keep them in.",
         )
-    model = _model(wanted)
+    model = _model(ask_options)
     columns = named_offers(questions.columns)
-    table, asker = _asker(questions.offers, model, columns, wanted)
+    table, asker = _asker(questions.offers, model, columns, ask_options)
     answers = _answered(questions, columns, asker)
-    if said.interactive:
-        return _converse(asker, table, answers, questions, wanted)
+    if output_options.interactive:
+        return _converse(asker, table, answers, questions, ask_options)
     _say_known(asker)
-    enough = wanted.enough is not None and asker.enough(sd=wanted.enough)
-    if said.json:
+    enough = ask_options.enough is not None and asker.enough(sd=ask_options.enough)
+    if output_options.json:
         print(json_text(_document(asker, enough)))
     elif enough:
-        say(f"Enough: the standard deviation is {wanted.enough:g} or less. No offer is needed.")
+        say(
+            f"Enough: the standard deviation is {ask_options.enough:g} or less. No offer is needed."
+        )
     else:
         _print_row(table, asker.next())
     return 0
 
 
-def _model(wanted: Wanted) -> Any:
-    if wanted.model is None:
-        if wanted.settings:
+def _model(ask_options: AskOptions) -> Any:
+    if ask_options.model is None:
+        if ask_options.settings:
             raise DataError("--model", "must be given with --settings", got="none", fix="Name one.")
         return None
-    entry = entry_of(wanted.model)
+    entry = entry_of(ask_options.model)
     if entry.data != "offers":
         raise DataError(
             "--model",
@@ -72,21 +76,21 @@ def _model(wanted: Wanted) -> Any:
             got=f"{entry.name}, which learns from rewards",
             fix="See penchant models.",
         )
-    return model_named(Agent(model=wanted.model, settings=wanted.settings), 2)
+    return model_named(Agent(model=ask_options.model, settings=ask_options.settings), 2)
 
 
-def _asker(file: str, model: Any, columns: Any, wanted: Wanted) -> tuple[pa.Table, Asker]:
-    prior = None if wanted.prior is None else PopulationPrior.read(wanted.prior)
+def _asker(file: str, model: Any, columns: Any, ask_options: AskOptions) -> tuple[pa.Table, Asker]:
+    prior = None if ask_options.prior is None else PopulationPrior.read(ask_options.prior)
     origin = source(file)
     table = read_table(origin)
     with in_lines(origin, table):
         asker = ask(
             model,
             table,
-            about=wanted.about or None,
+            about=ask_options.about or None,
             prior=prior,
             columns=columns,
-            repeats=not wanted.no_repeats,
+            repeats=not ask_options.no_repeats,
         )
     n = len(table)
     say(
@@ -95,7 +99,7 @@ def _asker(file: str, model: Any, columns: Any, wanted: Wanted) -> tuple[pa.Tabl
     return table, asker
 
 
-def _answered(questions: Questions, columns: Any, asker: Asker) -> pa.Table | None:
+def _answered(questions: QuestionTables, columns: Any, asker: Asker) -> pa.Table | None:
     """Learn the answers so far; the table of them, or None."""
     if questions.answers is None:
         return None
@@ -115,7 +119,9 @@ def _answered(questions: Questions, columns: Any, asker: Asker) -> pa.Table | No
     return table
 
 
-def _offers_of(table: pa.Table, columns: Any, questions: Questions, asker: Asker) -> list[Offers]:
+def _offers_of(
+    table: pa.Table, columns: Any, questions: QuestionTables, asker: Asker
+) -> list[Offers]:
     wanted = tuple(asker.next())
     found = offers_from_frame(
         table,
@@ -169,14 +175,18 @@ def _cell(value: Any) -> str:
 
 
 def _converse(
-    asker: Asker, table: pa.Table, answers: pa.Table | None, questions: Questions, wanted: Wanted
+    asker: Asker,
+    table: pa.Table,
+    answers: pa.Table | None,
+    questions: QuestionTables,
+    ask_options: AskOptions,
 ) -> int:
     """Ask at the terminal until it is enough, or until an empty line, and keep every answer."""
     assert questions.answers is not None
     rows = [] if answers is None else answers.to_pylist()
     names = list(table.column_names if answers is None else answers.column_names)
     chosen = questions.chosen or part_column("chosen", names) or CHOSEN
-    while wanted.enough is None or not asker.enough(sd=wanted.enough):
+    while ask_options.enough is None or not asker.enough(sd=ask_options.enough):
         offer = asker.next()
         n_options = len(next(iter(offer.attributes.values())))
         typed = _typed(offer, n_options)

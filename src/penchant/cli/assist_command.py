@@ -17,7 +17,7 @@ from penchant.cli.fit_model_command import play_for, ready_model
 from penchant.cli.options import Agent
 from penchant.cli.result_output import kept
 from penchant.cli.terminal import check_file, say
-from penchant.cli.workflow_options import Assisted, Played, Written
+from penchant.cli.workflow_options import AssistantOptions, OutputOptions, TableOptions
 from penchant.errors import DataError
 from penchant.files.output import TABLES, json_text, write_table
 from penchant.models.doubts import rewards_of
@@ -25,7 +25,11 @@ from penchant.tables.events import NOTHING
 
 
 def run_assist(
-    file: str | None, table: Played, agent: Agent, asked: Assisted, written: Written
+    file: str | None,
+    table: TableOptions,
+    agent: Agent,
+    assistant: AssistantOptions,
+    output_options: OutputOptions,
 ) -> int:
     """Print what the machine would have said to every choice; the exit code."""
     check_file(file)
@@ -40,23 +44,23 @@ def run_assist(
         raise DataError(
             "--length-scale", "must be given", got="none", fix="Try --length-scale 4, the paper's."
         )
-    with kept(written, TABLES, read=file):
+    with kept(output_options, TABLES, read=file):
         agent, data, history = replace(agent, model="ucl"), table.data(), table.history()
         reading, model = play_for(ready_model(agent, data, history), file, data, history, agent)
         paid = rewards_of(reading.data)
         machine = Field(
             model.locations,
-            mean=float(paid.mean()) if asked.field_mean is None else asked.field_mean,
-            sd=(float(paid.std()) or 1.0) if asked.field_sd is None else asked.field_sd,
-            length_scale=asked.field_length,
+            mean=float(paid.mean()) if assistant.field_mean is None else assistant.field_mean,
+            sd=(float(paid.std()) or 1.0) if assistant.field_sd is None else assistant.field_sd,
+            length_scale=assistant.field_length,
             noise_variance=model.noise_variance,
         )
         say(f"Machine: {machine!r}.")
         rows = _said(reading.data, model, machine)
         made = pa.Table.from_pylist(rows)
-        if written.output is not None:
-            write_table(written.output, made, overwrite=written.overwrite)
-        elif written.json:
+        if output_options.output is not None:
+            write_table(output_options.output, made, overwrite=output_options.overwrite)
+        elif output_options.json:
             print(json_text(rows), end="")
         else:
             print(_csv(made), end="")

@@ -112,7 +112,7 @@ def _run_check_read(file: str | None, data: Data, history: History, json: bool) 
     reading = read_as(open_raw(file, data), data, history, None)
     command = next_command(file, reading, typed_again(data, history))
     groups = groups_command(file, reading, model_of(reading), typed_again(data, history))
-    following = _Following(command, groups, other_groups(reading))
+    following = _NextCommands(command, groups, other_groups(reading))
     if json:
         document = {
             "kind": reading.kind,
@@ -132,7 +132,7 @@ def _run_check_read(file: str | None, data: Data, history: History, json: bool) 
 
 
 @dataclass(frozen=True)
-class _Following:
+class _NextCommands:
     """Commands that may follow a check, and the options that compare other groups."""
 
     command: str
@@ -146,16 +146,18 @@ class _Following:
         return [f"Next: {self.command}", *(f"{k}: {v}" for k, v in lines.items() if v)]
 
 
-def _after_choices(file: str, data: Data, history: History) -> _Following:
+def _after_choices(file: str, data: Data, history: History) -> _NextCommands:
     """What may follow the check of a choice experiment."""
     typed = typed_again(data, history)
     command = command_typed(file, None, typed)
     try:
         reading = read_rows(open_raw(file, data), data, None, "choices")
     except DataError:  # a table of numbers that was described by other options
-        return _Following(command, None)
+        return _NextCommands(command, None)
     groups = groups_command(file, reading, None, typed)
-    return _Following(command, groups, other_groups(reading), worth_command(file, reading, typed))
+    return _NextCommands(
+        command, groups, other_groups(reading), worth_command(file, reading, typed)
+    )
 
 
 def _says_play(history: History) -> bool:
@@ -195,7 +197,7 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
     document["groups"] = groups_command(file, reading, name, typed)
     if PLACES_FILE in typed:  # has to be written first
         document["next"], document["groups"] = f"penchant models {name}", None
-    following = _Following(document["next"], document["groups"], other_groups(reading))
+    following = _NextCommands(document["next"], document["groups"], other_groups(reading))
     if json:
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(encoding="utf-8")

@@ -28,7 +28,15 @@ from penchant.cli.table_input import (
     said,
 )
 from penchant.cli.terminal import check_criterion, check_file, refuse, say
-from penchant.cli.workflow_options import Contest, Described, Judged, Played, Rivals, Sets, Written
+from penchant.cli.workflow_options import (
+    AttributeSets,
+    ComparedModels,
+    ComparisonOptions,
+    OutputOptions,
+    PredictExperimentOptions,
+    RankingOptions,
+    TableOptions,
+)
 from penchant.errors import DataError, closest_match_hint, format_names
 from penchant.figures.result_overview import overview
 from penchant.files.output import TABLES, write_table
@@ -54,7 +62,10 @@ ONLY_CONSTANTS, EVERY = "constants only", "all attributes"
 
 
 def is_experiment(
-    file: str | None, table: Played, described: Sets | Described, models: Sequence[str]
+    file: str | None,
+    table: TableOptions,
+    experiment: AttributeSets | PredictExperimentOptions,
+    models: Sequence[str],
 ) -> bool:
     """Whether FILE is a choice experiment: it is said to be, or its columns say so.
 
@@ -63,7 +74,7 @@ def is_experiment(
     DataError
         If models are named for one: its models are sets of attributes.
     """
-    if described != type(described)():
+    if experiment != type(experiment)():
         refuse_models(models, "with a choice experiment")
         return True
     if file is None or file == "-":
@@ -88,7 +99,9 @@ def refuse_models(models: Sequence[str], where: str) -> None:
         )
 
 
-def data_of(table: Played, described: Sets | Described) -> tuple[Data, History]:
+def data_of(
+    table: TableOptions, experiment: AttributeSets | PredictExperimentOptions
+) -> tuple[Data, History]:
     """What was typed, as `fit` has it."""
     history = table.history()
     refuse(history, "with a choice experiment", names={*PLAYED, "offers"})
@@ -96,9 +109,9 @@ def data_of(table: Played, described: Sets | Described) -> tuple[Data, History]:
     return replace(
         data,
         decision=[part.strip() for name in data.decision for part in name.split(",")],
-        option=described.option,
-        opt_out=described.opt_out,
-        reference=described.reference,
+        option=experiment.option,
+        opt_out=experiment.opt_out,
+        reference=experiment.reference,
     ), history
 
 
@@ -120,7 +133,7 @@ def rival_formulas(typed: Sequence[str]) -> dict[str, str]:
 
 
 def read_sets(
-    file: str | None, table: Played, sets: Sets, formulas: dict[str, str]
+    file: str | None, table: TableOptions, sets: AttributeSets, formulas: dict[str, str]
 ) -> tuple[Reading, Data]:
     """The choice experiment with the variables of every set; says what was taken for what."""
     data, history = data_of(table, sets)
@@ -169,7 +182,7 @@ def estimates_of_best(
 
 
 @dataclass(frozen=True)
-class Predicted:
+class PredictedRows:
     """The rows of the file with columns added, and what they were made with."""
 
     table: pa.Table
@@ -179,18 +192,18 @@ class Predicted:
 
 def predicted_rows(
     file: str | None,
-    table: Played,
-    described: Described,
+    table: TableOptions,
+    experiment: PredictExperimentOptions,
     prior: ParameterPrior | None,
     *,
     pool: bool,
     all_options: bool,
-) -> Predicted:
+) -> PredictedRows:
     """Fit a choice experiment, and say of every row how likely its choice, or its option, was."""
-    data, history = data_of(table, described)
-    data = replace(data, attributes=described.attributes)
+    data, history = data_of(table, experiment)
+    data = replace(data, attributes=experiment.attributes)
     reading = said(read_rows(open_raw(file, data), data, history, "choices"))
-    reading = replace(reading, data=with_formula(reading, described.attributes))
+    reading = replace(reading, data=with_formula(reading, experiment.attributes))
     together = pool or data.subject is None or not reading.subjects
     if together:
         if data.subject is None and reading.subjects:
@@ -200,7 +213,7 @@ def predicted_rows(
     else:
         estimates = fit_each(reading, parameter_prior=prior)
     found = beliefs(estimates, reading)
-    return Predicted(_laid(found, reading, all_options), found, tuple(reading.data.names))
+    return PredictedRows(_laid(found, reading, all_options), found, tuple(reading.data.names))
 
 
 def _laid(found: Latent, reading: Reading, all_options: bool) -> pa.Table:
@@ -248,7 +261,7 @@ SETTINGS_OF_UCL = ("kernel", "cooling", "bonus")  # options of their own elsewhe
 
 
 @dataclass(frozen=True)
-class Contenders:
+class ComparedData:
     """Models by name, and the choices that they explain.
 
     Attributes
@@ -267,10 +280,15 @@ class Contenders:
 
 
 def contenders(
-    file: str | None, data: Data, history: History, rivals: Rivals, *, alone: bool = False
-) -> Contenders:
+    file: str | None,
+    data: Data,
+    history: History,
+    compared_models: ComparedModels,
+    *,
+    alone: bool = False,
+) -> ComparedData:
     """Read the table and make the models for it; one model will do where it may stand alone."""
-    agents = rival_agents(rivals, alone=alone)
+    agents = rival_agents(compared_models, alone=alone)
     kinds = {entry_of(str(agent.model)).data for agent in agents.values()}
     if len(kinds) > 1:
         raise DataError(
@@ -283,16 +301,16 @@ def contenders(
         every = {name: scanned(file, data, history, agent) for name, agent in agents.items()}
         found = next(iter(every.values()))
         check_people(found)
-        return Contenders({name: one.model for name, one in every.items()}, found.scan, None)
+        return ComparedData({name: one.model for name, one in every.items()}, found.scan, None)
     if kinds == {"offers"}:
         models = {name: model_named(agent, 0) for name, agent in agents.items()}
         offered = load_offers(file, data, history, next(iter(agents)))
-        return Contenders(models, offered.data, offered)
+        return ComparedData(models, offered.data, offered)
     ready = {name: ready_model(agent, data, history) for name, agent in agents.items()}
     places = next((m.locations for m in ready.values() if Declared(m).locations is not None), None)
     counted = any(model is None for model in ready.values())
     reading = load_play(file, data, history, places, is_counted=counted)
-    return Contenders(_models(agents, ready, reading), reading.data, reading)
+    return ComparedData(_models(agents, ready, reading), reading.data, reading)
 
 
 def _models(agents: dict[str, Agent], ready: dict[str, Any], reading: Reading) -> dict[str, Any]:
@@ -322,22 +340,22 @@ def _models(agents: dict[str, Agent], ready: dict[str, Any], reading: Reading) -
     return found
 
 
-def refuse_one_alone(rivals: Rivals) -> None:
+def refuse_one_alone(compared_models: ComparedModels) -> None:
     """One model is not compared, whatever the table is."""
-    if len(rivals.model) == 1:
+    if len(compared_models.model) == 1:
         raise DataError(
             "--model",
             "must be given twice or more",
-            got=f"{rivals.model[0]} alone",
+            got=f"{compared_models.model[0]} alone",
             fix=(
-                f"{_rival(rivals.model[0])}; or use penchant fit for one model, and --group to "
-                "compare groups under it."
+                f"{_rival(compared_models.model[0])}; or use penchant fit for one model, and "
+                "--group to compare groups under it."
             ),
         )
 
 
 def rival_agents(
-    rivals: Rivals, of_the_task: Collection[str] = (), *, alone: bool = False
+    compared_models: ComparedModels, of_the_task: Collection[str] = (), *, alone: bool = False
 ) -> dict[str, Agent]:
     """What `fit` would be told of each model, by what was typed.
 
@@ -350,7 +368,7 @@ def rival_agents(
     alone
         One model will do.
     """
-    if not rivals.model:
+    if not compared_models.model:
         raise DataError(
             "--model",
             "must be given, once for each model",
@@ -358,25 +376,25 @@ def rival_agents(
             fix="Try --model q-learning --model random.",
         )
     if not alone:
-        refuse_one_alone(rivals)
+        refuse_one_alone(compared_models)
     found: dict[str, Agent] = {}
     used: set[str] = set(of_the_task)
-    for words in rivals.model:
+    for words in compared_models.model:
         if words in found:
             raise DataError(
                 "--model", "must name each model once", got=f"{words} twice", fix="Drop one."
             )
         name, _, settings = words.partition(":")
         taken = OF_UCL if name == "ucl" else TAKEN.get(entry_of(name).name, set())
-        given = {option: getattr(rivals, option) for option in SHARED if option in taken}
+        given = {option: getattr(compared_models, option) for option in SHARED if option in taken}
         used |= taken
         found[words] = _agent(name, [part for part in settings.split(",") if part], given)
     for option in SHARED:
-        if getattr(rivals, option) is not None and option not in used:
+        if getattr(compared_models, option) is not None and option not in used:
             raise DataError(
                 f"--{option.replace('_', '-')}",
                 "must be left out with these models",
-                got=getattr(rivals, option),
+                got=getattr(compared_models, option),
                 fix="None of them takes it.",
             )
     return found
@@ -426,78 +444,90 @@ def fold_labels(reading: Reading | None, column: str) -> list[Any]:
 
 def run_compare(
     file: str | None,
-    table: Played,
-    rivals: Rivals,
-    sets: Sets,
-    judged: Judged,
-    contest: Contest,
+    table: TableOptions,
+    compared_models: ComparedModels,
+    sets: AttributeSets,
+    ranking: RankingOptions,
+    comparison: ComparisonOptions,
     decisions: Path | None,
-    written: Written,
+    output_options: OutputOptions,
 ) -> int:
     """Compare, write, print; the exit code."""
     check_file(file)
-    check_threads(judged.threads)
-    check_criterion(judged.criterion, judged.folds)
-    weights = prior(judged.prior)
-    if contest.group is None:
-        refuse(contest, "without --group", names={"covariates"})
-    _check_decisions(decisions, judged, written)
+    check_threads(ranking.threads)
+    check_criterion(ranking.criterion, ranking.folds)
+    weights = prior(ranking.prior)
+    if comparison.group is None:
+        refuse(comparison, "without --group", names={"covariates"})
+    _check_decisions(decisions, ranking, output_options)
     with (
-        kept(written, read=file),
+        kept(output_options, read=file),
         reserved(
             decisions,
-            overwrite=written.overwrite,
+            overwrite=output_options.overwrite,
             suffixes=TABLES,
             read=file,
             option="--decisions",
         ),
     ):
-        criterion: Any = judged.criterion and judged.criterion.replace("-", "_")
-        how = {"criterion": criterion, "parameter_prior": weights, "threads": judged.threads}
+        criterion: Any = ranking.criterion and ranking.criterion.replace("-", "_")
+        how = {"criterion": criterion, "parameter_prior": weights, "threads": ranking.threads}
         found: ModelComparison | None
-        if _is_one_model(table, rivals, contest):
-            refuse(judged, _ALONE, names={"folds", "criterion"})
-            refuse(contest, _ALONE, names={"nested", "average"})
-            found, estimates = None, _one_model(file, table, rivals, contest, how)
-        elif is_experiment(file, table, sets, rivals.model):
-            found, estimates = _sets_compared(file, table, rivals, sets, judged, contest, how)
+        if _is_one_model(table, compared_models, comparison):
+            refuse(ranking, _ALONE, names={"folds", "criterion"})
+            refuse(comparison, _ALONE, names={"nested", "average"})
+            found, estimates = None, _one_model(file, table, compared_models, comparison, how)
+        elif is_experiment(file, table, sets, compared_models.model):
+            found, estimates = _sets_compared(
+                file, table, compared_models, sets, ranking, comparison, how
+            )
         else:
-            check_model_given(bool(rivals.model), file, table.data(), table.history())
-            found, estimates = _models_compared(file, table, rivals, judged, contest, how)
+            check_model_given(bool(compared_models.model), file, table.data(), table.history())
+            found, estimates = _models_compared(
+                file, table, compared_models, ranking, comparison, how
+            )
         if decisions is not None and found is not None:
-            write_table(decisions, found.decisions("pyarrow"), overwrite=written.overwrite)
+            write_table(decisions, found.decisions("pyarrow"), overwrite=output_options.overwrite)
             say(f"Written: {decisions}")
-        groups = None if estimates is None else _groups(estimates, contest)
-        _show(found, groups, written)
+        groups = None if estimates is None else _groups(estimates, comparison)
+        _show(found, groups, output_options)
     return 0
 
 
 _ALONE = "with one model"  # whose parameters are compared between groups, and nothing else
 
 
-def _is_one_model(table: Played, rivals: Rivals, contest: Contest) -> bool:
+def _is_one_model(
+    table: TableOptions, compared_models: ComparedModels, comparison: ComparisonOptions
+) -> bool:
     """Groups are compared under one model: the one that is named, or that of the task."""
-    named = len(rivals.model) or (table.task is not None)
-    return contest.group is not None and named == 1
+    named = len(compared_models.model) or (table.task is not None)
+    return comparison.group is not None and named == 1
 
 
 def _one_model(
-    file: str | None, table: Played, rivals: Rivals, contest: Contest, how: dict[str, Any]
+    file: str | None,
+    table: TableOptions,
+    compared_models: ComparedModels,
+    comparison: ComparisonOptions,
+    how: dict[str, Any],
 ) -> Any:
     """Everybody's estimates under one model."""
-    if not rivals.model and table.task is not None:
-        rivals = replace(rivals, model=[task_words(table.task)])
-    field = contenders(file, table.data(), table.history(), rivals, alone=True)
-    return _everybody(field, rivals.model[0], contest, how)
+    if not compared_models.model and table.task is not None:
+        compared_models = replace(compared_models, model=[task_words(table.task)])
+    field = contenders(file, table.data(), table.history(), compared_models, alone=True)
+    return _everybody(field, compared_models.model[0], comparison, how)
 
 
-def _everybody(field: Contenders, name: str, contest: Contest, how: dict[str, Any]) -> Any:
+def _everybody(
+    field: ComparedData, name: str, comparison: ComparisonOptions, how: dict[str, Any]
+) -> Any:
     """Everybody's parameters under a model, for groups."""
     if field.reading is None:
         raise DataError(
             "--group",
             "must be left out with several files",
-            got=contest.group,
+            got=comparison.group,
             fix="Use penchant population --covariates for these.",
         )
     say(f"Groups: everybody's parameters under {name}, {how_fitted(how)}.")
@@ -507,51 +537,51 @@ def _everybody(field: Contenders, name: str, contest: Contest, how: dict[str, An
 
 def _models_compared(
     file: str | None,
-    table: Played,
-    rivals: Rivals,
-    judged: Judged,
-    contest: Contest,
+    table: TableOptions,
+    compared_models: ComparedModels,
+    ranking: RankingOptions,
+    comparison: ComparisonOptions,
     how: dict[str, Any],
 ) -> tuple[ModelComparison, Any]:
     """Models of play or of offers; and everybody's estimates under the best, for groups."""
-    nested = _pairs(contest.nested, rivals.model)
-    refuse_one_alone(rivals)
-    field = contenders(file, table.data(), table.history(), rivals)
-    folds: Any = judged.folds
+    nested = _pairs(comparison.nested, compared_models.model)
+    refuse_one_alone(compared_models)
+    field = contenders(file, table.data(), table.history(), compared_models)
+    folds: Any = ranking.folds
     if folds is not None and folds != "block":
         folds = int(folds) if _is_whole(folds) else fold_labels(field.reading, folds)
     found = compare_models(
-        field.models, field.data, folds=folds, nested=nested, average=contest.average, **how
+        field.models, field.data, folds=folds, nested=nested, average=comparison.average, **how
     )
-    if contest.group is None or found.best is None:
+    if comparison.group is None or found.best is None:
         return found, None
-    return found, _everybody(field, found.best, contest, how)
+    return found, _everybody(field, found.best, comparison, how)
 
 
 def _sets_compared(
     file: str | None,
-    table: Played,
-    rivals: Rivals,
-    sets: Sets,
-    judged: Judged,
-    contest: Contest,
+    table: TableOptions,
+    compared_models: ComparedModels,
+    sets: AttributeSets,
+    ranking: RankingOptions,
+    comparison: ComparisonOptions,
     how: dict[str, Any],
 ) -> tuple[ModelComparison, Any]:
     """Sets of attributes of a choice experiment; and everybody's weights of the best."""
-    refuse(rivals, "with a choice experiment")
-    refuse(contest, "with a choice experiment", names={"average"})
-    if contest.group is None:
+    refuse(compared_models, "with a choice experiment")
+    refuse(comparison, "with a choice experiment", names={"average"})
+    if comparison.group is None:
         refuse(sets, "without --group", names={"price"})
     formulas = rival_formulas(sets.attributes)
-    nested = _pairs(contest.nested, [*formulas])
+    nested = _pairs(comparison.nested, [*formulas])
     reading, data = read_sets(file, table, sets, formulas)
     pool = data.subject is None or not reading.subjects
     if pool and reading.subjects:
         who = reading.columns["subject"]
         say(f"Note: one set of weights for all subjects; --subject {who} for one each.")
-    folds = folds_of(reading, judged.folds, pool)
+    folds = folds_of(reading, ranking.folds, pool)
     found = compare_models(formulas, reading, folds=folds, nested=nested, pool=pool, **how)
-    if contest.group is None or found.best is None:
+    if comparison.group is None or found.best is None:
         return found, None
     say(f"Groups: everybody's weights of {found.best}, {how_fitted(how)}.")
     estimates = estimates_of_best(found, reading, how["parameter_prior"], sets.price)
@@ -564,20 +594,22 @@ def how_fitted(how: dict[str, Any]) -> str:
     return "maximum likelihood" if prior_used is None else f"{prior_used} prior"
 
 
-def _groups(estimates: Any, contest: Contest) -> GroupComparison:
+def _groups(estimates: Any, comparison: ComparisonOptions) -> GroupComparison:
     """Groups compared in everybody's parameters, or a score with which they go."""
     doubt = price_sensitivity_warning(zip(estimates.subjects, estimates, strict=True))
     if doubt:
         say(f"Note: {doubt}")
-    return compare_groups(estimates, by=contest.group, covariates=contest.covariates or None)
+    return compare_groups(estimates, by=comparison.group, covariates=comparison.covariates or None)
 
 
-def _show(found: ModelComparison | None, groups: GroupComparison | None, written: Written) -> None:
+def _show(
+    found: ModelComparison | None, groups: GroupComparison | None, output_options: OutputOptions
+) -> None:
     """Print the models and the groups, and keep what is asked for."""
     if found is None:
         assert groups is not None
         alone = of_table(groups.table(), groups.document, groups.to_arrow)
-        shown(alone, written, lambda: overview(groups))
+        shown(alone, output_options, lambda: overview(groups))
         return
 
     def document() -> dict[str, Any]:
@@ -585,8 +617,8 @@ def _show(found: ModelComparison | None, groups: GroupComparison | None, written
         return found.document() | more
 
     result = of_table(found.table(), document, found.to_arrow)
-    shown(result, written, lambda: overview(found))
-    if groups is not None and not written.json:
+    shown(result, output_options, lambda: overview(found))
+    if groups is not None and not output_options.json:
         print(f"\n{groups.table().text(MAX_TABLE_WIDTH)}")
 
 
@@ -614,17 +646,19 @@ def _pairs(words: Sequence[str], models: Sequence[str]) -> list[tuple[str, str]]
     return found
 
 
-def _check_decisions(decisions: Path | None, judged: Judged, written: Written) -> None:
+def _check_decisions(
+    decisions: Path | None, ranking: RankingOptions, output_options: OutputOptions
+) -> None:
     if decisions is None:
         return
-    if judged.folds is None:
+    if ranking.folds is None:
         raise DataError(
             "--decisions",
             "must come with --folds",
             got="none",
             fix="It holds decisions that were held out.",
         )
-    if decisions in (written.output, written.figure):
+    if decisions in (output_options.output, output_options.figure):
         raise DataError(
             "--decisions", "must be a file of its own", got=decisions, fix="Name another."
         )

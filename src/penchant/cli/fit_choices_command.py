@@ -14,7 +14,7 @@ from penchant.argument_checks import check_level, check_threads
 from penchant.choices import Choices
 from penchant.cli.choice_input import load_choices, long_arguments, long_roles
 from penchant.cli.option_wording import in_options
-from penchant.cli.options import Agent, Data, History, Model, Show, Terms
+from penchant.cli.options import Agent, Data, EstimationOptions, FitOutputOptions, History, Terms
 from penchant.cli.result_output import VALID, Result, keep_and_print, kept, many, one
 from penchant.cli.terminal import check_seed, refuse, say
 from penchant.errors import DataError
@@ -31,19 +31,19 @@ from penchant.softmax.prior import GaussianPrior, ScaledPrior
 _BOUND = re.compile(r"(.+?)\s*(<=|>=)\s*(\S+)")
 
 
-def fit_options(model: Model) -> dict[str, Any]:
+def fit_options(estimation: EstimationOptions) -> dict[str, Any]:
     """Arguments of `fit` that do not depend on the data."""
-    if model.max_steps < 1:
+    if estimation.max_steps < 1:
         raise DataError(
-            "--max-steps", "must be at least 1", got=model.max_steps, fix="Leave it out."
+            "--max-steps", "must be at least 1", got=estimation.max_steps, fix="Leave it out."
         )
-    check_threads(model.threads)
+    check_threads(estimation.threads)
     return {
-        "method": model.method,
-        "parameter_prior": prior(model.prior),
-        "covariance": model.covariance,
-        "max_steps": model.max_steps,
-        "threads": model.threads,
+        "method": estimation.method,
+        "parameter_prior": prior(estimation.prior),
+        "covariance": estimation.covariance,
+        "max_steps": estimation.max_steps,
+        "threads": estimation.threads,
     }
 
 
@@ -158,8 +158,8 @@ def run_fit(
     file: str | None,
     data: Data,
     terms: Terms,
-    model: Model,
-    show: Show,
+    estimation: EstimationOptions,
+    output_options: FitOutputOptions,
     agent: Agent,
     history: History,
 ) -> int:
@@ -168,40 +168,48 @@ def run_fit(
     refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
 
     def result() -> Result:
-        return _choices_result(file, data, terms, model, show)
+        return _choices_result(file, data, terms, estimation, output_options)
 
-    return show_fit(result, file, show)
+    return show_fit(result, file, output_options)
 
 
-def show_fit(result_of: Callable[[], Result], file: str | None, show: Show) -> int:
+def show_fit(
+    result_of: Callable[[], Result], file: str | None, output_options: FitOutputOptions
+) -> int:
     """Make a result, keep it, print it; the exit code."""
-    check_level(show.level)
-    if show.intervals == "calibrated":
-        check_seed(show.seed, " with --intervals calibrated")
+    check_level(output_options.level)
+    if output_options.intervals == "calibrated":
+        check_seed(output_options.seed, " with --intervals calibrated")
     else:
-        refuse(show, "without --intervals calibrated", names={"seed"})
-    with kept(show, read=file):
+        refuse(output_options, "without --intervals calibrated", names={"seed"})
+    with kept(output_options, read=file):
         result = result_of()
-        _say_doubts(result, show)
-        keep_and_print(result, show)
-    return exit_code(result.statuses, show.strict)
+        _say_doubts(result, output_options)
+        keep_and_print(result, output_options)
+    return exit_code(result.statuses, output_options.strict)
 
 
-def _choices_result(file: str | None, data: Data, terms: Terms, model: Model, show: Show) -> Result:
+def _choices_result(
+    file: str | None,
+    data: Data,
+    terms: Terms,
+    estimation: EstimationOptions,
+    output_options: FitOutputOptions,
+) -> Result:
     """What choices given as explanatory variables tell."""
-    options = fit_options(model)
-    check_bounds(model.constraint)
+    options = fit_options(estimation)
+    check_bounds(estimation.constraint)
     if file is not None and names_files(file):
-        refuse(model, "with several files", names={"method", "constraint"})
+        refuse(estimation, "with several files", names={"method", "constraint"})
         found = load_scan(file, data, terms)
         scanned = found.with_engine(None, options.pop("threads"))
-        return one(fit_chunks(scanned, **options), show)
+        return one(fit_chunks(scanned, **options), output_options)
     choices = load_choices(file, data, terms)
     say_notes(choices)
-    options["constraints"] = constraints(model.constraint, choices.names)
-    if choices.subject is None or model.covariance == "clustered":
-        return one(fit_choices(choices, **options), show)
-    return many(fit_each_choices(choices, **options), show)
+    options["constraints"] = constraints(estimation.constraint, choices.names)
+    if choices.subject is None or estimation.covariance == "clustered":
+        return one(fit_choices(choices, **options), output_options)
+    return many(fit_each_choices(choices, **options), output_options)
 
 
 def exit_code(statuses: tuple[str, ...], strict: bool = False) -> int:
@@ -218,8 +226,8 @@ def say_notes(choices: Choices) -> None:
         say(f"Note: {in_options(note)}")
 
 
-def _say_doubts(result: Result, show: Show) -> None:
+def _say_doubts(result: Result, output_options: FitOutputOptions) -> None:
     """What JSON has in a field, and a table below it, in words."""
-    if show.json:
+    if output_options.json:
         for doubt in result.doubts:
             say(doubt)

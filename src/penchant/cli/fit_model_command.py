@@ -13,7 +13,7 @@ from penchant.bandit.episode import Episode
 from penchant.cli.choice_input import load_choices
 from penchant.cli.fit_choices_command import fit_options, say_notes, show_fit
 from penchant.cli.model_settings import counts_options, model_named, nominal, say_places, ucl
-from penchant.cli.options import Agent, Data, History, Model, Show, Terms
+from penchant.cli.options import Agent, Data, EstimationOptions, FitOutputOptions, History, Terms
 from penchant.cli.result_output import Result, many, one
 from penchant.cli.table_input import load_offers, load_play
 from penchant.cli.terminal import refuse, say
@@ -35,8 +35,8 @@ def run_fit_play(
     file: str | None,
     data: Data,
     terms: Terms,
-    model: Model,
-    show: Show,
+    estimation: EstimationOptions,
+    output_options: FitOutputOptions,
     agent: Agent,
     history: History,
 ) -> int:
@@ -44,48 +44,57 @@ def run_fit_play(
 
     def result() -> Result:
         refuse(terms, "with --model")
-        return play_result(file, data, model, show, agent, history)
+        return play_result(file, data, estimation, output_options, agent, history)
 
-    return show_fit(result, file, show)
+    return show_fit(result, file, output_options)
 
 
 def play_result(
-    file: str | None, data: Data, model: Model, show: Show, agent: Agent, history: History
+    file: str | None,
+    data: Data,
+    estimation: EstimationOptions,
+    output_options: FitOutputOptions,
+    agent: Agent,
+    history: History,
 ) -> Result:
     """The fit of a model to task data, or to one-shot choices among offers."""
-    refuse(model, "with --model", names=OF_CHOICES)
-    options = fit_options(model)
+    refuse(estimation, "with --model", names=OF_CHOICES)
+    options = fit_options(estimation)
     assert agent.model is not None
     if entry_of(agent.model).data == "offers":
-        return _offers_result(file, data, options, show, agent, history)
+        return _offers_result(file, data, options, output_options, agent, history)
     prior = _nominal(agent, history)
     if prior is not None:
-        refuse(model, "with --linearized", names={"prior"})
-        refuse(show, "with --linearized", names={"intervals"})
+        refuse(estimation, "with --linearized", names={"prior"})
+        refuse(output_options, "with --linearized", names={"intervals"})
     ready = ready_model(agent, data, history)
     reading, played = play_for(ready, file, data, history, agent)
     together = history.pool or not reading.subjects
     if prior is not None:
-        return _linearized(reading.data, played, prior, together, show)
-    return _exact(reading.data, played, together, options, show)
+        return _linearized(reading.data, played, prior, together, output_options)
+    return _exact(reading.data, played, together, options, output_options)
 
 
 def _exact(
-    episodes: Sequence[Any], model: Any, together: bool, options: Mapping[str, Any], show: Show
+    episodes: Sequence[Any],
+    model: Any,
+    together: bool,
+    options: Mapping[str, Any],
+    output_options: FitOutputOptions,
 ) -> Result:
     """The exact estimate, of all episodes or of each subject."""
     prior = options["parameter_prior"]
     if together:
-        return one(fit_model(episodes, model, parameter_prior=prior), show)
+        return one(fit_model(episodes, model, parameter_prior=prior), output_options)
     estimates = fit_each_model(episodes, model, parameter_prior=prior, threads=options["threads"])
-    return many(estimates, show)
+    return many(estimates, output_options)
 
 
 def _offers_result(
     file: str | None,
     data: Data,
     options: Mapping[str, Any],
-    show: Show,
+    output_options: FitOutputOptions,
     agent: Agent,
     history: History,
 ) -> Result:
@@ -93,7 +102,7 @@ def _offers_result(
     model = model_named(agent, 0)
     reading = load_offers(file, data, history, str(agent.model))
     together = history.pool or not reading.subjects
-    return _exact(reading.data, model, together, options, show)
+    return _exact(reading.data, model, together, options, output_options)
 
 
 def _nominal(agent: Agent, history: History) -> RewardPrior | None:
@@ -182,43 +191,49 @@ def model_for(ready: Any, reading: Reading, agent: Agent) -> Any:
 
 
 def _linearized(
-    episodes: Sequence[Episode], model: Any, prior: RewardPrior, together: bool, show: Show
+    episodes: Sequence[Episode],
+    model: Any,
+    prior: RewardPrior,
+    together: bool,
+    output_options: FitOutputOptions,
 ) -> Result:
     """The paper's estimator, of all episodes or of each subject."""
     if together:
-        return one(fit_linearized(episodes, model, nominal=prior), show)
+        return one(fit_linearized(episodes, model, nominal=prior), output_options)
     with warnings.catch_warnings():  # the table says it of each
         warnings.simplefilter("ignore", PenchantWarning)
         found = fit_linearized_each(episodes, model, nominal=prior)
     if found.n_valid < len(found):
         say(f"Warning: {text_with_marks(found.validity_words())}")
-    return many(found, show)
+    return many(found, output_options)
 
 
 def run_fit_worth(
     file: str | None,
     data: Data,
     terms: Terms,
-    model: Model,
-    show: Show,
+    estimation: EstimationOptions,
+    output_options: FitOutputOptions,
     agent: Agent,
     history: History,
 ) -> int:
     """Fit the willingness to pay for every attribute, write, print; the exit code."""
     for options in (agent, history):
         refuse(options, "with --price", "It is for choice experiments, which need no model")
-    refuse(model, "with --price", names={"method", "constraint", "max_steps"})
+    refuse(estimation, "with --price", names={"method", "constraint", "max_steps"})
 
     def result() -> Result:
-        options = fit_options(model)
+        options = fit_options(estimation)
         choices = load_choices(file, data, terms)
         say_notes(choices)
         worth = Attributes(choices.names, price=data.price)
         say(f"Model: {worth}.")
         prior, threads = options["parameter_prior"], options["threads"]
-        kind = model.covariance
+        kind = estimation.covariance
         if choices.subject is None or kind == "clustered":
-            return one(_with_errors(fit(choices, worth, parameter_prior=prior), kind), show)
+            return one(
+                _with_errors(fit(choices, worth, parameter_prior=prior), kind), output_options
+            )
         if kind == "robust":
             raise DataError(
                 "--covariance",
@@ -230,9 +245,9 @@ def run_fit_worth(
         doubt = price_sensitivity_warning(zip(people.subjects, people, strict=True))
         if doubt:
             say(f"Note: {doubt}")
-        return many(people, show)
+        return many(people, output_options)
 
-    return show_fit(result, file, show)
+    return show_fit(result, file, output_options)
 
 
 def _with_errors(found: Estimate, kind: str) -> Estimate:

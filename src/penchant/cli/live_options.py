@@ -13,7 +13,7 @@ from penchant.cli.options import Base, Flag, ModelName, Number, OptionalNumber, 
 
 @Parameter(name="*", group=Group("Questions", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
-class Questions:
+class QuestionTables:
     """What could be offered, and what was answered.
 
     Parameters
@@ -41,7 +41,7 @@ class Questions:
 
 @Parameter(name="*", group=Group("What to know", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class AskOptions:
     """How people choose, and which of the parameters are in question.
 
     Parameters
@@ -70,7 +70,7 @@ class Wanted:
 
 @Parameter(name="*", group=Group("Output", sort_key=9))
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class AskOutputOptions:
     """How to say the next offer.
 
     Parameters
@@ -87,7 +87,7 @@ class Said:
 
 @Parameter(name="*", group=Group("Server", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Served:
+class ServeOptions:
     """Where the study is served and kept.
 
     Parameters
@@ -115,7 +115,7 @@ class Served:
 
 @Parameter(name="*", group=Group("Players", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Playing:
+class PlayOptions:
     """Who plays, and how.
 
     Parameters

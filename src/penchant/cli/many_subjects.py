@@ -28,7 +28,7 @@ from penchant.cli.fit_choices_command import (
 from penchant.cli.fit_model_command import play_for, ready_model
 from penchant.cli.model_settings import counts_options, map_words, model_named, place_words
 from penchant.cli.option_wording import in_options, results_in_options
-from penchant.cli.options import Agent, Data, History, Model, Show, Terms
+from penchant.cli.options import Agent, Data, EstimationOptions, FitOutputOptions, History, Terms
 from penchant.cli.result_output import VALID, checked_document, kept, of_table, one, reserved, shown
 from penchant.cli.table_input import (
     NOT_OF_OFFERS,
@@ -40,7 +40,12 @@ from penchant.cli.table_input import (
     several,
 )
 from penchant.cli.terminal import check_file, refuse, say, when_interrupted
-from penchant.cli.workflow_options import Played, Populated, Prediction, Written
+from penchant.cli.workflow_options import (
+    OutputOptions,
+    PopulationOptions,
+    PredictionOptions,
+    TableOptions,
+)
 from penchant.errors import DataError, closest_match_hint, format_list, format_names
 from penchant.figures.result_overview import overview
 from penchant.figures.style import save
@@ -233,45 +238,49 @@ def _model(
 
 
 def fit_people(
-    found: Any, model: Any, options: Mapping[str, Any], show: Show, threads: int | None
+    found: Any,
+    model: Any,
+    options: Mapping[str, Any],
+    output_options: FitOutputOptions,
+    threads: int | None,
 ) -> int:
     """Fit all subjects of a scan, say what was found; the exit code."""
-    check_level(show.level)
-    if show.output is not None and show.output.suffix.lower() != ".parquet":
+    check_level(output_options.level)
+    if output_options.output is not None and output_options.output.suffix.lower() != ".parquet":
         raise DataError(
             "--output",
             "must end in .parquet for several files",
-            got=show.output,
+            got=output_options.output,
             fix="Choose that.",
         )
     words = (
         "nothing was written."
-        if show.output is None
+        if output_options.output is None
         else "what is done is kept; the same command goes on from there."
     )
     with when_interrupted(lambda: words):
         estimates = fit_each(
             found,
             *([] if model is None else [model]),
-            output=show.output,
-            overwrite=show.overwrite,
-            level=show.level,
-            intervals=show.intervals,
+            output=output_options.output,
+            overwrite=output_options.overwrite,
+            level=output_options.level,
+            intervals=output_options.intervals,
             threads=threads,
             **options,
         )
     if estimates.n_resumed:
         say(f"Resumed: {estimates.n_resumed:,} portions of subjects were done before.")
-    if show.output is not None:
-        say(f"Written: {show.output}")
+    if output_options.output is not None:
+        say(f"Written: {output_options.output}")
     print(
         json_text(results_in_options(estimates.to_dict()))
-        if show.json
+        if output_options.json
         else results_in_options(estimates).summary() + "\n",
         end="",
     )
     statuses = set(estimates.counts())
-    if show.strict:
+    if output_options.strict:
         return 0 if statuses == {"converged"} else 1
     return 0 if statuses & set(VALID) else 1
 
@@ -280,92 +289,100 @@ def run_fit_files(
     file: str,
     data: Data,
     terms: Terms,
-    model: Model,
-    show: Show,
+    estimation: EstimationOptions,
+    output_options: FitOutputOptions,
     agent: Agent,
     history: History,
 ) -> int:
     """Fit every subject of several files: choices, play or offers; the exit code."""
-    options = fit_options(model)
+    options = fit_options(estimation)
     threads = options.pop("threads")
     if agent.model is None:
         refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
         refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
-        check_bounds(model.constraint)
+        check_bounds(estimation.constraint)
         choices = load_scan(file, data, terms)
-        options["constraints"] = constraints(model.constraint, choices.names)
-        return fit_people(choices, None, options, show, threads)
+        options["constraints"] = constraints(estimation.constraint, choices.names)
+        return fit_people(choices, None, options, output_options, threads)
     refuse(terms, "with --model")
-    refuse(model, "with --model", names={"method", "constraint", "covariance", "max_steps"})
+    refuse(estimation, "with --model", names={"method", "constraint", "covariance", "max_steps"})
     found = scanned(file, data, history, agent)
     given = {"parameter_prior": options["parameter_prior"]}
     if are_together(found, history.pool):
-        return show_fit(lambda: one(fit(found.scan, found.model, **given), show), file, show)
-    return fit_people(found.scan, found.model, given, show, threads)
+        return show_fit(
+            lambda: one(fit(found.scan, found.model, **given), output_options), file, output_options
+        )
+    return fit_people(found.scan, found.model, given, output_options, threads)
 
 
 def run_predict_files(
-    file: str, table: Played, agent: Agent, prediction: Prediction, written: Written
+    file: str,
+    table: TableOptions,
+    agent: Agent,
+    prediction: PredictionOptions,
+    output_options: OutputOptions,
 ) -> int:
     """Fit every subject of several files, write what the model says of every event."""
     refuse(prediction, "with several files", names={"check", "seed"})
-    if written.figure is not None:
+    if output_options.figure is not None:
         raise DataError(
             "--figure",
             "must be left out with several files",
-            got=written.figure,
+            got=output_options.figure,
             fix="It shows a check.",
         )
-    if written.output is None or written.output.suffix.lower() != ".parquet":
+    if output_options.output is None or output_options.output.suffix.lower() != ".parquet":
         raise DataError(
             "--output",
             "must be a .parquet file for several files",
-            got=written.output or "none",
+            got=output_options.output or "none",
             fix="Name one.",
         )
     history = replace(table.history(), clock=prediction.clock)
     found = scanned(file, table.data(), history, agent)
     weights = prior(prediction.prior)
     if are_together(found, prediction.pool):
-        _predict_together(found, weights, prediction.all_options, written)
+        _predict_together(found, weights, prediction.all_options, output_options)
     else:
         fits = build_portion_fitter(found.scan, found.model, weights, OF_CHOICES_ALONE)
         say(f"Model: {fits}.")
-        _, place = found.scan.subjects.output_file(written.output, written.overwrite)
+        _, place = found.scan.subjects.output_file(output_options.output, output_options.overwrite)
         words = "what is done is kept; the same command goes on from there."
         with when_interrupted(lambda: words):
             work = BatchBeliefs(fits, prediction.all_options)
             found.scan.subjects.write_batch_results(
                 work, place, None, prediction.threads, "Predicting"
             )
-    say(f"Written: {written.output}")
-    return _say_predicted(written)
+    say(f"Written: {output_options.output}")
+    return _say_predicted(output_options)
 
 
-def _predict_together(found: Scanned, weights: Any, all_options: bool, written: Written) -> None:
+def _predict_together(
+    found: Scanned, weights: Any, all_options: bool, output_options: OutputOptions
+) -> None:
     """One set of parameters for all, and what it says of every event."""
-    assert written.output is not None
-    with kept(written, TABLES):
+    assert output_options.output is not None
+    with kept(output_options, TABLES):
         histories = found.scan.load("one set of parameters of a model")
         estimate = fit(histories, found.model, parameter_prior=weights)
         say(f"Model: {estimate.model}.")
         made = beliefs(estimate, histories).to_frame("pyarrow", options=all_options)
-        write_table(written.output, made, overwrite=written.overwrite)
+        write_table(output_options.output, made, overwrite=output_options.overwrite)
 
 
-def _say_predicted(written: Written) -> int:
+def _say_predicted(output_options: OutputOptions) -> int:
     """How well the decisions of a file of predictions were predicted; the exit code."""
-    assert written.output is not None
+    assert output_options.output is not None
     counts = {"rows": 0, "predicted": 0}
     total = 0.0
-    for group in row_groups(written.output, ["scored", "log_probability"]):
+    for group in row_groups(output_options.output, ["scored", "log_probability"]):
         logs = np.asarray(group["log_probability"].to_numpy(), dtype=np.float64)
         logs = logs[np.asarray(group["scored"].to_numpy(), dtype=bool)]
         counts["rows"] += len(group)
         counts["predicted"] += int(np.isfinite(logs).sum())
         total += float(logs[np.isfinite(logs)].sum())
-    document = {**counts, "log_likelihood": total, "output": str(written.output)}
-    if written.json:
+    document = {**counts, "log_likelihood": total, "output": str(output_options.output)}
+    if output_options.json:
         print(json_text(results_in_options(document)), end="")
     else:
         mean = np.exp(total / counts["predicted"]) if counts["predicted"] else np.nan
@@ -420,71 +437,77 @@ def run_population(
     terms: Terms,
     agent: Agent,
     history: History,
-    populated: Populated,
-    written: Written,
+    population_options: PopulationOptions,
+    output_options: OutputOptions,
 ) -> int:
     """Fit a population, write, print; the exit code."""
     if data.example is None:
         check_file(file)
-    check_threads(populated.threads)
+    check_threads(population_options.threads)
     refuse(history, "with a population", names={"pool", "linearized"})
-    folder, written = _folder(written)
-    people = None if populated.people is None else read_table(str(populated.people))
-    own = written.overwrite
+    folder, output_options = _folder(output_options)
+    people = (
+        None if population_options.people is None else read_table(str(population_options.people))
+    )
+    own = output_options.overwrite
     with (
         nullcontext() if folder is None else locked(check_new_folder(folder)),
-        kept(written, read=file),
+        kept(output_options, read=file),
         reserved(
-            populated.save_prior,
+            population_options.save_prior,
             overwrite=own,
             suffixes=(".json",),
             read=file,
             option="--save-prior",
         ),
         reserved(
-            populated.subjects, overwrite=own, suffixes=TABLES, read=file, option="--subjects"
+            population_options.subjects,
+            overwrite=own,
+            suffixes=TABLES,
+            read=file,
+            option="--subjects",
         ),
     ):
-        decisions, model, labels = _loaded(file, data, terms, agent, history, populated)
-        if people is None and isinstance(decisions, Choices) and populated.covariates:
-            people = _people_of(decisions, file, data, populated.covariates)
+        decisions, model, labels = _loaded(file, data, terms, agent, history, population_options)
+        if people is None and isinstance(decisions, Choices) and population_options.covariates:
+            people = _people_of(decisions, file, data, population_options.covariates)
         found = fit_population(
             decisions,
             model,
-            covariates=populated.covariates or None,
-            formula=_formulas(populated.formula) or None,
+            covariates=population_options.covariates or None,
+            formula=_formulas(population_options.formula) or None,
             people=people,
             within=labels,
-            varying=populated.varying or None,
-            random=populated.random or None,
-            spread=populated.spread,
-            links=_links(populated.links),
-            estimator=populated.estimator,
-            nodes=populated.nodes,
-            covariance=populated.covariance,
-            threads=populated.threads,
+            varying=population_options.varying or None,
+            random=population_options.random or None,
+            spread=population_options.spread,
+            links=_links(population_options.links),
+            estimator=population_options.estimator,
+            nodes=population_options.nodes,
+            covariance=population_options.covariance,
+            threads=population_options.threads,
         )
         if found.message:
             say(f"Warning: {found.status}: {in_options(found.message)}")
-        if populated.save_prior is not None:
-            found.prior.save(populated.save_prior, overwrite=own)
-            say(f"Written: {populated.save_prior}")
-        if populated.subjects is not None:
+        if population_options.save_prior is not None:
+            found.prior.save(population_options.save_prior, overwrite=own)
+            say(f"Written: {population_options.save_prior}")
+        if population_options.subjects is not None:
             frame = found.subjects.to_frame(backend="pyarrow")
-            write_table(populated.subjects, frame, overwrite=own)
-            say(f"Written: {populated.subjects}")
+            write_table(population_options.subjects, frame, overwrite=own)
+            say(f"Written: {population_options.subjects}")
         if folder is not None:
             _write_folder(found, folder)
         result = of_table(_table(found), found.to_dict, lambda: found.to_frame(backend="pyarrow"))
-        shown(result, written, lambda: overview(found))
+        shown(result, output_options, lambda: overview(found))
     return 0 if found.status.startswith(SOUND) else 1
 
 
-def _folder(written: Written) -> tuple[Path | None, Written]:
+def _folder(output_options: OutputOptions) -> tuple[Path | None, OutputOptions]:
     """The folder that --output names, if it names no file; and what is asked for beside it."""
-    if written.output is None or written.output.suffix:
-        return None, written
-    return written.output, replace(written, output=None)
+    if output_options.output is None or output_options.output.suffix:
+        return None, output_options
+    return output_options.output, replace(output_options, output=None)
 
 
 def _write_folder(found: PopulationFit, path: Path) -> None:
@@ -532,29 +555,29 @@ def _loaded(
     terms: Terms,
     agent: Agent,
     history: History,
-    populated: Populated,
+    population_options: PopulationOptions,
 ) -> tuple[Any, Any, Any]:
     """Decisions of all subjects, the model, and the conditions of the episodes."""
     if file is not None and is_scanned(file, play=agent.model is not None):
         if agent.model is None:
-            refuse(populated, "without --model", names={"within", "varying"})
+            refuse(population_options, "without --model", names={"within", "varying"})
             return load_scan(file, data, terms), None, None
         refuse(terms, "with --model")
         found = scanned(file, data, history, agent)
         check_people(found)
-        return found.scan, found.model, populated.within
+        return found.scan, found.model, population_options.within
     if agent.model is None:
-        refuse(populated, "without --model", names={"within", "varying"})
+        refuse(population_options, "without --model", names={"within", "varying"})
         choices = load_choices(file, data, terms, by_subject=True)
         say(f"{choices}.")
         return choices, None, None
     refuse(terms, "with --model")
     if entry_of(agent.model).data == "offers":
         offered = load_offers(file, data, history, str(agent.model))
-        return offered, model_named(agent, 0), populated.within
+        return offered, model_named(agent, 0), population_options.within
     ready = ready_model(agent, data, history)
     reading, model = play_for(ready, file, data, history, agent)
-    return reading, model, _conditions(reading, populated.within)
+    return reading, model, _conditions(reading, population_options.within)
 
 
 def _people_of(choices: Choices, file: str | None, data: Data, names: Sequence[str]) -> Any:

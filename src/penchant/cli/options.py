@@ -375,7 +375,7 @@ class Terms:
 
 @Parameter(name="*", group=Group("Model", sort_key=3))
 @dataclass(frozen=True, kw_only=True)
-class Model:
+class EstimationOptions:
     """How the weights are estimated.
 
     Parameters
@@ -403,7 +403,7 @@ class Model:
 
 @Parameter(name="*", group=Group("Output", sort_key=6))
 @dataclass(frozen=True, kw_only=True)
-class Show:
+class FitOutputOptions:
     """What to print and where to keep it.
 
     Parameters

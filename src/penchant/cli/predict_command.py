@@ -21,7 +21,13 @@ from penchant.cli.options import Agent, Data, History
 from penchant.cli.result_output import kept, reserved
 from penchant.cli.table_input import check_model_given, load_offers
 from penchant.cli.terminal import check_file, check_seed, refuse, say
-from penchant.cli.workflow_options import Believed, Described, Played, Prediction, Written
+from penchant.cli.workflow_options import (
+    BeliefMapOptions,
+    OutputOptions,
+    PredictExperimentOptions,
+    PredictionOptions,
+    TableOptions,
+)
 from penchant.errors import DataError, NotWrittenError, format_list
 from penchant.figures.choices_and_learning import belief_map
 from penchant.figures.result_overview import overview
@@ -46,23 +52,23 @@ OF_PLAY = ("prediction_error",)  # offers pay nothing that could be compared wit
 
 def run_predict(
     file: str | None,
-    table: Played,
+    table: TableOptions,
     agent: Agent,
-    described: Described,
-    prediction: Prediction,
-    written: Written,
+    experiment: PredictExperimentOptions,
+    prediction: PredictionOptions,
+    output_options: OutputOptions,
 ) -> int:
     """Fit, describe, write; the exit code."""
     check_file(file)
     check_threads(prediction.threads)
     weights = prior(prediction.prior)
-    if is_experiment(file, table, described, [agent.model] if agent.model else []):
+    if is_experiment(file, table, experiment, [agent.model] if agent.model else []):
         refuse(agent, "with a choice experiment")
-        return _predict_experiment(file, table, described, prediction, written)
+        return _predict_experiment(file, table, experiment, prediction, output_options)
     data, history = table.data(), table.history()
     check_model_given(agent.model is not None, file, data, history)
-    _check(prediction, written)
-    with kept(written, TABLES, read=file):
+    _check(prediction, output_options)
+    with kept(output_options, TABLES, read=file):
         reading, model = _loaded(file, data, history, agent, prediction)
         episodes = reading.data
         together = prediction.pool or not reading.subjects
@@ -75,38 +81,38 @@ def run_predict(
         found = beliefs(estimates, episodes)
         _say_found(found, model, weights)
         made = _table(found, reading, prediction.all_options)
-        _write(made, estimates, prediction, written)
+        _write(made, estimates, prediction, output_options)
     return _exit_code(found)
 
 
 def _predict_experiment(
     file: str | None,
-    table: Played,
-    described: Described,
-    prediction: Prediction,
-    written: Written,
+    table: TableOptions,
+    experiment: PredictExperimentOptions,
+    prediction: PredictionOptions,
+    output_options: OutputOptions,
 ) -> int:
     """Fit a choice experiment, describe its rows, write; the exit code."""
     refuse(prediction, "with a choice experiment", names={"clock", "check", "seed"})
-    if written.figure is not None:
+    if output_options.figure is not None:
         raise DataError(
             "--figure",
             "must be left out with a choice experiment",
-            got=written.figure,
+            got=output_options.figure,
             fix="penchant study draws what its attributes are worth.",
         )
     weights = prior(prediction.prior)
-    with kept(written, TABLES, read=file):
+    with kept(output_options, TABLES, read=file):
         made = predicted_rows(
             file,
             table,
-            described,
+            experiment,
             weights,
             pool=prediction.pool,
             all_options=prediction.all_options,
         )
         _say_found(made.found, f"attributes {', '.join(made.names)}", weights)
-        _write(made.table, None, prediction, written)
+        _write(made.table, None, prediction, output_options)
     return _exit_code(made.found)
 
 
@@ -115,38 +121,47 @@ def _exit_code(found: Latent) -> int:
     return 0 if finite.any() else 1
 
 
-def _write(made: pa.Table, estimates: Any, prediction: Prediction, written: Written) -> None:
+def _write(
+    made: pa.Table, estimates: Any, prediction: PredictionOptions, output_options: OutputOptions
+) -> None:
     """Keep the table where it is asked for, else print it."""
-    printed = written.output is None
+    printed = output_options.output is None
     try:
-        if written.output is not None:
-            write_table(written.output, made, overwrite=written.overwrite)
-            say(f"Written: {written.output}")
+        if output_options.output is not None:
+            write_table(output_options.output, made, overwrite=output_options.overwrite)
+            say(f"Written: {output_options.output}")
     except NotWrittenError:  # a result that cannot be kept can still be read
         printed = True
         raise
     finally:
-        _show(made, estimates, prediction, written, printed)
+        _show(made, estimates, prediction, output_options, printed)
 
 
 def _show(
-    made: pa.Table, estimates: Any, prediction: Prediction, written: Written, printed: bool
+    made: pa.Table,
+    estimates: Any,
+    prediction: PredictionOptions,
+    output_options: OutputOptions,
+    printed: bool,
 ) -> None:
     """Print what was asked for: the check, JSON, or the table."""
     if prediction.check is not None:
-        _checked(estimates, prediction, written)
-    elif written.json:
+        _checked(estimates, prediction, output_options)
+    elif output_options.json:
         name = "prior" if "prior" not in made.column_names else "model_prior"
         print(json_text(_rows(made, {name: how_fitted(prior(prediction.prior))})), end="")
     elif printed:
         _print_csv(made)
 
 
-def _check(prediction: Prediction, written: Written) -> None:
+def _check(prediction: PredictionOptions, output_options: OutputOptions) -> None:
     if prediction.check is None:
-        if written.figure is not None:
+        if output_options.figure is not None:
             raise DataError(
-                "--figure", "must come with --check", got=written.figure, fix="It shows the check."
+                "--figure",
+                "must come with --check",
+                got=output_options.figure,
+                fix="It shows the check.",
             )
         refuse(prediction, "without --check", names={"seed"})
         return
@@ -156,7 +171,7 @@ def _check(prediction: Prediction, written: Written) -> None:
 
 
 def _loaded(
-    file: str | None, data: Data, history: History, agent: Agent, prediction: Prediction
+    file: str | None, data: Data, history: History, agent: Agent, prediction: PredictionOptions
 ) -> tuple[Reading, Any]:
     """The choices, and the model."""
     assert agent.model is not None
@@ -230,15 +245,15 @@ def _print_csv(table: pa.Table) -> None:
     print(text.getvalue().to_pybytes().decode(), end="")
 
 
-def _checked(estimates: Any, prediction: Prediction, written: Written) -> None:
+def _checked(estimates: Any, prediction: PredictionOptions, output_options: OutputOptions) -> None:
     """Print and draw the predictive check."""
     assert prediction.check is not None
     rng = np.random.default_rng(prediction.seed)
     found = predictive_check(estimates, n_draws=prediction.check, rng=rng)
-    if written.figure is not None:
-        save(overview(found), written.figure, overwrite=written.overwrite)
-        say(f"Written: {written.figure}")
-    if written.json:
+    if output_options.figure is not None:
+        save(overview(found), output_options.figure, overwrite=output_options.overwrite)
+        say(f"Written: {output_options.figure}")
+    if output_options.json:
         how = how_fitted(prior(prediction.prior))
         print(json_text(_rows(found.to_frame(backend="pyarrow"), {"prior": how})), end="")
     else:
@@ -248,7 +263,9 @@ def _checked(estimates: Any, prediction: Prediction, written: Written) -> None:
 ALL = "everybody"
 
 
-def run_believe(file: str | None, table: Played, agent: Agent, asked: Believed) -> int:
+def run_believe(
+    file: str | None, table: TableOptions, agent: Agent, map_options: BeliefMapOptions
+) -> int:
     """Fit, show, write; the exit code."""
     check_file(file)
     if agent.model not in (None, "ucl"):
@@ -258,21 +275,23 @@ def run_believe(file: str | None, table: Played, agent: Agent, asked: Believed) 
             got=agent.model,
             fix="Leave it out.",
         )
-    with reserved(asked.output, overwrite=asked.overwrite, suffixes=(".html",), read=file):
+    with reserved(
+        map_options.output, overwrite=map_options.overwrite, suffixes=(".html",), read=file
+    ):
         agent, data, history = replace(agent, model="ucl"), table.data(), table.history()
         reading, ready = play_for(ready_model(agent, data, history), file, data, history, agent)
-        basis = MapBasis.smooth(ready.locations, min(asked.map, ready.n_options - 1))
-        model = replace(ready, prior_map=basis, locality=asked.locality)
+        basis = MapBasis.smooth(ready.locations, min(map_options.map, ready.n_options - 1))
+        model = replace(ready, prior_map=basis, locality=map_options.locality)
         say(f"Model: {model}.")
-        prior = MapPrior(n="evidence" if asked.functions_by_evidence else "all")
+        prior = MapPrior(n="evidence" if map_options.functions_by_evidence else "all")
         maps = {}
-        for subject, own in _by_subject(reading.data, asked.pool).items():
+        for subject, own in _by_subject(reading.data, map_options.pool).items():
             estimate = fit_model(own, model, parameter_prior=prior)
             maps[subject] = estimate.belief_map()
-        if asked.output is not None:
-            write_text(asked.output, _page(maps, str(model)), overwrite=asked.overwrite)
-            say(f"Written: {asked.output}")
-    if asked.json:
+        if map_options.output is not None:
+            write_text(map_options.output, _page(maps, str(model)), overwrite=map_options.overwrite)
+            say(f"Written: {map_options.output}")
+    if map_options.json:
         found = [{"subject": subject, **one.document()} for subject, one in maps.items()]
         print(json_text(found), end="")
     else:

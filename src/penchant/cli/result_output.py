@@ -14,9 +14,9 @@ import numpy as np
 
 from penchant.choices import Choices
 from penchant.cli.option_wording import in_options, results_in_options
-from penchant.cli.options import Show
+from penchant.cli.options import FitOutputOptions
 from penchant.cli.terminal import say, wrapped
-from penchant.cli.workflow_options import Written
+from penchant.cli.workflow_options import OutputOptions
 from penchant.errors import DataError, format_list
 from penchant.figures.result_overview import draw_estimate, draw_estimates
 from penchant.figures.style import save
@@ -84,9 +84,9 @@ def _same(file: str, target: os.PathLike[str]) -> bool:
 MOST_ROWS = 60
 
 
-def randomness(show: Show) -> np.random.Generator | None:
+def randomness(output_options: FitOutputOptions) -> np.random.Generator | None:
     """Where calibrated intervals take it from; the same every time."""
-    return None if show.seed is None else np.random.default_rng(show.seed)
+    return None if output_options.seed is None else np.random.default_rng(output_options.seed)
 
 
 def checked_words(choices: Choices, estimates: Sequence[Estimate]) -> str:
@@ -166,11 +166,11 @@ def of_table(words: Table, document: Callable[[], Any], frame: Callable[[], Any]
     return Result((), (), words, words, document, frame)
 
 
-def one(estimate: Estimate, show: Show) -> Result:
+def one(estimate: Estimate, output_options: FitOutputOptions) -> Result:
     """The result of one fit."""
     check_sound(estimate.status, estimate.theta)
     estimate = results_in_options(estimate)
-    how = (show.level, show.intervals, randomness(show))
+    how = (output_options.level, output_options.intervals, randomness(output_options))
     words = estimate.table(*how)
     doubt = f"{estimate.status}: {estimate.message}"
     return Result(
@@ -178,13 +178,13 @@ def one(estimate: Estimate, show: Show) -> Result:
         doubts=() if estimate.converged else (doubt,),
         printed=words,
         kept=words,
-        document=lambda: _document(estimate, show),
-        frame=lambda: estimate.to_frame(show.level, "pyarrow", *how[1:]),
+        document=lambda: _document(estimate, output_options),
+        frame=lambda: estimate.to_frame(output_options.level, "pyarrow", *how[1:]),
         draw=lambda: draw_estimate(estimate, estimate.parameters_at(*how)),
     )
 
 
-def many(estimates: Estimates, show: Show) -> Result:
+def many(estimates: Estimates, output_options: FitOutputOptions) -> Result:
     """The result of one fit per subject."""
     for status, theta in zip(estimates.status, estimates.theta, strict=True):
         check_sound(status, theta)
@@ -192,10 +192,12 @@ def many(estimates: Estimates, show: Show) -> Result:
     counts = ", ".join(f"{count} {status}" for status, count in estimates.counts().items())
 
     def how() -> tuple[float, IntervalKind, np.random.Generator | None]:
-        return show.level, show.intervals, randomness(show)
+        return output_options.level, output_options.intervals, randomness(output_options)
 
     def table(most: int) -> Table:
-        errors = show.intervals == "wald" or show.json  # intervals are worth their time if seen
+        errors = (
+            output_options.intervals == "wald" or output_options.json
+        )  # intervals are worth their time if seen
         return estimates.table(*how(), max_rows_shown=most, errors=errors)
 
     printed = table(MOST_ROWS)
@@ -203,16 +205,18 @@ def many(estimates: Estimates, show: Show) -> Result:
         statuses=estimates.status,
         doubts=(f"{len(estimates)} subjects: {counts}",),
         printed=printed,
-        kept=table(len(estimates)) if keeps_words(show) else printed,
-        document=lambda: [_document(estimate, show) for estimate in estimates],
-        frame=lambda: estimates.to_frame(show.level, "pyarrow", show.intervals, randomness(show)),
+        kept=table(len(estimates)) if keeps_words(output_options) else printed,
+        document=lambda: [_document(estimate, output_options) for estimate in estimates],
+        frame=lambda: estimates.to_frame(
+            output_options.level, "pyarrow", output_options.intervals, randomness(output_options)
+        ),
         draw=lambda: draw_estimates(estimates, [e.parameters_at(*how()) for e in estimates]),
     )
 
 
-def keeps_words(show: Show) -> bool:
+def keeps_words(output_options: FitOutputOptions) -> bool:
     """Whether the output file is the table as it is read, which then holds every subject."""
-    return show.output is not None and show.output.suffix in (".txt", ".tex")
+    return output_options.output is not None and output_options.output.suffix in (".txt", ".tex")
 
 
 def check_sound(status: str, theta: Any) -> None:
@@ -221,14 +225,16 @@ def check_sound(status: str, theta: Any) -> None:
         raise AssertionError(f"status is converged, but theta is {theta}")
 
 
-def _document(estimate: Estimate, show: Show) -> dict[str, Any]:
-    document = estimate.to_dict(show.level, show.intervals, randomness(show))
-    return document if show.seed is None else document | {"seed": show.seed}
+def _document(estimate: Estimate, output_options: FitOutputOptions) -> dict[str, Any]:
+    document = estimate.to_dict(
+        output_options.level, output_options.intervals, randomness(output_options)
+    )
+    return document if output_options.seed is None else document | {"seed": output_options.seed}
 
 
-def print_result(result: Result, show: Show) -> None:
+def print_result(result: Result, output_options: FitOutputOptions) -> None:
     """Print JSON, or a table."""
-    if not show.json:
+    if not output_options.json:
         print(results_in_options(result.printed).text(MAX_TABLE_WIDTH))
         return
     if hasattr(sys.stdout, "reconfigure"):
@@ -236,20 +242,20 @@ def print_result(result: Result, show: Show) -> None:
     print(json_text(results_in_options(result.document())), end="")
 
 
-def write_result(result: Result, show: Show) -> None:
+def write_result(result: Result, output_options: FitOutputOptions) -> None:
     """Write the file that --output names, of the kind its ending says."""
-    assert show.output is not None
-    kind = show.output.suffix.lower()
+    assert output_options.output is not None
+    kind = output_options.output.suffix.lower()
     if kind in (".csv", ".parquet"):
-        write_table(show.output, result.frame(), overwrite=show.overwrite)
+        write_table(output_options.output, result.frame(), overwrite=output_options.overwrite)
     else:
         texts: dict[str, Callable[[], str]] = {
             ".json": lambda: json_text(results_in_options(result.document())),
             ".tex": lambda: results_in_options(result.kept).latex() + "\n",
             ".txt": lambda: results_in_options(result.kept).text() + "\n",
         }
-        write_text(show.output, texts[kind](), overwrite=show.overwrite)
-    say(f"Written: {show.output}")
+        write_text(output_options.output, texts[kind](), overwrite=output_options.overwrite)
+    say(f"Written: {output_options.output}")
 
 
 SUFFIXES = (".json", ".csv", ".parquet", ".tex", ".txt")
@@ -258,46 +264,52 @@ FIGURES = (".svg", ".pdf", ".png")
 
 @contextmanager
 def kept(
-    written: Written | Show, suffixes: tuple[str, ...] = SUFFIXES, read: str | None = None
+    output_options: OutputOptions | FitOutputOptions,
+    suffixes: tuple[str, ...] = SUFFIXES,
+    read: str | None = None,
 ) -> Iterator[None]:
     """Keep the files that will be written for this process, from before the work."""
     with (
-        figure_reserved(written),
-        reserved(written.output, overwrite=written.overwrite, suffixes=suffixes, read=read),
+        figure_reserved(output_options),
+        reserved(
+            output_options.output, overwrite=output_options.overwrite, suffixes=suffixes, read=read
+        ),
     ):
         yield
 
 
 @contextmanager
-def figure_reserved(written: Written | Show) -> Iterator[None]:
+def figure_reserved(output_options: OutputOptions | FitOutputOptions) -> Iterator[None]:
     """Keep the figure's file for this process."""
-    figure = written.figure
-    if figure is not None and figure == written.output:
+    figure = output_options.figure
+    if figure is not None and figure == output_options.output:
         raise DataError(
             "--figure", "must not be the file of --output", got=figure, fix="Name another."
         )
-    with reserved(figure, overwrite=written.overwrite, suffixes=FIGURES, option="--figure"):
+    with reserved(figure, overwrite=output_options.overwrite, suffixes=FIGURES, option="--figure"):
         yield
 
 
-def shown(result: Result, written: Written, draw: Callable[[], Any] | None = None) -> None:
+def shown(
+    result: Result, output_options: OutputOptions, draw: Callable[[], Any] | None = None
+) -> None:
     """Write the files that are asked for, and print the result."""
-    show = Show(
-        json=written.json,
-        output=written.output,
-        figure=written.figure,
-        overwrite=written.overwrite,
+    show = FitOutputOptions(
+        json=output_options.json,
+        output=output_options.output,
+        figure=output_options.figure,
+        overwrite=output_options.overwrite,
     )
     keep_and_print(replace(result, draw=draw), show)
 
 
-def keep_and_print(result: Result, show: Show) -> None:
+def keep_and_print(result: Result, output_options: FitOutputOptions) -> None:
     """Write the files that are asked for, and print the result."""
     try:
-        if show.output is not None:
-            write_result(result, show)
-        if show.figure is not None and result.draw is not None:
-            save(result.draw(), show.figure, overwrite=show.overwrite)
-            say(f"Written: {show.figure}")
+        if output_options.output is not None:
+            write_result(result, output_options)
+        if output_options.figure is not None and result.draw is not None:
+            save(result.draw(), output_options.figure, overwrite=output_options.overwrite)
+            say(f"Written: {output_options.figure}")
     finally:  # a result that cannot be kept can still be read
-        print_result(result, show)
+        print_result(result, output_options)

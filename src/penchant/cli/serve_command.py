@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from penchant.cli.live_options import Served
+from penchant.cli.live_options import ServeOptions
 from penchant.cli.study_rehearsal import planned
 from penchant.cli.terminal import say
 from penchant.errors import DataError
@@ -26,15 +26,15 @@ TOKEN = "PENCHANT_TOKEN"
 LEAST_TOKEN = 22  # characters: 128 bits
 
 
-def run_serve(file: str | None, served: Served) -> int:
+def run_serve(file: str | None, serve_options: ServeOptions) -> int:
     """Serve until told to stop; the exit code."""
-    _serve(planned(file), served.store or _usual_store(file), served)
+    _serve(planned(file), serve_options.store or _usual_store(file), serve_options)
     return 0
 
 
-def run_status(file: str | None, served: Served, *, as_json: bool) -> int:
+def run_status(file: str | None, serve_options: ServeOptions, *, as_json: bool) -> int:
     """Say how far the data collected are; the exit code."""
-    return _say_status(served.store or _usual_store(file), as_json=as_json)
+    return _say_status(serve_options.store or _usual_store(file), as_json=as_json)
 
 
 def _usual_store(file: str | None) -> str:
@@ -43,8 +43,8 @@ def _usual_store(file: str | None) -> str:
     return str(Path(file).with_suffix(".sqlite"))
 
 
-def _serve(plan: StudyPlan, store: str, served: Served) -> None:
-    token, is_given = _token(served.host)
+def _serve(plan: StudyPlan, store: str, serve_options: ServeOptions) -> None:
+    token, is_given = _token(serve_options.host)
     where = store if "://" not in store else store.split("://")[0] + "://..."
 
     def started(address: str) -> None:
@@ -57,11 +57,11 @@ def _serve(plan: StudyPlan, store: str, served: Served) -> None:
         serve(
             plan,
             store,
-            host=served.host,
-            port=served.port,
+            host=serve_options.host,
+            port=serve_options.port,
             token=token,
-            with_estimates=not served.no_estimates,
-            frame_ancestors=_ancestors(served.frame),
+            with_estimates=not serve_options.no_estimates,
+            frame_ancestors=_ancestors(serve_options.frame),
             started=started,
         )
     say("Stopped; everything that was acknowledged is saved.")

@@ -31,14 +31,14 @@ from penchant.cli.result_output import kept, of_table, reserved, shown
 from penchant.cli.table_input import only_offers
 from penchant.cli.terminal import check_criterion, check_seed, refuse, say
 from penchant.cli.workflow_options import (
-    Goal,
-    Judged,
-    People,
-    PeopleOfEach,
-    Regained,
-    Rivals,
-    Simulated,
-    Written,
+    ComparedModels,
+    DesignGoal,
+    OutputOptions,
+    RankingOptions,
+    RecoveryOptions,
+    SimulatedPeople,
+    SimulatedPeopleOfModels,
+    SimulationOptions,
 )
 from penchant.errors import DataError, closest_match_hint
 from penchant.figures.result_overview import overview
@@ -251,20 +251,20 @@ OF_OFFERS = {"offers_from", "example", "offers"}
 SimulatedWorld = Landscape | list[Offers]
 
 
-def world_for(agent: Agent, simulated: Simulated) -> SimulatedWorld:
+def world_for(agent: Agent, simulation: SimulationOptions) -> SimulatedWorld:
     """What the options pay, or what is offered."""
     if agent.model is not None and entry_of(agent.model).data == "offers":
-        return _offers_for(agent, simulated)
-    refuse(simulated, "with models of play", "They learn from rewards", names=OF_OFFERS)
-    return landscape_of(agent, PlayedWorld(landscape=simulated.landscape, means=simulated.means))
+        return _offers_for(agent, simulation)
+    refuse(simulation, "with models of play", "They learn from rewards", names=OF_OFFERS)
+    return landscape_of(agent, PlayedWorld(landscape=simulation.landscape, means=simulation.means))
 
 
-def _offers_for(agent: Agent, simulated: Simulated) -> list[Offers]:
+def _offers_for(agent: Agent, simulation: SimulationOptions) -> list[Offers]:
     named = f"with --model {agent.model}"
-    refuse(simulated, named, "It is about offers, not rewards", names={"landscape", "means"})
+    refuse(simulation, named, "It is about offers, not rewards", names={"landscape", "means"})
     refuse(agent, named, names={"grid", "locations", "noise_variance"})
-    if (simulated.offers_from is None) == (simulated.example is None):
-        got = "neither" if simulated.example is None else "both"
+    if (simulation.offers_from is None) == (simulation.example is None):
+        got = "neither" if simulation.example is None else "both"
         raise DataError(
             "--offers-from or --example",
             f"must be given {named}",
@@ -273,7 +273,7 @@ def _offers_for(agent: Agent, simulated: Simulated) -> list[Offers]:
                 "Name a table of decisions whose offers people shall have, or try --example delays."
             ),
         )
-    return only_offers(simulated.offers_from, simulated.example, simulated.offers)
+    return only_offers(simulation.offers_from, simulation.example, simulation.offers)
 
 
 def model_in(world: SimulatedWorld, agent: Agent) -> Any:
@@ -291,18 +291,18 @@ def model_in(world: SimulatedWorld, agent: Agent) -> Any:
     return model_named(agent, 0)
 
 
-def task_of(world: SimulatedWorld, simulated: Simulated) -> Task:
+def task_of(world: SimulatedWorld, simulation: SimulationOptions) -> Task:
     """What people do."""
     if isinstance(world, Landscape):
-        return Task(world, simulated.decisions or DECISIONS, simulated.blocks)
-    return Task(world, simulated.decisions, simulated.blocks)
+        return Task(world, simulation.decisions or DECISIONS, simulation.blocks)
+    return Task(world, simulation.decisions, simulation.blocks)
 
 
-def check_counts(simulated: Simulated) -> None:
+def check_counts(simulation: SimulationOptions) -> None:
     """Refuse nobody, nothing to do, and randomness that could not be had again."""
-    check_seed(simulated.seed)
+    check_seed(simulation.seed)
     for name in ("decisions", "blocks", "subjects"):
-        count = getattr(simulated, name)
+        count = getattr(simulation, name)
         if count is not None and count < 1:
             raise DataError(f"--{name}", "must be at least 1", got=count, fix="Correct it.")
 
@@ -372,15 +372,19 @@ OF_WIDTH, OF_AGAINST = {"relative", "share"}, {"tested", "power", "alpha"}
 
 
 def run_recover(
-    agent: Agent, people: People, simulated: Simulated, regained: Regained, written: Written
+    agent: Agent,
+    people: SimulatedPeople,
+    simulation: SimulationOptions,
+    recovery: RecoveryOptions,
+    output_options: OutputOptions,
 ) -> int:
     """Simulate, fit, write, print; the exit code."""
-    check_level(regained.level)
-    check_counts(simulated)
-    check_threads(regained.threads)
-    weights = prior(regained.prior)
-    with kept(written):
-        world = world_for(agent, simulated)
+    check_level(recovery.level)
+    check_counts(simulation)
+    check_threads(recovery.threads)
+    weights = prior(recovery.prior)
+    with kept(output_options):
+        world = world_for(agent, simulation)
         model = model_in(world, agent)
         given = ranges(people.parameters, model)
         say(f"Model: {model}.")
@@ -388,35 +392,41 @@ def run_recover(
             say(map_words(agent, model.locations))
         found = recover(
             model,
-            task_of(world, simulated),
+            task_of(world, simulation),
             given,
-            n_subjects=simulated.subjects or PEOPLE,
-            rng=np.random.default_rng(simulated.seed),
+            n_subjects=simulation.subjects or PEOPLE,
+            rng=np.random.default_rng(simulation.seed),
             parameter_prior=weights,
-            level=regained.level,
-            intervals=regained.intervals,
-            threads=regained.threads,
+            level=recovery.level,
+            intervals=recovery.intervals,
+            threads=recovery.threads,
         )
         result = of_table(found.table(), found.document, lambda: found.subjects("pyarrow"))
-        shown(result, written, lambda: overview(found))
+        shown(result, output_options, lambda: overview(found))
     return 0
 
 
 def run_distinguish(
-    rivals: Rivals, people: PeopleOfEach, simulated: Simulated, judged: Judged, written: Written
+    compared_models: ComparedModels,
+    people: SimulatedPeopleOfModels,
+    simulation: SimulationOptions,
+    ranking: RankingOptions,
+    output_options: OutputOptions,
 ) -> int:
     """Simulate, fit, write, print; the exit code."""
-    agents = rival_agents(rivals, of_the_task={"grid", "noise_variance"})
+    agents = rival_agents(compared_models, of_the_task={"grid", "noise_variance"})
     _check_pairs(list(agents), people.parameters)
-    check_counts(simulated)
-    check_threads(judged.threads)
-    check_criterion(judged.criterion, judged.folds)
-    weights, folds = prior(judged.prior), _folds(judged.folds)
-    criterion: Any = judged.criterion and judged.criterion.replace("-", "_")
-    with kept(written):
-        noise = rivals.noise_variance  # of the task, which some models know
+    check_counts(simulation)
+    check_threads(ranking.threads)
+    check_criterion(ranking.criterion, ranking.folds)
+    weights, folds = prior(ranking.prior), _folds(ranking.folds)
+    criterion: Any = ranking.criterion and ranking.criterion.replace("-", "_")
+    with kept(output_options):
+        noise = compared_models.noise_variance  # of the task, which some models know
         first = next(iter(agents.values())).model
-        world = world_for(Agent(model=first, grid=rivals.grid, noise_variance=noise), simulated)
+        world = world_for(
+            Agent(model=first, grid=compared_models.grid, noise_variance=noise), simulation
+        )
         models = {
             name: model_in(world, replace(agent, noise_variance=noise))
             for name, agent in agents.items()
@@ -429,17 +439,17 @@ def run_distinguish(
             say(f"Model: {name}: {model}.")
         found = recover_models(
             models,
-            task_of(world, simulated),
+            task_of(world, simulation),
             given,
-            n_subjects=simulated.subjects or PEOPLE,
-            rng=np.random.default_rng(simulated.seed),
+            n_subjects=simulation.subjects or PEOPLE,
+            rng=np.random.default_rng(simulation.seed),
             criterion=criterion,
             folds=folds,
             parameter_prior=weights,
-            threads=judged.threads,
+            threads=ranking.threads,
         )
         result = of_table(found.table(), found.document, found.to_arrow)
-        shown(result, written, lambda: overview(found))
+        shown(result, output_options, lambda: overview(found))
     return 0
 
 
@@ -475,41 +485,41 @@ def _ranges(name: str, words: str, model: Any) -> dict[str, Any]:
 
 
 def run_design(
-    goal: Goal,
+    goal: DesignGoal,
     agent: Agent,
-    people: People,
-    simulated: Simulated,
-    regained: Regained,
-    written: Written,
+    people: SimulatedPeople,
+    simulation: SimulationOptions,
+    recovery: RecoveryOptions,
+    output_options: OutputOptions,
 ) -> int:
     """Simulate, search, write, print; the exit code."""
-    check_level(regained.level)
-    check_counts(simulated)
-    check_threads(regained.threads)
-    weights = prior(regained.prior)
-    _check_goal(goal, simulated, regained)
-    with kept(written):
-        world = world_for(agent, simulated)
+    check_level(recovery.level)
+    check_counts(simulation)
+    check_threads(recovery.threads)
+    weights = prior(recovery.prior)
+    _check_goal(goal, simulation, recovery)
+    with kept(output_options):
+        world = world_for(agent, simulation)
         model = model_in(world, agent)
         given = ranges(people.parameters, model)
-        task = task_of(world, simulated)
+        task = task_of(world, simulation)
         say(f"Model: {model}.")
         found = design(
             model,
             task,
             given,
-            goal=_narrow(goal, regained) if goal.width is not None else _differ(goal, model),
-            n_subjects=simulated.subjects,
+            goal=_narrow(goal, recovery) if goal.width is not None else _differ(goal, model),
+            n_subjects=simulation.subjects,
             parameter_prior=weights,
-            rng=np.random.default_rng(simulated.seed),
-            threads=regained.threads,
+            rng=np.random.default_rng(simulation.seed),
+            threads=recovery.threads,
         )
         result = of_table(found.table(), found.document, found.to_arrow)
-        shown(result, written, lambda: overview(found))
+        shown(result, output_options, lambda: overview(found))
     return NONE_FOUND if found.needed is None else 0
 
 
-def _check_goal(goal: Goal, simulated: Simulated, regained: Regained) -> None:
+def _check_goal(goal: DesignGoal, simulation: SimulationOptions, recovery: RecoveryOptions) -> None:
     if (goal.width is None) == (not goal.against):
         got = "neither" if goal.width is None else "both"
         raise DataError(
@@ -524,15 +534,15 @@ def _check_goal(goal: Goal, simulated: Simulated, regained: Regained) -> None:
     if goal.width is not None:
         refuse(goal, "with --width", names=OF_AGAINST)
         advice = "How many it takes is what is looked for; --most is the largest number"
-        refuse(simulated, "with --width", advice, names={"decisions"})
+        refuse(simulation, "with --width", advice, names={"decisions"})
     else:
         refuse(goal, "with --against", names=OF_WIDTH)
-        refuse(regained, "with --against", names={"level", "intervals"})
+        refuse(recovery, "with --against", names={"level", "intervals"})
     if goal.most is not None and goal.most < 2:
         raise DataError("--most", "must be at least 2", got=goal.most, fix="Correct it.")
 
 
-def _narrow(goal: Goal, regained: Regained) -> NarrowIntervals:
+def _narrow(goal: DesignGoal, recovery: RecoveryOptions) -> NarrowIntervals:
     name, _, value = (part.strip() for part in str(goal.width).partition("="))
     width = number_or_none(value)
     if width is None:
@@ -548,14 +558,14 @@ def _narrow(goal: Goal, regained: Regained) -> NarrowIntervals:
         width,
         relative=goal.relative,
         share=goal.share,
-        level=regained.level,
-        intervals=regained.intervals,
+        level=recovery.level,
+        intervals=recovery.intervals,
         first=min(NarrowIntervals.first, most),
         most=most,
     )
 
 
-def _differ(goal: Goal, model: Any) -> DetectDifference:
+def _differ(goal: DesignGoal, model: Any) -> DetectDifference:
     differs = some_ranges(goal.against, model, "--against")
     if goal.tested is None and len(differs) > 1:
         raise DataError(

@@ -36,7 +36,13 @@ from penchant.cli.table_input import (
     read_as,
 )
 from penchant.cli.terminal import refuse, say, when_interrupted
-from penchant.cli.workflow_options import Analysis, Compared, Experiment, Kept, Played
+from penchant.cli.workflow_options import (
+    AnalysisOptions,
+    GroupingOptions,
+    StudyExperimentOptions,
+    StudyOutputOptions,
+    TableOptions,
+)
 from penchant.errors import DataError, NotWrittenError, text_with_marks
 from penchant.files.folder import TABLES
 from penchant.files.output import json_text, write_json
@@ -56,7 +62,7 @@ from penchant.studies.read import StudyData, read_study
 from penchant.tables.reading import Reading
 
 TASK = "task.toml"
-Options = TypeVar("Options", Agent, Compared, Played)
+Options = TypeVar("Options", Agent, GroupingOptions, TableOptions)
 
 
 def is_task(file: str) -> bool:
@@ -73,8 +79,8 @@ def is_task(file: str) -> bool:
 
 
 def with_task(
-    file: str, table: Played, compared: Compared, agent: Agent
-) -> tuple[str, Played, Compared, Agent]:
+    file: str, table: TableOptions, grouping: GroupingOptions, agent: Agent
+) -> tuple[str, TableOptions, GroupingOptions, Agent]:
     """The table that a task file names, and its settings where no others were typed."""
     task = Path(file) / TASK if Path(file).is_dir() else Path(file)
     try:
@@ -106,7 +112,7 @@ def with_task(
     return (
         str(folder / settings["table"]),
         _filled(table, settings),
-        _filled(compared, settings),
+        _filled(grouping, settings),
         _filled(agent, settings),
     )
 
@@ -154,10 +160,10 @@ def _filled(options: Options, settings: dict[str, Any]) -> Options:
 
 
 def read_play(
-    file: str, table: Played, compared: Compared, history: History, ready: Any
+    file: str, table: TableOptions, grouping: GroupingOptions, history: History, ready: Any
 ) -> tuple[StudyData, LandscapeFile | None, Reading]:
     """The data, the mean rewards if there are any, and what names lines of the file."""
-    if compared.landscape is not None and compared.expected is not None:
+    if grouping.landscape is not None and grouping.expected is not None:
         raise DataError(
             "--expected",
             "must be left out with --landscape",
@@ -167,17 +173,17 @@ def read_play(
     places = Declared(ready).locations
     reading = load_play(file, table.data(), history, places, is_counted=ready is None)
     landscape = None
-    if compared.landscape is not None:
+    if grouping.landscape is not None:
         columns, labels = list(reading.table.column_names), reading.arguments["options"]
-        landscape = read_landscapes(compared.landscape, columns, compared.landscape_by, labels)
+        landscape = read_landscapes(grouping.landscape, columns, grouping.landscape_by, labels)
     with reading.in_lines():
         found = read_study(
             reading,
-            conditions=compared.condition,
-            landscape_by=compared.landscape_by or (None if landscape is None else landscape.by),
-            expected=compared.expected,
-            payoffs=compared.payoffs or None,
-            payoff_noise=compared.payoff_noise,
+            conditions=grouping.condition,
+            landscape_by=grouping.landscape_by or (None if landscape is None else landscape.by),
+            expected=grouping.expected,
+            payoffs=grouping.payoffs or None,
+            payoff_noise=grouping.payoff_noise,
         )
     _say_notes(found, reading)
     return found, landscape, reading
@@ -190,18 +196,20 @@ def _say_notes(found: StudyData, reading: Reading) -> None:
             say(f"Note: {in_options(reading.in_words(text_with_marks(note)))}")
 
 
-def read_offers_study(file: str, table: Played, compared: Compared, model: str) -> StudyData:
+def read_offers_study(
+    file: str, table: TableOptions, grouping: GroupingOptions, model: str
+) -> StudyData:
     """The data of a study of choices among offers."""
     reading = load_offers(file, table.data(), replace(table.history(), linearized=None), model)
     with reading.in_lines():
-        found = read_study(reading, conditions=compared.condition)
+        found = read_study(reading, conditions=grouping.condition)
     _say_notes(found, reading)
     return found
 
 
-def _is_experiment(file: str, table: Played, experiment: Experiment) -> bool:
+def _is_experiment(file: str, table: TableOptions, experiment: StudyExperimentOptions) -> bool:
     """Whether the file is a choice experiment: it is said to be, or its columns say so."""
-    if experiment != Experiment():
+    if experiment != StudyExperimentOptions():
         return True
     if file == STDIN:
         return False
@@ -209,7 +217,7 @@ def _is_experiment(file: str, table: Played, experiment: Experiment) -> bool:
 
 
 def read_experiment(
-    file: str, table: Played, compared: Compared, experiment: Experiment
+    file: str, table: TableOptions, grouping: GroupingOptions, experiment: StudyExperimentOptions
 ) -> tuple[StudyData, Model]:
     """The data of a study of a choice experiment, and the model: a weight for every attribute."""
     history = table.history()
@@ -224,7 +232,7 @@ def read_experiment(
     reading = replace(reading, data=with_formula(reading, data.attributes))
     model = Attributes(reading.data.names, price=experiment.price)
     say(f"Model: {model}.")
-    return read_study(reading, conditions=compared.condition), model
+    return read_study(reading, conditions=grouping.condition), model
 
 
 DONE, NO_ESTIMATE = 0, 1
@@ -236,24 +244,24 @@ NOT_IN_COMMAND = {"output", "resume", "json", "threads"}
 
 def run_study_command(
     file: str | None,
-    table: Played,
-    compared: Compared,
+    table: TableOptions,
+    grouping: GroupingOptions,
     agent: Agent,
-    analysis: Analysis,
-    kept: Kept,
-    experiment: Experiment,
+    analysis: AnalysisOptions,
+    output_options: StudyOutputOptions,
+    experiment: StudyExperimentOptions,
 ) -> int:
     """Check everything that can be checked, then work; the exit code."""
     if file is None:
         raise DataError(
             "FILE", "must be given", got="none", fix="penchant simulate makes one to try."
         )
-    if kept.output is None:
+    if output_options.output is None:
         raise DataError(
             "--output", "must name a folder for the results", got="none", fix="Try -o results."
         )
     if is_task(file):
-        file, table, compared, agent = with_task(file, table, compared, agent)
+        file, table, grouping, agent = with_task(file, table, grouping, agent)
     check_base(table.base)
     is_experiment = agent == Agent() and _is_experiment(file, table, experiment)
     if not is_experiment:
@@ -263,26 +271,26 @@ def run_study_command(
     of_offers = not is_experiment and entry_of(str(agent.model)).data == "offers"
     ready: Any = None
     if is_experiment:
-        _refuse_play("with a choice experiment", compared, analysis)
+        _refuse_play("with a choice experiment", grouping, analysis)
     elif of_offers:
-        _refuse_play(f"with --model {agent.model}", compared, analysis)
+        _refuse_play(f"with --model {agent.model}", grouping, analysis)
         ready = model_named(agent, 0)
     else:
         ready = ready_model(agent, table.data(), history)
-    performance = _performance(compared, analysis)
+    performance = _performance(grouping, analysis)
     nominals = None if performance is False else _nominals(agent, analysis)
     _check_counts(analysis)
     weights = prior(analysis.prior)
-    with StudyFolder(kept.output, resume=kept.resume) as folder:
+    with StudyFolder(output_options.output, resume=output_options.resume) as folder:
         begun = time.perf_counter()
         if is_experiment:
             landscape = None
-            data, model = read_experiment(file, table, compared, experiment)
+            data, model = read_experiment(file, table, grouping, experiment)
         elif of_offers:
-            data, landscape = read_offers_study(file, table, compared, str(agent.model)), None
+            data, landscape = read_offers_study(file, table, grouping, str(agent.model)), None
             model = ready
         else:
-            data, landscape, played = read_play(file, table, compared, history, ready)
+            data, landscape, played = read_play(file, table, grouping, history, ready)
             model = model_for(ready, played, agent)
         reading = time.perf_counter() - begun
         say(f"Study: {format_count(data.n_people, 'subject')}, {_amount(data)}.")
@@ -306,11 +314,13 @@ def run_study_command(
             )
             _say_unused(analysis, found)
             found.timings["reading"] = reading
-            command = command_line(file, (table, experiment, compared, agent, analysis, kept))
-            return _write(found, folder, file, command, kept)
+            command = command_line(
+                file, (table, experiment, grouping, agent, analysis, output_options)
+            )
+            return _write(found, folder, file, command, output_options)
 
 
-def _with_model(agent: Agent, file: str, table: Played) -> Agent:
+def _with_model(agent: Agent, file: str, table: TableOptions) -> Agent:
     """The model that is asked for; ucl, the paper's, where options have places."""
     if agent.model is not None:
         return agent
@@ -326,33 +336,33 @@ def _amount(data: StudyData) -> str:
     return format_count(sum(trials.n_decisions for trials in data.episodes), "decision")
 
 
-def _refuse_play(where: str, compared: Compared, analysis: Analysis) -> None:
+def _refuse_play(where: str, grouping: GroupingOptions, analysis: AnalysisOptions) -> None:
     """Refuse options of play, which choices among offers have nothing of."""
-    refuse(compared, where, names={*PAID, "performance"})
+    refuse(grouping, where, names={*PAID, "performance"})
     refuse(analysis, where, names=STUDY_OF_PLAY)
 
 
-def _performance(compared: Compared, analysis: Analysis) -> bool | None:
+def _performance(grouping: GroupingOptions, analysis: AnalysisOptions) -> bool | None:
     """Whether performance is asked for; nominal points ask for it, as they are chosen by it."""
     points = analysis.nominal_low is not None or analysis.nominal_high is not None
-    if compared.performance is False and points:
+    if grouping.performance is False and points:
         raise DataError(
             "--no-performance",
             "must be left out with --nominal-low and --nominal-high",
             got="both",
             fix="The points are chosen by performance.",
         )
-    return True if points else compared.performance
+    return True if points else grouping.performance
 
 
-def _say_unused(analysis: Analysis, found: Study) -> None:
+def _say_unused(analysis: AnalysisOptions, found: Study) -> None:
     """Say what has no effect where there is no performance."""
-    asked = analysis.bootstrap not in (0, Analysis().bootstrap)
+    asked = analysis.bootstrap not in (0, AnalysisOptions().bootstrap)
     if asked and found.data.is_play and not found.plan.performance:
         say("Note: --bootstrap has no effect without performance; --performance asks for it.")
 
 
-def _check_counts(analysis: Analysis) -> None:
+def _check_counts(analysis: AnalysisOptions) -> None:
     for name in ("replicates", "bootstrap", "seed"):
         if getattr(analysis, name) < 0:
             raise DataError(
@@ -364,7 +374,7 @@ def _check_counts(analysis: Analysis) -> None:
     check_threads(analysis.threads)
 
 
-def _nominals(agent: Agent, analysis: Analysis) -> Any:
+def _nominals(agent: Agent, analysis: AnalysisOptions) -> Any:
     """Nominal points by performance: given, or the paper's."""
     given = {"low": analysis.nominal_low, "high": analysis.nominal_high}
     if analysis.exact_only:
@@ -409,25 +419,26 @@ def _write(
     folder: StudyFolder,
     file: str,
     command: str,
-    kept: Kept,
+    output_options: StudyOutputOptions,
 ) -> int:
     begun = time.perf_counter()
     said = list(map(in_options, in_short(found)))
     try:
         report = found.write(
             folder.path,
-            title=kept.title or f"A study of choices: {'stdin' if file == STDIN else _name(file)}",
+            title=output_options.title
+            or f"A study of choices: {'stdin' if file == STDIN else _name(file)}",
             command=command,
-            figures=kept.figures,
+            figures=output_options.figures,
             overwrite=True,
             words=in_options,
         )
         found.timings["tables, figures, report"] = time.perf_counter() - begun
         _write_timings(found, folder)
     except (NotWrittenError, OSError):  # findings that cannot be kept can still be read
-        print(json_text(_summary(found, None, said)) if kept.json else "\n".join(said))
+        print(json_text(_summary(found, None, said)) if output_options.json else "\n".join(said))
         raise
-    if kept.json:
+    if output_options.json:
         print(json_text(_summary(found, str(report), said)), end="")
     else:
         print("\n".join([*said, f"Report: {report}"]))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penchant.cli.live_options import Playing
+from penchant.cli.live_options import PlayOptions
 from penchant.cli.model_settings import model_named, ucl
 from penchant.cli.options import Agent
 from penchant.cli.simulation_commands import ranges
@@ -76,33 +76,36 @@ def run_check_study(file: str | None) -> int:
 USUAL_GRID = "10x10"
 
 
-def run_play(address: str | None, agent: Agent, playing: Playing) -> int:
+def run_play(address: str | None, agent: Agent, play_options: PlayOptions) -> int:
     """Play; the exit code says whether everybody finished."""
     if address is None:
         raise DataError("URL", "must be given", got="none", fix="Try http://127.0.0.1:8000.")
-    check_seed(playing.seed)
+    check_seed(play_options.seed)
     for name in ("players", "at_once"):
-        if getattr(playing, name) < 1:
+        if getattr(play_options, name) < 1:
             option = name.replace("_", "-")
             raise DataError(
-                f"--{option}", "must be at least 1", got=getattr(playing, name), fix="Raise it."
+                f"--{option}",
+                "must be at least 1",
+                got=getattr(play_options, name),
+                fix="Raise it.",
             )
-    if playing.output is not None:
-        check_writable(playing.output, overwrite=False)
-    answers = _answers(playing.answers)
-    model, people = _model(agent, playing)
-    generators = np.random.default_rng(playing.seed).spawn(playing.players)
-    names = [f"sim-{playing.seed}-{i + 1}" for i in range(playing.players)]
+    if play_options.output is not None:
+        check_writable(play_options.output, overwrite=False)
+    answers = _answers(play_options.answers)
+    model, people = _model(agent, play_options)
+    generators = np.random.default_rng(play_options.seed).spawn(play_options.players)
+    names = [f"sim-{play_options.seed}-{i + 1}" for i in range(play_options.players)]
 
     def maker(i: int) -> Callable[[Client], Player]:
         own = {name: float(values[i]) for name, values in people.items()}
         return lambda client: Player(names[i], client, generators[i], model, own, answers)
 
-    makers = [maker(i) for i in range(playing.players)]
-    found = play(address, makers, at_once=playing.at_once, patience=playing.patience)
-    if playing.output is not None:
-        write_table(playing.output, _table(found, people), overwrite=False)
-        say(f"Written: {playing.output}")
+    makers = [maker(i) for i in range(play_options.players)]
+    found = play(address, makers, at_once=play_options.at_once, patience=play_options.patience)
+    if play_options.output is not None:
+        write_table(play_options.output, _table(found, people), overwrite=False)
+        say(f"Written: {play_options.output}")
     return _say(found)
 
 
@@ -119,10 +122,10 @@ def _answers(words: list[str]) -> list[int] | None:
     return [int(word) - 1 for word in words]
 
 
-def _model(agent: Agent, playing: Playing) -> tuple[PlayerModel | None, dict[str, Any]]:
+def _model(agent: Agent, play_options: PlayOptions) -> tuple[PlayerModel | None, dict[str, Any]]:
     """How players choose, and the parameters of each."""
     if agent.model is None:
-        if playing.parameters:
+        if play_options.parameters:
             raise DataError(
                 "--model", "must be given with --parameters", got="none", fix="Name one."
             )
@@ -137,9 +140,9 @@ def _model(agent: Agent, playing: Playing) -> tuple[PlayerModel | None, dict[str
     has_known_range = agent.model in ("ucl", "gp-ucb", "locality")
     offers = entry_of(str(agent.model)).data == "offers"
     example = make(USUAL_GRID if has_known_range else None, 0 if offers else 2)
-    rng = np.random.default_rng([playing.seed or 0, 1])
+    rng = np.random.default_rng([play_options.seed or 0, 1])
     people = draw_parameters_of_people(
-        example, ranges(playing.parameters, example), playing.players, rng
+        example, ranges(play_options.parameters, example), play_options.players, rng
     )
     return PlayerModel(str(agent.model), make), people
 

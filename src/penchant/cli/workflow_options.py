@@ -63,7 +63,7 @@ _ranges = Parameter(metavar="NAME=LOW:HIGH,...")
 
 @Parameter(name="*", group=Group("Columns", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
-class Played:
+class TableOptions:
     """Which column of the table is what, and how the file is read.
 
     Parameters
@@ -118,7 +118,7 @@ class Played:
 
 @Parameter(name="*", group=Group("Choice experiment", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Experiment:
+class StudyExperimentOptions:
     """What describes the options of a choice experiment, which needs no --model."""
 
     attributes: Attributes = None
@@ -134,7 +134,7 @@ OptionColumn = Annotated[
 
 @Parameter(name="*", group=Group("Choice experiment", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Described:
+class PredictExperimentOptions:
     """What describes the options of a choice experiment, which needs no --model."""
 
     option: OptionColumn = None
@@ -145,7 +145,7 @@ class Described:
 
 @Parameter(name="*", group=Group("Choice experiment", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Sets:
+class AttributeSets:
     """Sets of attributes of a choice experiment, which are compared in place of models.
 
     Parameters
@@ -168,7 +168,7 @@ class Sets:
 
 @Parameter(name="*", group=Group("Models", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Rivals:
+class ComparedModels:
     """The models that are compared.
 
     Parameters
@@ -194,7 +194,7 @@ class Rivals:
 
 @Parameter(name="*", group=Group("Comparison", sort_key=3))
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class RankingOptions:
     """By what models are ranked.
 
     Parameters
@@ -217,7 +217,7 @@ class Judged:
 
 @Parameter(name="*", group=Group("Comparison", sort_key=3))
 @dataclass(frozen=True, kw_only=True)
-class Contest:
+class ComparisonOptions:
     """What else is asked of models that are compared.
 
     Parameters
@@ -243,7 +243,7 @@ class Contest:
 
 @Parameter(name="*", group=_simulation)
 @dataclass(frozen=True, kw_only=True)
-class People:
+class SimulatedPeople:
     """Who is simulated.
 
     Parameters
@@ -258,7 +258,7 @@ class People:
 
 @Parameter(name="*", group=_simulation)
 @dataclass(frozen=True, kw_only=True)
-class PeopleOfEach:
+class SimulatedPeopleOfModels:
     """Who is simulated of each model.
 
     Parameters
@@ -273,7 +273,7 @@ class PeopleOfEach:
 
 @Parameter(name="*", group=_simulation)
 @dataclass(frozen=True, kw_only=True)
-class Simulated:
+class SimulationOptions:
     """In which task people are simulated, how many, and for how long.
 
     Parameters
@@ -305,7 +305,7 @@ class Simulated:
 
 @Parameter(name="*", group=Group("Recovery", sort_key=6))
 @dataclass(frozen=True, kw_only=True)
-class Regained:
+class RecoveryOptions:
     """How simulated people are fitted.
 
     Parameters
@@ -322,7 +322,7 @@ class Regained:
 
 @Parameter(name="*", group=Group("Goal", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
-class Goal:
+class DesignGoal:
     """What the data shall tell: one of --width and --against.
 
     Parameters
@@ -359,7 +359,7 @@ class Goal:
 
 @Parameter(name="*", group=Group("Prediction", sort_key=5))
 @dataclass(frozen=True, kw_only=True)
-class Prediction:
+class PredictionOptions:
     """How people are fitted, and what is predicted.
 
     Parameters
@@ -388,7 +388,7 @@ class Prediction:
 
 @Parameter(name="*", group=Group("Population", sort_key=3))
 @dataclass(frozen=True, kw_only=True)
-class Populated:
+class PopulationOptions:
     """What people's parameters depend on, and how they differ.
 
     Parameters
@@ -441,7 +441,7 @@ class Populated:
 
 @Parameter(name="*", group=Group("Output", sort_key=9))
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class OutputOptions:
     """What to print and where to keep it.
 
     Parameters
@@ -464,7 +464,7 @@ _POPULATION = (
 
 @Parameter(name="*", group=Group("Output", sort_key=9))
 @dataclass(frozen=True, kw_only=True)
-class WrittenPopulation(Written):
+class PopulationOutputOptions(OutputOptions):
     """The same where the result may fill a folder."""
 
     output: Annotated[Path | None, Parameter(alias="-o", metavar="PATH", help=_POPULATION)] = None
@@ -476,7 +476,7 @@ _TABLE = "Write the table to this file: .csv, .parquet or .json."
 
 @Parameter(name="*", group=Group("Output", sort_key=9))
 @dataclass(frozen=True, kw_only=True)
-class WrittenTable(Written):
+class TableOutputOptions(OutputOptions):
     """The same where the result is a table of many rows."""
 
     output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE", help=_TABLE)] = None
@@ -484,7 +484,7 @@ class WrittenTable(Written):
 
 @Parameter(name="*", group=Group("Map", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
-class Believed:
+class BeliefMapOptions:
     """The map that is looked for, and where it is shown.
 
     Parameters
@@ -510,7 +510,7 @@ class Believed:
 
 @Parameter(name="*", group=Group("Assistance", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
-class Assisted:
+class AssistantOptions:
     """The machine that is asked what it would have said.
 
     Parameters
@@ -530,7 +530,7 @@ class Assisted:
 
 @Parameter(name="*", group=Group("Groups and regret", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class GroupingOptions:
     """What subjects are grouped by, and what their options are known to pay.
 
     Parameters
@@ -573,7 +573,7 @@ class Compared:
 
 @Parameter(name="*", group=Group("Analysis", sort_key=5))
 @dataclass(frozen=True, kw_only=True)
-class Analysis:
+class AnalysisOptions:
     """What is estimated, simulated and compared.
 
     Parameters
@@ -625,7 +625,7 @@ class Analysis:
 
 @Parameter(name="*", group=Group("Output", sort_key=6))
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class StudyOutputOptions:
     """Where the results go.
 
     Parameters
