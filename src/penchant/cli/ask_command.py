@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from penchant.choices.offers import Offers, offers_from_frame
 from penchant.cli.live_options import AskOptions, AskOutputOptions, QuestionTables
-from penchant.cli.model_settings import model_named
+from penchant.cli.model_settings import build_named_model
 from penchant.cli.options import Agent
-from penchant.cli.table_input import check_base, in_lines, named_offers
+from penchant.cli.table_input import check_base, errors_in_lines, parse_offers
 from penchant.cli.terminal import say
 from penchant.errors import DataError
 from penchant.files.output import json_text, write_table
 from penchant.files.table import read_table
-from penchant.files.text_source import source
+from penchant.files.text_source import source_from_path
 from penchant.models.catalogue import entry_of
 from penchant.models.priors import PopulationPrior
 from penchant.result_tables import format_count
@@ -25,7 +25,7 @@ from penchant.tables.offer_columns import numbered_columns, part_column
 from penchant.workflow.adaptive_questions import Asker, ask
 from penchant.workflow.candidate_question_arrays import Offer, describe_offer
 
-CHOSEN = "choice"
+CHOICE_COLUMN = "choice"
 
 
 def run_ask(
@@ -44,16 +44,16 @@ def run_ask(
             got="none",
             fix="Name the file to keep them in.",
         )
-    model = _model(ask_options)
-    columns = named_offers(questions.columns)
-    table, asker = _asker(questions.offers, model, columns, ask_options)
-    answers = _answered(questions, columns, asker)
+    model = _ask_model(ask_options)
+    columns = parse_offers(questions.columns)
+    table, asker = _build_asker(questions.offers, model, columns, ask_options)
+    answers = _replay_answers(questions, columns, asker)
     if output_options.interactive:
-        return _converse(asker, table, answers, questions, ask_options)
-    _say_known(asker)
+        return _ask_interactively(asker, table, answers, questions, ask_options)
+    _say_posterior(asker)
     enough = ask_options.enough is not None and asker.enough(sd=ask_options.enough)
     if output_options.json:
-        print(json_text(_document(asker, enough)))
+        print(json_text(_offer_document(asker, enough)))
     elif enough:
         say(
             f"Enough: the standard deviation is {ask_options.enough:g} or less. No offer is needed."
@@ -63,7 +63,7 @@ def run_ask(
     return 0
 
 
-def _model(ask_options: AskOptions) -> Any:
+def _ask_model(ask_options: AskOptions) -> Any:
     if ask_options.model is None:
         if ask_options.settings:
             raise DataError("--model", "must be given with --settings", got="none", fix="Name one.")
@@ -76,14 +76,16 @@ def _model(ask_options: AskOptions) -> Any:
             got=f"{entry.name}, which learns from rewards",
             fix="See penchant models.",
         )
-    return model_named(Agent(model=ask_options.model, settings=ask_options.settings), 2)
+    return build_named_model(Agent(model=ask_options.model, settings=ask_options.settings), 2)
 
 
-def _asker(file: str, model: Any, columns: Any, ask_options: AskOptions) -> tuple[pa.Table, Asker]:
+def _build_asker(
+    file: str, model: Any, columns: Any, ask_options: AskOptions
+) -> tuple[pa.Table, Asker]:
     prior = None if ask_options.prior is None else PopulationPrior.read(ask_options.prior)
-    origin = source(file)
+    origin = source_from_path(file)
     table = read_table(origin)
-    with in_lines(origin, table):
+    with errors_in_lines(origin, table):
         asker = ask(
             model,
             table,
@@ -99,19 +101,19 @@ def _asker(file: str, model: Any, columns: Any, ask_options: AskOptions) -> tupl
     return table, asker
 
 
-def _answered(questions: QuestionTables, columns: Any, asker: Asker) -> pa.Table | None:
+def _replay_answers(questions: QuestionTables, columns: Any, asker: Asker) -> pa.Table | None:
     """Learn the answers so far; the table of them, or None."""
     if questions.answers is None:
         return None
     if not Path(questions.answers).expanduser().exists():
         say(f"Answers: none yet, as {questions.answers} does not exist.")
         return None
-    origin = source(questions.answers)
+    origin = source_from_path(questions.answers)
     table = read_table(origin)
     if not len(table):
         return table
-    with in_lines(origin, table):
-        for decisions in _offers_of(table, columns, questions, asker):
+    with errors_in_lines(origin, table):
+        for decisions in _answered_offers(table, columns, questions, asker):
             for t in range(decisions.n_events):
                 if decisions.chosen[t] >= 0:
                     row = {name: values[t] for name, values in decisions.offers.items()}
@@ -119,7 +121,7 @@ def _answered(questions: QuestionTables, columns: Any, asker: Asker) -> pa.Table
     return table
 
 
-def _offers_of(
+def _answered_offers(
     table: pa.Table, columns: Any, questions: QuestionTables, asker: Asker
 ) -> list[Offers]:
     wanted = tuple(asker.next())
@@ -135,7 +137,7 @@ def _offers_of(
     return found
 
 
-def _say_known(asker: Asker) -> None:
+def _say_posterior(asker: Asker) -> None:
     known = asker.posterior()
     for name in asker.about:
         row = known[name]
@@ -146,7 +148,7 @@ def _say_known(asker: Asker) -> None:
         )
 
 
-def _document(asker: Asker, enough: bool) -> dict[str, Any]:
+def _offer_document(asker: Asker, enough: bool) -> dict[str, Any]:
     offer = asker.next()
     return {
         "offer": offer.to_dict(),
@@ -160,21 +162,21 @@ def _document(asker: Asker, enough: bool) -> dict[str, Any]:
 
 def _print_row(table: pa.Table, offer: Offer) -> None:
     """The row of an offer, under the names of its columns."""
-    row = _row(table, offer)
+    row = _offer_row(table, offer)
     print(",".join(map(str, row)))
-    print(",".join(_cell(value) for value in row.values()))
+    print(",".join(_csv_cell(value) for value in row.values()))
 
 
-def _row(table: pa.Table, offer: Offer) -> dict[str, Any]:
+def _offer_row(table: pa.Table, offer: Offer) -> dict[str, Any]:
     assert offer.number is not None  # the table holds all that is offered
     return table.slice(offer.number, 1).to_pylist()[0]
 
 
-def _cell(value: Any) -> str:
+def _csv_cell(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def _converse(
+def _ask_interactively(
     asker: Asker,
     table: pa.Table,
     answers: pa.Table | None,
@@ -185,22 +187,22 @@ def _converse(
     assert questions.answers is not None
     rows = [] if answers is None else answers.to_pylist()
     names = list(table.column_names if answers is None else answers.column_names)
-    chosen = questions.chosen or part_column("chosen", names) or CHOSEN
+    chosen = questions.chosen or part_column("chosen", names) or CHOICE_COLUMN
     while ask_options.enough is None or not asker.enough(sd=ask_options.enough):
         offer = asker.next()
         n_options = len(next(iter(offer.attributes.values())))
-        typed = _typed(offer, n_options)
+        typed = _read_choice(offer, n_options)
         if typed is None:
             break
         asker.answer(offer, typed)
-        rows.append(_row(table, offer) | {chosen: typed + questions.base})
+        rows.append(_offer_row(table, offer) | {chosen: typed + questions.base})
         path = Path(questions.answers).expanduser()
         write_table(path, pa.Table.from_pylist(rows), overwrite=True)
-    _say_known(asker)
+    _say_posterior(asker)
     return 0
 
 
-def _typed(offer: Offer, n_options: int) -> int | None:
+def _read_choice(offer: Offer, n_options: int) -> int | None:
     """The number of an option, from 1, as it is typed; None at the end."""
     attributes = offer.attributes.items()
     options = [

@@ -13,13 +13,13 @@ import pyarrow.csv as pa_csv
 
 from penchant.assistance.assistant_beliefs import Field
 from penchant.assistance.shared_autonomy import assist
-from penchant.cli.fit_model_command import play_for, ready_model
+from penchant.cli.fit_model_command import load_play_and_model, model_before_data
 from penchant.cli.options import Agent
-from penchant.cli.result_output import kept
+from penchant.cli.result_output import reserve_outputs
 from penchant.cli.terminal import check_file, say
 from penchant.cli.workflow_options import AssistantOptions, OutputOptions, TableOptions
 from penchant.errors import DataError
-from penchant.files.output import TABLES, json_text, write_table
+from penchant.files.output import OUTPUT_SUFFIXES, json_text, write_table
 from penchant.models.doubts import rewards_of
 from penchant.tables.events import NOTHING
 
@@ -44,9 +44,11 @@ def run_assist(
         raise DataError(
             "--length-scale", "must be given", got="none", fix="Try --length-scale 4, the paper's."
         )
-    with kept(output_options, TABLES, read=file):
+    with reserve_outputs(output_options, OUTPUT_SUFFIXES, read=file):
         agent, data, history = replace(agent, model="ucl"), table.data(), table.history()
-        reading, model = play_for(ready_model(agent, data, history), file, data, history, agent)
+        reading, model = load_play_and_model(
+            model_before_data(agent, data, history), file, data, history, agent
+        )
         paid = rewards_of(reading.data)
         machine = Field(
             model.locations,
@@ -56,14 +58,14 @@ def run_assist(
             noise_variance=model.noise_variance,
         )
         say(f"Machine: {machine!r}.")
-        rows = _said(reading.data, model, machine)
+        rows = _advice_rows(reading.data, model, machine)
         made = pa.Table.from_pylist(rows)
         if output_options.output is not None:
             write_table(output_options.output, made, overwrite=output_options.overwrite)
         elif output_options.json:
             print(json_text(rows), end="")
         else:
-            print(_csv(made), end="")
+            print(_csv_text(made), end="")
     n = sum(row["kind"] == "suggest" for row in rows)
     say(
         f"{n} suggestions would have been made of {len(rows)} choices. Nobody heard them: this "
@@ -72,7 +74,7 @@ def run_assist(
     return 0
 
 
-def _said(episodes: Sequence[Any], model: Any, machine: Field) -> list[dict[str, Any]]:
+def _advice_rows(episodes: Sequence[Any], model: Any, machine: Field) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     by_subject: dict[Any, list[Any]] = {}
     for episode in episodes:
@@ -92,7 +94,7 @@ def _said(episodes: Sequence[Any], model: Any, machine: Field) -> list[dict[str,
     return rows
 
 
-def _csv(table: pa.Table) -> str:
+def _csv_text(table: pa.Table) -> str:
     text = io.BytesIO()
     pa_csv.write_csv(table, text)
     return text.getvalue().decode()

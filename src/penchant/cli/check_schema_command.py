@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penchant.cli.options import Data, History
 from penchant.cli.schema_questions import numbered_questions
-from penchant.cli.table_input import open_raw, schema_typed
+from penchant.cli.table_input import open_raw, schema_from_options
 from penchant.cli.terminal import say
 from penchant.errors import DataError
 from penchant.files.output import json_text, write_text
@@ -35,7 +35,7 @@ def run_check_schema(
             "FILE", "must be given with --write or --schema", got="none", fix="Name the table."
         )
     raw = open_raw(file, data)
-    typed = schema_typed(data, history, None, raw.table.column_names)
+    typed = schema_from_options(data, history, None, raw.table.column_names)
     found = draft_of(raw, typed)
     reading = None if found.questions else read_raw_by_schema(raw, typed)
     shown = [one for one in found.questions if one.is_shown] or found.questions

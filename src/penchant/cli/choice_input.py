@@ -9,7 +9,13 @@ from penchant import datasets
 from penchant._typing import Vector
 from penchant.choices import Choices, decision_values
 from penchant.cli.options import Data, Terms
-from penchant.cli.table_input import kind_and_task, open_raw, read_typed, said, schema_typed
+from penchant.cli.table_input import (
+    open_raw,
+    read_with_schema,
+    report_reading,
+    schema_from_options,
+    table_kind_and_task,
+)
 from penchant.cli.terminal import say
 from penchant.errors import DataError, closest_match_hint, format_names, mark_argument
 from penchant.reading.formula_sets import attribute_sets
@@ -21,7 +27,7 @@ from penchant.tables.offer_columns import is_offers
 from penchant.tables.play_columns import is_play
 from penchant.tables.reading import Reading, ReadingKind
 
-OF_LONG = (*(one.name for one in dataclasses.fields(LongColumns)), "weight_kind")
+LONG_TABLE_ARGUMENTS = (*(one.name for one in dataclasses.fields(LongColumns)), "weight_kind")
 
 
 def load_choices(
@@ -36,7 +42,7 @@ def load_choices(
             fix="Try penchant fit --example travel-mode.",
         )
     if data.example is not None:
-        return _example(data.example, data, terms)
+        return _load_example(data.example, data, terms)
     if data.wide and not (data.options and data.explanatory):
         raise DataError(
             "--wide",
@@ -45,18 +51,18 @@ def load_choices(
             f"{', '.join(data.explanatory) or 'none'}",
             fix="For columns price_car and price_bus: --explanatory price --options car,bus.",
         )
-    if data.schema is None and not _says_choices(data, terms) and file != "-":
+    if data.schema is None and not _has_choice_options(data, terms) and file != "-":
         _refuse_other_kinds(file, data)
     reading = read_choices(file, data, terms)
-    choices = with_formula(reading, data.attributes)
-    choices = _with_terms(choices, terms, reading)
+    choices = select_attributes(reading, data.attributes)
+    choices = _add_terms(choices, terms, reading)
     if data.subject is not None or choices.subject is None or by_subject:
         return choices
     _say_unused(reading.columns["subject"])
     return dataclasses.replace(choices, subject=None, subject_labels=None)
 
 
-def _says_choices(data: Data, terms: Terms) -> bool:
+def _has_choice_options(data: Data, terms: Terms) -> bool:
     """Whether an option that was typed is for options with attributes alone."""
     typed = (data.option, data.explanatory, data.wide, data.attributes, data.opt_out)
     return (
@@ -68,7 +74,7 @@ def _says_choices(data: Data, terms: Terms) -> bool:
 
 def _refuse_other_kinds(file: str | None, data: Data) -> None:
     """Refuse a table of another kind without a model, and say which models there are."""
-    kind, task = kind_and_task(file, data, None)
+    kind, task = table_kind_and_task(file, data, None)
     if kind in ("offers", "play"):
         named = None if task is None else task_named(task)
         refuse_without_model(kind, named)
@@ -102,13 +108,15 @@ def read_choices(file: str | None, data: Data, terms: Terms) -> Reading:
     raw = open_raw(file, data)
     names = list(raw.table.column_names)
     for name in terms.interact:
-        role(name, names, "interact")
-    kind: ReadingKind | None = "choices" if data.schema or _says_choices(data, terms) else None
-    schema = schema_typed(data, None, kind, names)
-    return said(read_typed(raw, schema, data, "choices"))
+        column_of_role(name, names, "interact")
+    kind: ReadingKind | None = (
+        "choices" if data.schema or _has_choice_options(data, terms) else None
+    )
+    schema = schema_from_options(data, None, kind, names)
+    return report_reading(read_with_schema(raw, schema, data, "choices"))
 
 
-def with_formula(reading: Reading, formula: str | None) -> Choices:
+def select_attributes(reading: Reading, formula: str | None) -> Choices:
     """The choices with the variables of a formula; all of them without one."""
     choices: Choices = reading.data
     if formula is None:
@@ -121,7 +129,7 @@ def _say_unused(who: str) -> None:
     say(f"Note: column {who} is not used; {mark_argument('subject', who)} gives one estimate each.")
 
 
-def _example(name: str, data: Data, terms: Terms) -> Choices:
+def _load_example(name: str, data: Data, terms: Terms) -> Choices:
     known = datasets.dataset(name)
     if known.offers:
         raise DataError(
@@ -143,11 +151,11 @@ def _example(name: str, data: Data, terms: Terms) -> Choices:
     )
     table = datasets.load(known.name)
     columns = list(table.column_names)
-    interact = [role(name, columns, "interact") for name in terms.interact]
-    given = {**long_arguments(roles), "explanatory": [*roles.explanatory, *interact]}
+    interact = [column_of_role(name, columns, "interact") for name in terms.interact]
+    given = {**long_table_arguments(roles), "explanatory": [*roles.explanatory, *interact]}
     missing: Literal["error", "drop_set"] = "drop_set" if data.missing == "drop-set" else "error"
     choices: Choices = Choices.from_frame(table, **given, missing=missing)
-    choices = _with_terms(choices, terms)
+    choices = _add_terms(choices, terms)
     if not own:
         return choices
     for attribute, options in known.interactions:
@@ -155,7 +163,7 @@ def _example(name: str, data: Data, terms: Terms) -> Choices:
     return choices if known.reference is None else choices.with_constants(known.reference)
 
 
-def role(given: str | None, columns: list[str], name: str) -> str:
+def column_of_role(given: str | None, columns: list[str], name: str) -> str:
     """The column given, or the one whose name says the role."""
     if given is not None:
         if given not in columns:
@@ -177,30 +185,30 @@ def role(given: str | None, columns: list[str], name: str) -> str:
     return found
 
 
-def long_arguments(roles: Data) -> dict[str, Any]:
+def long_table_arguments(roles: Data) -> dict[str, Any]:
     """The columns of a long table, as `Choices.from_frame` and `scan` take them."""
-    return {name: getattr(roles, name) for name in OF_LONG} | {
+    return {name: getattr(roles, name) for name in LONG_TABLE_ARGUMENTS} | {
         "weight_kind": roles.weight_kind or "frequency"
     }
 
 
-def long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
+def complete_long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
     """Which column plays which part: as given, or by its usual name."""
     if data.option is None and not data.explanatory:
         task = task_of_columns(columns)
         if task is not None or is_offers(columns) or is_play(columns):
             refuse_without_model("offers" if is_offers(columns) else "play", task)
-    decision = data.decision or [role(None, columns, "decision")]
+    decision = data.decision or [column_of_role(None, columns, "decision")]
     roles = dataclasses.replace(
         data,
-        decision=[role(name, columns, "decision") for name in decision],
-        option=role(data.option, columns, "option"),
-        chosen=role(data.chosen, columns, "chosen"),
+        decision=[column_of_role(name, columns, "decision") for name in decision],
+        option=column_of_role(data.option, columns, "option"),
+        chosen=column_of_role(data.chosen, columns, "chosen"),
     )
-    return roles if data.explanatory else _with_other_columns(roles, terms, columns)
+    return roles if data.explanatory else _add_other_columns(roles, terms, columns)
 
 
-def _with_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:
+def _add_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:
     """Every column without another part as a variable; says so."""
     weight = roles.weight or ("weight" if "weight" in columns else None)
     parts = {
@@ -224,7 +232,7 @@ def _with_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:
     return dataclasses.replace(roles, weight=weight, explanatory=variables)
 
 
-def _with_terms(choices: Choices, terms: Terms, reading: Reading | None = None) -> Choices:
+def _add_terms(choices: Choices, terms: Terms, reading: Reading | None = None) -> Choices:
     """Add interactions and constants of options, where asked."""
     reference = terms.constants
     labels = {str(label): label for label in choices.option_labels or ()}

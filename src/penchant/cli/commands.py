@@ -256,9 +256,9 @@ def _with_model(agent: Agent, task: str | None) -> Agent:
     """The model of a task that is named, where no model is."""
     if task is None or agent.model is not None:
         return agent
-    from penchant.cli.model_settings import of_task
+    from penchant.cli.model_settings import with_task_model
 
-    return of_task(agent, task)
+    return with_task_model(agent, task)
 
 
 def fit(

@@ -12,10 +12,17 @@ from typing import Any
 
 from penchant.argument_checks import check_level, check_threads
 from penchant.choices import Choices
-from penchant.cli.choice_input import load_choices, long_arguments, long_roles
-from penchant.cli.option_wording import in_options
+from penchant.cli.choice_input import complete_long_roles, load_choices, long_table_arguments
+from penchant.cli.option_wording import word_as_options
 from penchant.cli.options import Agent, Data, EstimationOptions, FitOutputOptions, History, Terms
-from penchant.cli.result_output import VALID, Result, keep_and_print, kept, many, one
+from penchant.cli.result_output import (
+    VALID_STATUSES,
+    Result,
+    fit_result,
+    fits_result,
+    reserve_outputs,
+    write_and_print,
+)
 from penchant.cli.terminal import check_seed, refuse, say
 from penchant.errors import DataError
 from penchant.files.folder import DESCRIPTION
@@ -28,7 +35,7 @@ from penchant.softmax.fit_chunked import fit_chunks
 from penchant.softmax.fit_each import fit_each_choices
 from penchant.softmax.prior import GaussianPrior, ScaledPrior
 
-_BOUND = re.compile(r"(.+?)\s*(<=|>=)\s*(\S+)")
+_BOUND_PATTERN = re.compile(r"(.+?)\s*(<=|>=)\s*(\S+)")
 
 
 def fit_options(estimation: EstimationOptions) -> dict[str, Any]:
@@ -40,14 +47,14 @@ def fit_options(estimation: EstimationOptions) -> dict[str, Any]:
     check_threads(estimation.threads)
     return {
         "method": estimation.method,
-        "parameter_prior": prior(estimation.prior),
+        "parameter_prior": parse_prior(estimation.prior),
         "covariance": estimation.covariance,
         "max_steps": estimation.max_steps,
         "threads": estimation.threads,
     }
 
 
-def prior(words: str) -> Any:
+def parse_prior(words: str) -> Any:
     """none, weak, weak:C or normal:MEAN,SD; or the file of a population's prior."""
     if words.lower().endswith(".json"):
         try:
@@ -81,24 +88,24 @@ def prior(words: str) -> Any:
     )
 
 
-def constraints(bounds: Sequence[str], names: Sequence[str]) -> Constraints | None:
+def parse_constraints(bounds: Sequence[str], names: Sequence[str]) -> Constraints | None:
     """Bounds on single weights, such as price<=0."""
-    return reduce(and_, (_constraint(bound, names) for bound in bounds)) if bounds else None
+    return reduce(and_, (_parse_constraint(bound, names) for bound in bounds)) if bounds else None
 
 
 def check_bounds(bounds: Sequence[str]) -> None:
     """Refuse what is no bound before the data are read."""
     for bound in bounds:
-        _parts(bound)
+        _parse_bound(bound)
 
 
-def _constraint(bound: str, names: Sequence[str]) -> Constraints:
-    name, symbol, value = _parts(bound)
+def _parse_constraint(bound: str, names: Sequence[str]) -> Constraints:
+    name, symbol, value = _parse_bound(bound)
     return Constraints.on_single_parameters(names, {name: value}, 1.0 if symbol == ">=" else -1.0)
 
 
-def _parts(bound: str) -> tuple[str, str, float]:
-    match = _BOUND.fullmatch(bound.strip())
+def _parse_bound(bound: str) -> tuple[str, str, float]:
+    match = _BOUND_PATTERN.fullmatch(bound.strip())
     try:
         if match is not None:
             return match[1], match[2], float(match[3])
@@ -112,19 +119,19 @@ def _parts(bound: str) -> tuple[str, str, float]:
     )
 
 
-COLUMNAR = (".parquet", ".arrow", ".feather")
+COLUMNAR_SUFFIXES = (".parquet", ".arrow", ".feather")
 
 
 def is_scanned(file: str, *, play: bool) -> bool:
     """Whether to scan: play only where files are columnar, as text files are made plain whole."""
-    if not names_files(file):
+    if not names_several_files(file):
         return False
     if not play or "://" in file or os.path.isdir(file):
         return True
-    return any(name.endswith(COLUMNAR) for name in glob.iglob(file, recursive=True))
+    return any(name.endswith(COLUMNAR_SUFFIXES) for name in glob.iglob(file, recursive=True))
 
 
-def names_files(file: str | None) -> bool:
+def names_several_files(file: str | None) -> bool:
     """Whether this is a pattern, an address or a folder of columnar files, rather than one file.
 
     A folder that describes itself (Psych-DS), or one of text files only, is read as a whole.
@@ -134,22 +141,22 @@ def names_files(file: str | None) -> bool:
     if os.path.isdir(file):
         described = os.path.exists(os.path.join(file, DESCRIPTION))
         return not described and any(
-            name.endswith(COLUMNAR) for _, _, names in os.walk(file) for name in names
+            name.endswith(COLUMNAR_SUFFIXES) for _, _, names in os.walk(file) for name in names
         )
     return "://" in file or glob.has_magic(file)
 
 
-NOT_SCANNED = {"example", "wide", "options", "missing", "delimiter", "decimal", "encoding"}
-NOT_SCANNED |= {"where", "attributes", "opt_out", "reference", "units"}
+NOT_OF_CHOICE_SCANS = {"example", "wide", "options", "missing", "delimiter", "decimal", "encoding"}
+NOT_OF_CHOICE_SCANS |= {"where", "attributes", "opt_out", "reference", "units"}
 
 
 def load_scan(file: str, data: Data, terms: Terms) -> Scan:
     """Scan the files, all with the same columns."""
-    refuse(data, "with several files", names=NOT_SCANNED)
+    refuse(data, "with several files", names=NOT_OF_CHOICE_SCANS)
     refuse(terms, "with several files")
     files = stored_files(file)
-    roles = long_roles(list(files[0].schema().names), data, terms)
-    found: Scan = scan(file, **long_arguments(roles))
+    roles = complete_long_roles(list(files[0].schema().names), data, terms)
+    found: Scan = scan(file, **long_table_arguments(roles))
     say(repr(found))
     return found
 
@@ -182,10 +189,10 @@ def show_fit(
         check_seed(output_options.seed, " with --intervals calibrated")
     else:
         refuse(output_options, "without --intervals calibrated", names={"seed"})
-    with kept(output_options, read=file):
+    with reserve_outputs(output_options, read=file):
         result = result_of()
         _say_doubts(result, output_options)
-        keep_and_print(result, output_options)
+        write_and_print(result, output_options)
     return exit_code(result.statuses, output_options.strict)
 
 
@@ -199,31 +206,31 @@ def _choices_result(
     """What choices given as explanatory variables tell."""
     options = fit_options(estimation)
     check_bounds(estimation.constraint)
-    if file is not None and names_files(file):
+    if file is not None and names_several_files(file):
         refuse(estimation, "with several files", names={"method", "constraint"})
         found = load_scan(file, data, terms)
         scanned = found.with_engine(None, options.pop("threads"))
-        return one(fit_chunks(scanned, **options), output_options)
+        return fit_result(fit_chunks(scanned, **options), output_options)
     choices = load_choices(file, data, terms)
     say_notes(choices)
-    options["constraints"] = constraints(estimation.constraint, choices.names)
+    options["constraints"] = parse_constraints(estimation.constraint, choices.names)
     if choices.subject is None or estimation.covariance == "clustered":
-        return one(fit_choices(choices, **options), output_options)
-    return many(fit_each_choices(choices, **options), output_options)
+        return fit_result(fit_choices(choices, **options), output_options)
+    return fits_result(fit_each_choices(choices, **options), output_options)
 
 
 def exit_code(statuses: tuple[str, ...], strict: bool = False) -> int:
     """0 where there is a valid estimate, else 1; with `strict`, 0 where all have converged."""
     if strict:
         return 0 if set(statuses) == {"converged"} else 1
-    return 0 if set(statuses) & set(VALID) else 1
+    return 0 if set(statuses) & set(VALID_STATUSES) else 1
 
 
 def say_notes(choices: Choices) -> None:
     """What the data are, and what a reader should know of them."""
     say(repr(choices))
     for note in choices.notes:
-        say(f"Note: {in_options(note)}")
+        say(f"Note: {word_as_options(note)}")
 
 
 def _say_doubts(result: Result, output_options: FitOutputOptions) -> None:

@@ -27,26 +27,26 @@ from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.reading import Reading
 
 KERNELS = {kernel.name: kernel for kernel in (EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52)}
-WORDS = {"free": None, "true": True, "false": False}
+SETTING_WORDS = {"free": None, "true": True, "false": False}
 
 
-def of_task(agent: Agent, task: str) -> Agent:
+def with_task_model(agent: Agent, task: str) -> Agent:
     """The model of a named task, with its settings unless others were typed."""
     named_task = task_named(task)
     name: Any = named_task.command
     return replace(agent, model=name, settings=agent.settings or list(named_task.settings))
 
 
-def task_words(task: str) -> str:
+def task_model_spelling(task: str) -> str:
     """The model of a named task as `compare` spells it, NAME:SETTINGS."""
     named_task = task_named(task)
     return ":".join(filter(None, (str(named_task.command), ",".join(named_task.settings))))
 
 
-WORDED = {"dual_rates", "pavlovian"}  # flags that take a word besides
+FLAGS_WITH_WORDS = {"dual_rates", "pavlovian"}  # flags that take a word besides
 
 
-def settings(words: list[str], entry: Entry) -> dict[str, Any]:
+def parse_settings(words: list[str], entry: Entry) -> dict[str, Any]:
     """What --settings says, by name."""
     known = {setting.name: setting for setting in entry.settings}
     found: dict[str, Any] = {}
@@ -62,11 +62,11 @@ def settings(words: list[str], entry: Entry) -> dict[str, Any]:
                 fix=closest_match_hint(name, known) or f"See penchant models {entry.name}.",
             )
         refuse_twice(name, found)
-        found[name] = _value(known[name], value if equals else "true", word)
+        found[name] = _parse_value(known[name], value if equals else "true", word)
     return found
 
 
-def made(entry: Entry, given: Mapping[str, Any], words: list[str]) -> Any:
+def build_model(entry: Entry, given: Mapping[str, Any], words: list[str]) -> Any:
     """The model with all its settings, of which the words were typed."""
     missing = [s.name for s in entry.settings if s.default is REQUIRED and s.name not in given]
     if missing:
@@ -87,13 +87,13 @@ def made(entry: Entry, given: Mapping[str, Any], words: list[str]) -> Any:
         ) from None
 
 
-def _value(setting: Setting, words: str, word: str) -> Any:
+def _parse_value(setting: Setting, words: str, word: str) -> Any:
     """A value as it is typed: a number, several as 1/2/3, free, true, false, or a word."""
     if setting.name == "kernel":
         check_one_of(words, "kernel in --settings", KERNELS)
         return KERNELS[words]
-    value = WORDS[words] if words in WORDS else _numbers_or_words(words)
-    worded = setting.name in WORDED and isinstance(value, str)
+    value = SETTING_WORDS[words] if words in SETTING_WORDS else _numbers_or_words(words)
+    worded = setting.name in FLAGS_WITH_WORDS and isinstance(value, str)
     if isinstance(setting.default, bool) != isinstance(value, bool) and not worded:
         rule = "be a flag" if isinstance(setting.default, bool) else "have a value"
         write = setting.name if isinstance(setting.default, bool) else f"{setting.name}=VALUE"
@@ -129,7 +129,7 @@ COORDINATES = ("x", "y", "z")
 MOST_OPTIONS = 1_000_000
 
 
-def ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> UCL:
+def build_ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> UCL:
     """Stochastic UCL with the options given."""
     refuse(agent, "with --model ucl", names={"initial_value"})
     if agent.noise_variance is None:
@@ -150,7 +150,7 @@ def ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> UCL:
         "clock": clock,
         "bonus": agent.bonus,
     }
-    more = settings(agent.settings, entry_of("ucl"))
+    more = parse_settings(agent.settings, entry_of("ucl"))
     for name in more:
         if name in said:
             raise DataError(
@@ -159,12 +159,12 @@ def ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> UCL:
                 got="it",
                 fix=f"Use --{name.replace('_', '-')}.",
             )
-    every = {"locations": locations(agent), **said, **more}
-    model: UCL = made(entry_of("ucl"), every, agent.settings)
+    every = {"locations": option_locations(agent), **said, **more}
+    model: UCL = build_model(entry_of("ucl"), every, agent.settings)
     return model
 
 
-def locations(agent: Agent) -> Matrix:
+def option_locations(agent: Agent) -> Matrix:
     """Where the options lie, from --grid or --locations."""
     if (agent.grid is None) == (agent.locations is None):
         got = "neither" if agent.grid is None else "both"
@@ -175,11 +175,11 @@ def locations(agent: Agent) -> Matrix:
             fix="Try --grid 10x10: option x + 10 * y is at (x, y).",
         )
     if agent.locations is None:
-        return grid(*width_height(agent))
-    return _from_file(agent.locations)
+        return grid(*parse_grid(agent))
+    return _read_locations(agent.locations)
 
 
-def width_height(agent: Agent) -> tuple[int, int]:
+def parse_grid(agent: Agent) -> tuple[int, int]:
     """The numbers of --grid."""
     words = agent.grid or ""
     match = re.fullmatch(r"([1-9]\d{0,6})[xX]([1-9]\d{0,6})", words.strip())
@@ -196,7 +196,7 @@ def width_height(agent: Agent) -> tuple[int, int]:
     return width, height
 
 
-def _from_file(file: str) -> Matrix:
+def _read_locations(file: str) -> Matrix:
     table = open_frame(read_table(file))
     found = [name for name in COORDINATES if name in table.columns]
     if not found:
@@ -226,7 +226,7 @@ def _check_order(options: Any) -> None:
         )
 
 
-def nominal(words: str) -> RewardPrior:
+def parse_reward_prior(words: str) -> RewardPrior:
     """The prior of --linearized."""
     try:
         numbers = [float(part) for part in words.split(",")]
@@ -246,20 +246,28 @@ def nominal(words: str) -> RewardPrior:
 
 
 # Options of their own that a model takes, beside --settings.
-PLACES = {"grid", "locations"}
-TAKEN = {
-    "ucl": {*PLACES, "noise_variance", "length_scale", "kernel", "cooling", "bonus", "clock"},
+LOCATION_OPTIONS = {"grid", "locations"}
+OPTIONS_OF_MODELS = {
+    "ucl": {
+        *LOCATION_OPTIONS,
+        "noise_variance",
+        "length_scale",
+        "kernel",
+        "cooling",
+        "bonus",
+        "clock",
+    },
     "q-learning": {"initial_value"},
     "ucb1": {"initial_value"},
     "volatile-kalman": {"initial_value"},
     "kalman": {"noise_variance"},
     "hybrid": {"noise_variance"},
-    "gp-ucb": {*PLACES, "length_scale"},
-    "locality": PLACES,
+    "gp-ucb": {*LOCATION_OPTIONS, "length_scale"},
+    "locality": LOCATION_OPTIONS,
 }
 
 
-def model_named(agent: Agent, n_options: int) -> Any:
+def build_named_model(agent: Agent, n_options: int) -> Any:
     """The model that is asked for, but ucl, with as many options.
 
     Parameters
@@ -271,18 +279,18 @@ def model_named(agent: Agent, n_options: int) -> Any:
     """
     assert agent.model is not None
     entry = entry_of(agent.model)
-    taken = TAKEN.get(entry.name, set())
+    taken = OPTIONS_OF_MODELS.get(entry.name, set())
     every = {option.name for option in fields(agent)} - {"model", "settings"}
-    refuse(agent, f"with --model {entry.name}", _advice(entry), names=every - taken)
-    given = settings(agent.settings, entry)
-    for name in sorted(taken - PLACES):
+    refuse(agent, f"with --model {entry.name}", _settings_hint(entry), names=every - taken)
+    given = parse_settings(agent.settings, entry)
+    for name in sorted(taken - LOCATION_OPTIONS):
         value = getattr(agent, name)
         if value is not None and value != getattr(Agent(), name):
             refuse_twice(name, given)
             _check_finite(name, value)
             given[name] = value
-    if taken & PLACES:
-        given["locations"] = locations(agent)
+    if taken & LOCATION_OPTIONS:
+        given["locations"] = option_locations(agent)
     if counts_options(agent):
         if n_options < 2:
             raise DataError(
@@ -292,7 +300,7 @@ def model_named(agent: Agent, n_options: int) -> Any:
                 fix="Say how many could be chosen.",
             )
         given["n_options"] = n_options
-    return made(entry, given, agent.settings)
+    return build_model(entry, given, agent.settings)
 
 
 def counts_options(agent: Agent) -> bool:
@@ -306,21 +314,21 @@ def _check_finite(name: str, value: float) -> None:
     check_number(value, f"--{name.replace('_', '-')}")
 
 
-def _advice(entry: Entry) -> str:
+def _settings_hint(entry: Entry) -> str:
     return f"See penchant models {entry.name} for its settings"
 
 
-def say_places(agent: Agent, reading: Reading, locations: Matrix) -> None:
+def say_locations(agent: Agent, reading: Reading, locations: Matrix) -> None:
     """Where the options are taken to lie, and whether the file agrees."""
     base = reading.arguments["base"]
     if isinstance(reading.arguments["chosen"], str):
-        say(map_words(agent, locations, base))
-        _say_agreement(reading, locations)
+        say(map_description(agent, locations, base))
+        _say_coordinate_agreement(reading, locations)
     else:
-        say(place_words(locations, base))
+        say(place_map_description(locations, base))
 
 
-def _say_agreement(reading: Reading, locations: Matrix) -> None:
+def _say_coordinate_agreement(reading: Reading, locations: Matrix) -> None:
     """Whether columns of coordinates agree with the map, where the file has them."""
     names = COORDINATES[: locations.shape[1]]
     frame = open_frame(reading.table)
@@ -343,22 +351,22 @@ def _say_agreement(reading: Reading, locations: Matrix) -> None:
     place = reading.in_words(f"row {row}")
     say(
         f"Warning: columns {columns} of the file disagree with this map: option "
-        f"{options[row] + base:g} is at {_point(there[k])} at {place}, and at "
-        f"{_point(here[k])} on the map. Renumber the options, or give --locations."
+        f"{options[row] + base:g} is at {_point_text(there[k])} at {place}, and at "
+        f"{_point_text(here[k])} on the map. Renumber the options, or give --locations."
     )
 
 
-def _point(place: Vector) -> str:
+def _point_text(place: Vector) -> str:
     return f"({', '.join(f'{c:g}' for c in place)})"
 
 
-def map_words(agent: Agent, places: Matrix, base: int = 0) -> str:
+def map_description(agent: Agent, places: Matrix, base: int = 0) -> str:
     """Where the options are taken to lie, as no check can tell a grid from its transpose."""
     first, last = base, len(places) - 1 + base
     if agent.grid is None:
         ends = [f"({', '.join(f'{c:g}' for c in places[i])})" for i in (0, -1)]
         return f"Map: option {first} is at {ends[0]}, option {last} at {ends[1]}."
-    width, height = width_height(agent)
+    width, height = parse_grid(agent)
     more = f" + {base}" if base else ""
     below = f", option {width + base} at (0, 1)" if height > 1 else ""
     return (
@@ -367,10 +375,10 @@ def map_words(agent: Agent, places: Matrix, base: int = 0) -> str:
     )
 
 
-def place_words(places: Matrix, base: int = 0) -> str:
+def place_map_description(places: Matrix, base: int = 0) -> str:
     """Where options are taken to lie where a choice is a place, counted from `base` on.
 
-    >>> print(place_words(np.array([[0], [1], [2]]), base=1))
+    >>> print(place_map_description(np.array([[0], [1], [2]]), base=1))
     Map: 3 options, from (1) to (3); results call that at (1) option 0, at (2) option 1.
     """
     ends = (places.min(axis=0), places.max(axis=0), *places[:2])
@@ -381,26 +389,26 @@ def place_words(places: Matrix, base: int = 0) -> str:
     )
 
 
-PLACES_FILE = "PLACES.csv"  # with a row per option and its coordinates
+LOCATIONS_FILE = "PLACES.csv"  # with a row per option and its coordinates
 
 
-def grid_words(places: Matrix) -> str:
+def location_options_text(places: Matrix) -> str:
     """The options that say where these places lie.
 
-    >>> grid_words(np.array([[1.0, 1.0], [5.0, 3.0]]))
+    >>> location_options_text(np.array([[1.0, 1.0], [5.0, 3.0]]))
     '--grid 5x3 --base 1'
-    >>> grid_words(np.array([[0.5, 1.0]]))
+    >>> location_options_text(np.array([[0.5, 1.0]]))
     '--locations PLACES.csv'
     """
     low, high = places.min(axis=0), places.max(axis=0)
     if places.shape[1] != 2 or (places != np.floor(places)).any() or low.min() < 0:
-        return f"--locations {PLACES_FILE}"
+        return f"--locations {LOCATIONS_FILE}"
     base = 1 if low.min() >= 1 else 0
     width, height = (high - base + 1).astype(int)
     return f"--grid {width}x{height}{' --base 1' if base else ''}"
 
 
-TITLES = {
+MODEL_KIND_TITLES = {
     "play": "Task data: choices and rewards, trial after trial",
     "offers": "One-shot choices among offers: amounts, delays, probabilities",
 }
@@ -412,13 +420,13 @@ def run_models(name: str | None, json: bool, task: str | None = None) -> int:
         print(task_description(task_named(task)))
         return 0
     if name in HBAYESDM:
-        print(counterpart_words(name))
+        print(counterpart_text(name))
         return 0
     if json:
-        found = [document(entry) for entry in CATALOGUE.values()]
-        print(json_text(found if name is None else document(entry_of(name))), end="")
+        found = [model_document(entry) for entry in CATALOGUE.values()]
+        print(json_text(found if name is None else model_document(entry_of(name))), end="")
     else:
-        print(table() if name is None else description(entry_of(name)))
+        print(model_table() if name is None else model_description(entry_of(name)))
     return 0
 
 
@@ -434,7 +442,7 @@ def task_description(task: NamedTask) -> str:
     return "\n".join(textwrap.fill(line, WIDTH, break_on_hyphens=False) for line in lines)
 
 
-def counterpart_words(name: str) -> str:
+def counterpart_text(name: str) -> str:
     """What stands here for a function of hBayesDM."""
     found = HBAYESDM[name]
     if found.call is None:
@@ -446,7 +454,7 @@ def counterpart_words(name: str) -> str:
     )
 
 
-def document(entry: Entry) -> dict[str, Any]:
+def model_document(entry: Entry) -> dict[str, Any]:
     """A model for JSON."""
     model = entry.example()
     return {
@@ -460,35 +468,39 @@ def document(entry: Entry) -> dict[str, Any]:
         ],
         "parameters": [n.name for n in natural_parameters(model)],
         "settings": [
-            {"name": s.name, "default": _said(s.default), "what": s.what} for s in entry.settings
+            {"name": s.name, "default": _default_text(s.default), "what": s.what}
+            for s in entry.settings
         ],
     }
 
 
-def table() -> str:
+def model_table() -> str:
     """All models: name, what, natural parameters."""
     header = ("name", "what: model parameters")
-    rows = {kind: [_row(e) for e in CATALOGUE.values() if e.data == kind] for kind in TITLES}
+    rows = {
+        kind: [_model_row(e) for e in CATALOGUE.values() if e.data == kind]
+        for kind in MODEL_KIND_TITLES
+    }
     width = max(len(row[0]) for group in rows.values() for row in group) + 2
     lines = []
-    for kind, title in TITLES.items():
-        lines += [title, "", *(_line(row, width) for row in (header, *rows[kind])), ""]
+    for kind, title in MODEL_KIND_TITLES.items():
+        lines += [title, "", *(_wrap_row(row, width) for row in (header, *rows[kind])), ""]
     return "\n".join([*lines, "penchant models NAME says more of one."])
 
 
-def _row(entry: Entry) -> tuple[str, str]:
+def _model_row(entry: Entry) -> tuple[str, str]:
     names = [natural.name for natural in natural_parameters(entry.example())]
     shown = names if len(names) < 6 else [f"{names[0]} ... {names[-1]}"]
     return entry.name, f"{entry.what}: {', '.join(shown)}"
 
 
-def _line(row: tuple[str, str], width: int) -> str:
+def _wrap_row(row: tuple[str, str], width: int) -> str:
     """Name, and beside it what it is and the parameters on as many lines as they need."""
     left = row[0].ljust(width)
     return textwrap.fill(row[1], WIDTH, initial_indent=left, subsequent_indent=" " * width)
 
 
-def _narrow(text: str) -> str:
+def _wrap_paragraphs(text: str) -> str:
     """Paragraphs of words as wide as the rest; what is indented stays as it is."""
     parts = text.split("\n\n")
     return "\n\n".join(
@@ -497,13 +509,13 @@ def _narrow(text: str) -> str:
     )
 
 
-def description(entry: Entry) -> str:
+def model_description(entry: Entry) -> str:
     """One model: its equations, what it estimates, its settings."""
     model = entry.example()
     names = ", ".join(n.name for n in natural_parameters(model))
     settings = [
         textwrap.fill(
-            f"  {s.name} = {_said(s.default)}: {s.what}{_option(entry, s.name)}",
+            f"  {s.name} = {_default_text(s.default)}: {s.what}{_option_hint(entry, s.name)}",
             WIDTH,
             subsequent_indent=" " * 6,
         )
@@ -511,7 +523,7 @@ def description(entry: Entry) -> str:
     ]
     parts = [
         f"{entry.name}: {entry.what} (penchant.{entry.model.__name__})",
-        _narrow(entry.equations),
+        _wrap_paragraphs(entry.equations),
         textwrap.fill(f"Parameters: {names}.", WIDTH),
     ]
     if settings:
@@ -520,18 +532,18 @@ def description(entry: Entry) -> str:
     return "\n\n".join(parts)
 
 
-def _option(entry: Entry, name: str) -> str:
+def _option_hint(entry: Entry, name: str) -> str:
     """The option of its own that a setting has, if any."""
-    own = name in TAKEN.get(entry.name, set())
+    own = name in OPTIONS_OF_MODELS.get(entry.name, set())
     return f" (--{name.replace('_', '-')})" if own else ""
 
 
-def _said(value: Any) -> str:
+def _default_text(value: Any) -> str:
     """A default as it is typed."""
     if value is None:
         return "free"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
-        return "/".join(map(_said, value)) or "none"
+        return "/".join(map(_default_text, value)) or "none"
     return getattr(value, "name", None) or str(value)

@@ -12,21 +12,21 @@ from cyclopts import Group, Parameter
 from penchant.models import MODELS
 
 
-def comma_separated(type_: Any, tokens: Sequence[Any]) -> list[str]:
+def split_tokens(type_: Any, tokens: Sequence[Any]) -> list[str]:
     """Values given as `a,b` or repeated."""
-    return [part for token in tokens for part in parts_of(token.value)]
+    return [part for token in tokens for part in split_commas(token.value)]
 
 
-def parts_of(words: str) -> list[str]:
+def split_commas(words: str) -> list[str]:
     """What stands between commas.
 
-    >>> parts_of("temperature=0.1:0.3, learning_rate=0.2,")
+    >>> split_commas("temperature=0.1:0.3, learning_rate=0.2,")
     ['temperature=0.1:0.3', 'learning_rate=0.2']
     """
     return [part.strip() for part in words.split(",") if part.strip()]
 
 
-def whole(type_: Any, tokens: Sequence[Any]) -> int:
+def parse_integer(type_: Any, tokens: Sequence[Any]) -> int:
     """A whole number; cyclopts would round others."""
     word = tokens[0].value
     try:
@@ -35,16 +35,16 @@ def whole(type_: Any, tokens: Sequence[Any]) -> int:
         raise ValueError(f"it must be a whole number; got {word!r}.") from None
 
 
-_words = Parameter(converter=comma_separated, n_tokens=1, show_default=False)
-_number = Parameter(metavar="N", converter=whole)
+_comma_list = Parameter(converter=split_tokens, n_tokens=1, show_default=False)
+_number = Parameter(metavar="N", converter=parse_integer)
 
 Flag = Annotated[bool, Parameter(show_default=False)]
 Column = Annotated[str | None, Parameter(metavar="COLUMN")]
 Number = Annotated[int, _number]
 OptionalNumber = Annotated[int | None, _number]
-Words = Annotated[list[str], _words]
-Columns = Annotated[list[str], _words, Parameter(metavar="COLUMN,...")]
-Labels = Annotated[list[str], _words, Parameter(metavar="LABEL,...")]
+Words = Annotated[list[str], _comma_list]
+Columns = Annotated[list[str], _comma_list, Parameter(metavar="COLUMN,...")]
+Labels = Annotated[list[str], _comma_list, Parameter(metavar="LABEL,...")]
 Repeated = Annotated[list[str], Parameter(n_tokens=1, show_default=False)]
 Prior = Annotated[str, Parameter(metavar="PRIOR")]
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from penchant.cli.live_options import ServeOptions
-from penchant.cli.study_rehearsal import planned
+from penchant.cli.study_rehearsal import read_plan
 from penchant.cli.terminal import say
 from penchant.errors import DataError
 from penchant.task.export import StoreExport, export, study_overview_json
@@ -22,29 +22,29 @@ from penchant.task.server import serve
 from penchant.task.session_store import Store, backup_store, remove_person
 from penchant.task.study_plan import StudyPlan
 
-TOKEN = "PENCHANT_TOKEN"
-LEAST_TOKEN = 22  # characters: 128 bits
+TOKEN_VARIABLE = "PENCHANT_TOKEN"
+MIN_TOKEN_CHARACTERS = 22  # characters: 128 bits
 
 
 def run_serve(file: str | None, serve_options: ServeOptions) -> int:
     """Serve until told to stop; the exit code."""
-    _serve(planned(file), serve_options.store or _usual_store(file), serve_options)
+    _serve(read_plan(file), serve_options.store or _default_store(file), serve_options)
     return 0
 
 
 def run_status(file: str | None, serve_options: ServeOptions, *, as_json: bool) -> int:
     """Say how far the data collected are; the exit code."""
-    return _say_status(serve_options.store or _usual_store(file), as_json=as_json)
+    return _say_status(serve_options.store or _default_store(file), as_json=as_json)
 
 
-def _usual_store(file: str | None) -> str:
+def _default_store(file: str | None) -> str:
     if file is None:
         return "penchant-demonstration.sqlite"
     return str(Path(file).with_suffix(".sqlite"))
 
 
 def _serve(plan: StudyPlan, store: str, serve_options: ServeOptions) -> None:
-    token, is_given = _token(serve_options.host)
+    token, is_given = _researcher_token(serve_options.host)
     where = store if "://" not in store else store.split("://")[0] + "://..."
 
     def started(address: str) -> None:
@@ -53,7 +53,7 @@ def _serve(plan: StudyPlan, store: str, serve_options: ServeOptions) -> None:
         print(f"Researcher: {address}/researcher{shown}", flush=True)
         say(f"Data: {where}. Stop with Ctrl-C; the same command goes on.")
 
-    with _quiet_signals():
+    with _ignore_signals():
         serve(
             plan,
             store,
@@ -61,27 +61,27 @@ def _serve(plan: StudyPlan, store: str, serve_options: ServeOptions) -> None:
             port=serve_options.port,
             token=token,
             with_estimates=not serve_options.no_estimates,
-            frame_ancestors=_ancestors(serve_options.frame),
+            frame_ancestors=_frame_ancestors(serve_options.frame),
             started=started,
         )
     say("Stopped; everything that was acknowledged is saved.")
 
 
-def _token(host: str) -> tuple[str, bool]:
+def _researcher_token(host: str) -> tuple[str, bool]:
     """The researcher's token, and whether it was given."""
-    token = os.environ.get(TOKEN, "")
+    token = os.environ.get(TOKEN_VARIABLE, "")
     if token:
-        if len(token) < LEAST_TOKEN:
+        if len(token) < MIN_TOKEN_CHARACTERS:
             raise DataError(
-                TOKEN,
-                f"must have at least {LEAST_TOKEN} characters",
+                TOKEN_VARIABLE,
+                f"must have at least {MIN_TOKEN_CHARACTERS} characters",
                 got=len(token),
                 fix="Make one with: python -c 'import secrets; print(secrets.token_urlsafe(24))'.",
             )
         return token, True
     if not _is_local(host):
         raise DataError(
-            TOKEN,
+            TOKEN_VARIABLE,
             "must be set to serve at a public address",
             got=f"none for --host {host}",
             fix="Make one with: python -c 'import secrets; print(secrets.token_urlsafe(24))'.",
@@ -98,7 +98,7 @@ def _is_local(host: str) -> bool:
         return False
 
 
-def _ancestors(frame: str | None) -> str:
+def _frame_ancestors(frame: str | None) -> str:
     if frame is None:
         return "'none'"
     if not frame.startswith("https://") or any(c in frame[8:] for c in "/;, '\"*?#"):
@@ -112,7 +112,7 @@ def _ancestors(frame: str | None) -> str:
 
 
 @contextmanager
-def _quiet_signals() -> Iterator[None]:
+def _ignore_signals() -> Iterator[None]:
     """Let the server end in order when it is told to; it looks at these signals itself."""
     if threading.current_thread() is not threading.main_thread():
         yield

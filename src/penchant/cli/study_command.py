@@ -13,29 +13,29 @@ from typing import Any, TypeVar
 
 from penchant.argument_checks import check_threads
 from penchant.bandit.beliefs import RewardPrior
-from penchant.cli.choice_input import with_formula
-from penchant.cli.fit_choices_command import prior
-from penchant.cli.fit_model_command import model_for, ready_model
+from penchant.cli.choice_input import select_attributes
+from penchant.cli.fit_choices_command import parse_prior
+from penchant.cli.fit_model_command import model_before_data, model_for_data
 from penchant.cli.model_settings import (
-    PLACES,
-    TAKEN,
+    LOCATION_OPTIONS,
+    OPTIONS_OF_MODELS,
+    build_named_model,
     counts_options,
-    model_named,
-    nominal,
-    width_height,
+    parse_grid,
+    parse_reward_prior,
 )
-from penchant.cli.option_wording import in_options
+from penchant.cli.option_wording import word_as_options
 from penchant.cli.options import Agent, History
 from penchant.cli.table_input import (
     check_base,
     check_model_given,
-    kind_of,
     load_offers,
     load_play,
     open_raw,
-    read_as,
+    read_and_report,
+    table_kind,
 )
-from penchant.cli.terminal import refuse, say, when_interrupted
+from penchant.cli.terminal import message_if_interrupted, refuse, say
 from penchant.cli.workflow_options import (
     AnalysisOptions,
     GroupingOptions,
@@ -44,7 +44,7 @@ from penchant.cli.workflow_options import (
     TableOptions,
 )
 from penchant.errors import DataError, NotWrittenError, text_with_marks
-from penchant.files.folder import TABLES
+from penchant.files.folder import TABLE_SUFFIXES
 from penchant.files.output import json_text, write_json
 from penchant.files.text_source import STDIN
 from penchant.json_records import to_json
@@ -61,7 +61,7 @@ from penchant.studies.plan import PAPER_NOMINALS
 from penchant.studies.read import StudyData, read_study
 from penchant.tables.reading import Reading
 
-TASK = "task.toml"
+TASK_FILE = "task.toml"
 Options = TypeVar("Options", Agent, GroupingOptions, TableOptions)
 
 
@@ -72,24 +72,24 @@ def is_task(file: str) -> bool:
     """
     path = Path(file)
     if path.is_dir():
-        return (path / TASK).exists() or not any(
-            found.suffix.lower() in TABLES for found in path.rglob("*")
+        return (path / TASK_FILE).exists() or not any(
+            found.suffix.lower() in TABLE_SUFFIXES for found in path.rglob("*")
         )
     return path.suffix == ".toml" and path.is_file()
 
 
-def with_task(
+def apply_task_file(
     file: str, table: TableOptions, grouping: GroupingOptions, agent: Agent
 ) -> tuple[str, TableOptions, GroupingOptions, Agent]:
     """The table that a task file names, and its settings where no others were typed."""
-    task = Path(file) / TASK if Path(file).is_dir() else Path(file)
+    task = Path(file) / TASK_FILE if Path(file).is_dir() else Path(file)
     try:
         settings = tomllib.loads(task.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError(
             "FILE",
             "must be a table, or a folder of penchant export",
-            got=f"{file}, a folder without {TASK}",
+            got=f"{file}, a folder without {TASK_FILE}",
             fix="Name a file.",
         ) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -103,7 +103,7 @@ def with_task(
         raise DataError("FILE", "must name its table", got=f"none in {task}", fix="Export again.")
     folder = task.parent
     if agent.model is not None and agent.model != settings.get("model"):  # another model is typed
-        settings = _for_model(settings, agent)
+        settings = _settings_for_model(settings, agent)
     if "landscape" in settings:
         settings["landscape"] = str(folder / settings["landscape"])
     others = sorted(path.name for path in folder.glob("task*.toml") if path.name != task.name)
@@ -111,44 +111,44 @@ def with_task(
         say(f"Task: {task}; the study has others, too: {', '.join(others)}.")
     return (
         str(folder / settings["table"]),
-        _filled(table, settings),
-        _filled(grouping, settings),
-        _filled(agent, settings),
+        _fill_defaults(table, settings),
+        _fill_defaults(grouping, settings),
+        _fill_defaults(agent, settings),
     )
 
 
-_OF_TASK = {"table", "subject", "block", "decision", "chosen", "reward", "scored", "executed"}
-_OF_TASK |= {"condition", "landscape", "landscape_by"}
+_TASK_SETTINGS = {"table", "subject", "block", "decision", "chosen", "reward", "scored", "executed"}
+_TASK_SETTINGS |= {"condition", "landscape", "landscape_by"}
 
 
-def _for_model(settings: Mapping[str, Any], agent: Agent) -> dict[str, Any]:
+def _settings_for_model(settings: Mapping[str, Any], agent: Agent) -> dict[str, Any]:
     """What a task says whatever the model is, for a model that is not the task's own."""
     model = str(agent.model)
-    wanted = _OF_TASK | (TAKEN.get(model, set()) & PLACES)
+    wanted = _TASK_SETTINGS | (OPTIONS_OF_MODELS.get(model, set()) & LOCATION_OPTIONS)
     found = {key: value for key, value in settings.items() if key in wanted}
     entry = entry_of(model)
     if entry.data == "offers" and "offers" in settings:
         other = "outcome" if "outcome" in entry.example().attributes else "amount"
-        found["offers"] = [_renamed(words, other) for words in settings["offers"]]
+        found["offers"] = [_rename_amounts(words, other) for words in settings["offers"]]
     elif counts_options(agent) and "grid" in settings:
-        width, height = width_height(replace(agent, grid=settings["grid"]))
+        width, height = parse_grid(replace(agent, grid=settings["grid"]))
         found["options"] = [str(width * height)]
     elif counts_options(agent) and "options" in settings:
         found["options"] = settings["options"]
     return found
 
 
-def _renamed(words: str, other: str) -> str:
+def _rename_amounts(words: str, other: str) -> str:
     """Amounts as a model calls them.
 
-    >>> _renamed("amount=amount_1/amount_2", "outcome"), _renamed("delay=delay_1/0", "outcome")
-    ('outcome=amount_1/amount_2', 'delay=delay_1/0')
+    >>> _rename_amounts("amount=amount_1/amount_2", "outcome"), _rename_amounts("delay=delay_1/0",
+    "outcome") ('outcome=amount_1/amount_2', 'delay=delay_1/0')
     """
     name, sign, columns = words.partition("=")
     return f"{other}{sign}{columns}" if name in ("amount", "outcome") else words
 
 
-def _filled(options: Options, settings: dict[str, Any]) -> Options:
+def _fill_defaults(options: Options, settings: dict[str, Any]) -> Options:
     """Options with the settings of the task where they are as nobody typed them."""
     plain = type(options)()
     added = {
@@ -159,7 +159,7 @@ def _filled(options: Options, settings: dict[str, Any]) -> Options:
     return replace(options, **added)
 
 
-def read_play(
+def read_play_study(
     file: str, table: TableOptions, grouping: GroupingOptions, history: History, ready: Any
 ) -> tuple[StudyData, LandscapeFile | None, Reading]:
     """The data, the mean rewards if there are any, and what names lines of the file."""
@@ -193,7 +193,7 @@ def _say_notes(found: StudyData, reading: Reading) -> None:
     """What was found beyond what was said when the table was read."""
     for note in found.notes:
         if note not in reading.doubts:
-            say(f"Note: {in_options(reading.in_words(text_with_marks(note)))}")
+            say(f"Note: {word_as_options(reading.in_words(text_with_marks(note)))}")
 
 
 def read_offers_study(
@@ -213,7 +213,7 @@ def _is_experiment(file: str, table: TableOptions, experiment: StudyExperimentOp
         return True
     if file == STDIN:
         return False
-    return kind_of(file, table.data(), table.history()) == "choices"
+    return table_kind(file, table.data(), table.history()) == "choices"
 
 
 def read_experiment(
@@ -221,24 +221,33 @@ def read_experiment(
 ) -> tuple[StudyData, Model]:
     """The data of a study of a choice experiment, and the model: a weight for every attribute."""
     history = table.history()
-    refuse(history, "with a choice experiment", names={*PLAYED, "offers"})
+    refuse(history, "with a choice experiment", names={*TASK_COLUMNS, "offers"})
     data = replace(
         table.data(),
         attributes=experiment.attributes,
         opt_out=experiment.opt_out,
         reference=experiment.reference,
     )
-    reading = read_as(open_raw(file, data), data, history, "choices")
-    reading = replace(reading, data=with_formula(reading, data.attributes))
+    reading = read_and_report(open_raw(file, data), data, history, "choices")
+    reading = replace(reading, data=select_attributes(reading, data.attributes))
     model = Attributes(reading.data.names, price=experiment.price)
     say(f"Model: {model}.")
     return read_study(reading, conditions=grouping.condition), model
 
 
 DONE, NO_ESTIMATE = 0, 1
-PAID = {"expected", "landscape", "landscape_by", "payoffs", "payoff_noise"}
-PLAYED = {"reward", "is_choice", "scored", "executed", "gaps", "shown", "missing_reward", "block"}
-STUDY_OF_PLAY = {"clock", "nominal_low", "nominal_high", "replicates", "bootstrap"}
+REGRET_OPTIONS = {"expected", "landscape", "landscape_by", "payoffs", "payoff_noise"}
+TASK_COLUMNS = {
+    "reward",
+    "is_choice",
+    "scored",
+    "executed",
+    "gaps",
+    "shown",
+    "missing_reward",
+    "block",
+}
+PLAY_ANALYSIS_OPTIONS = {"clock", "nominal_low", "nominal_high", "replicates", "bootstrap"}
 NOT_IN_COMMAND = {"output", "resume", "json", "threads"}
 
 
@@ -261,7 +270,7 @@ def run_study_command(
             "--output", "must name a folder for the results", got="none", fix="Try -o results."
         )
     if is_task(file):
-        file, table, grouping, agent = with_task(file, table, grouping, agent)
+        file, table, grouping, agent = apply_task_file(file, table, grouping, agent)
     check_base(table.base)
     is_experiment = agent == Agent() and _is_experiment(file, table, experiment)
     if not is_experiment:
@@ -271,16 +280,16 @@ def run_study_command(
     of_offers = not is_experiment and entry_of(str(agent.model)).data == "offers"
     ready: Any = None
     if is_experiment:
-        _refuse_play("with a choice experiment", grouping, analysis)
+        _refuse_play_options("with a choice experiment", grouping, analysis)
     elif of_offers:
-        _refuse_play(f"with --model {agent.model}", grouping, analysis)
-        ready = model_named(agent, 0)
+        _refuse_play_options(f"with --model {agent.model}", grouping, analysis)
+        ready = build_named_model(agent, 0)
     else:
-        ready = ready_model(agent, table.data(), history)
-    performance = _performance(grouping, analysis)
-    nominals = None if performance is False else _nominals(agent, analysis)
+        ready = model_before_data(agent, table.data(), history)
+    performance = _wants_performance(grouping, analysis)
+    nominals = None if performance is False else _nominal_points(agent, analysis)
     _check_counts(analysis)
-    weights = prior(analysis.prior)
+    weights = parse_prior(analysis.prior)
     with StudyFolder(output_options.output, resume=output_options.resume) as folder:
         begun = time.perf_counter()
         if is_experiment:
@@ -290,11 +299,14 @@ def run_study_command(
             data, landscape = read_offers_study(file, table, grouping, str(agent.model)), None
             model = ready
         else:
-            data, landscape, played = read_play(file, table, grouping, history, ready)
-            model = model_for(ready, played, agent)
+            data, landscape, played = read_play_study(file, table, grouping, history, ready)
+            model = model_for_data(ready, played, agent)
         reading = time.perf_counter() - begun
-        say(f"Study: {format_count(data.n_people, 'subject')}, {_amount(data)}.")
-        with when_interrupted(lambda: _kept_words(folder, data)), _kept_said(folder, data):
+        say(f"Study: {format_count(data.n_people, 'subject')}, {_data_size_text(data)}.")
+        with (
+            message_if_interrupted(lambda: _kept_parts_text(folder, data)),
+            _report_kept_parts(folder, data),
+        ):
             found = study(
                 data,
                 model,
@@ -317,7 +329,7 @@ def run_study_command(
             command = command_line(
                 file, (table, experiment, grouping, agent, analysis, output_options)
             )
-            return _write(found, folder, file, command, output_options)
+            return _write_study(found, folder, file, command, output_options)
 
 
 def _with_model(agent: Agent, file: str, table: TableOptions) -> Agent:
@@ -330,19 +342,19 @@ def _with_model(agent: Agent, file: str, table: TableOptions) -> Agent:
     return replace(agent, model="ucl")
 
 
-def _amount(data: StudyData) -> str:
+def _data_size_text(data: StudyData) -> str:
     if data.is_play:
         return format_count(len(data.episodes), "episode")
     return format_count(sum(trials.n_decisions for trials in data.episodes), "decision")
 
 
-def _refuse_play(where: str, grouping: GroupingOptions, analysis: AnalysisOptions) -> None:
+def _refuse_play_options(where: str, grouping: GroupingOptions, analysis: AnalysisOptions) -> None:
     """Refuse options of play, which choices among offers have nothing of."""
-    refuse(grouping, where, names={*PAID, "performance"})
-    refuse(analysis, where, names=STUDY_OF_PLAY)
+    refuse(grouping, where, names={*REGRET_OPTIONS, "performance"})
+    refuse(analysis, where, names=PLAY_ANALYSIS_OPTIONS)
 
 
-def _performance(grouping: GroupingOptions, analysis: AnalysisOptions) -> bool | None:
+def _wants_performance(grouping: GroupingOptions, analysis: AnalysisOptions) -> bool | None:
     """Whether performance is asked for; nominal points ask for it, as they are chosen by it."""
     points = analysis.nominal_low is not None or analysis.nominal_high is not None
     if grouping.performance is False and points:
@@ -374,7 +386,7 @@ def _check_counts(analysis: AnalysisOptions) -> None:
     check_threads(analysis.threads)
 
 
-def _nominals(agent: Agent, analysis: AnalysisOptions) -> Any:
+def _nominal_points(agent: Agent, analysis: AnalysisOptions) -> Any:
     """Nominal points by performance: given, or the paper's."""
     given = {"low": analysis.nominal_low, "high": analysis.nominal_high}
     if analysis.exact_only:
@@ -384,20 +396,22 @@ def _nominals(agent: Agent, analysis: AnalysisOptions) -> Any:
         return PAPER
     usual: Mapping[Any, Any] = PAPER_NOMINALS if agent.model == "ucl" else {}
     points = {
-        name: usual.get(name) if words is None else _point(words, f"--nominal-{name}", agent)
+        name: usual.get(name)
+        if words is None
+        else _parse_nominal_point(words, f"--nominal-{name}", agent)
         for name, words in given.items()
     }
     return {name: point for name, point in points.items() if point is not None}
 
 
-def _point(words: str, option: str, agent: Agent) -> RewardPrior | dict[str, float]:
+def _parse_nominal_point(words: str, option: str, agent: Agent) -> RewardPrior | dict[str, float]:
     if agent.model == "ucl":
         try:
-            return nominal(words)
+            return parse_reward_prior(words)
         except DataError as error:
             raise error.changed(lambda text: text.replace("--linearized", option)) from None
     try:
-        return {name.strip(): float(value) for name, value in _pairs(words)}
+        return {name.strip(): float(value) for name, value in _split_pairs(words)}
     except ValueError:
         raise DataError(
             option,
@@ -407,14 +421,14 @@ def _point(words: str, option: str, agent: Agent) -> RewardPrior | dict[str, flo
         ) from None
 
 
-def _pairs(words: str) -> list[tuple[str, str]]:
+def _split_pairs(words: str) -> list[tuple[str, str]]:
     pairs = [tuple(part.split("=")) for part in words.split(",")]
     if any(len(pair) != 2 for pair in pairs):
         raise ValueError(words)
     return [(pair[0], pair[1]) for pair in pairs]
 
 
-def _write(
+def _write_study(
     found: Study,
     folder: StudyFolder,
     file: str,
@@ -422,31 +436,35 @@ def _write(
     output_options: StudyOutputOptions,
 ) -> int:
     begun = time.perf_counter()
-    said = list(map(in_options, in_short(found)))
+    said = list(map(word_as_options, in_short(found)))
     try:
         report = found.write(
             folder.path,
             title=output_options.title
-            or f"A study of choices: {'stdin' if file == STDIN else _name(file)}",
+            or f"A study of choices: {'stdin' if file == STDIN else _file_name(file)}",
             command=command,
             figures=output_options.figures,
             overwrite=True,
-            words=in_options,
+            words=word_as_options,
         )
         found.timings["tables, figures, report"] = time.perf_counter() - begun
         _write_timings(found, folder)
     except (NotWrittenError, OSError):  # findings that cannot be kept can still be read
-        print(json_text(_summary(found, None, said)) if output_options.json else "\n".join(said))
+        print(
+            json_text(_summary_document(found, None, said))
+            if output_options.json
+            else "\n".join(said)
+        )
         raise
     if output_options.json:
-        print(json_text(_summary(found, str(report), said)), end="")
+        print(json_text(_summary_document(found, str(report), said)), end="")
     else:
         print("\n".join([*said, f"Report: {report}"]))
     usable = any(fit.exact.status in USABLE for fit in found.fits.values())
     return DONE if usable else NO_ESTIMATE
 
 
-def _name(file: str) -> str:
+def _file_name(file: str) -> str:
     return Path(file).resolve().name
 
 
@@ -461,7 +479,7 @@ def _write_timings(found: Study, folder: StudyFolder) -> None:
     write_json(folder.path / "timings.json", document, overwrite=True)
 
 
-def _summary(found: Study, report: str | None, said: Sequence[str]) -> dict[str, Any]:
+def _summary_document(found: Study, report: str | None, said: Sequence[str]) -> dict[str, Any]:
     tests = found.group_tests
     return {
         "report": report,
@@ -475,16 +493,16 @@ def _summary(found: Study, report: str | None, said: Sequence[str]) -> dict[str,
             }
             for group in found.groups
         ],
-        "left_out": _rows(found.left_out),
-        "comparison": _rows(tests.differences),
-        "overall": _rows(tests.overall),
-        "paired": _rows(found.paired_tests),
+        "left_out": _json_rows(found.left_out),
+        "comparison": _json_rows(tests.differences),
+        "overall": _json_rows(tests.overall),
+        "paired": _json_rows(found.paired_tests),
         "findings": list(said),
         "seconds": found.timings,
     }
 
 
-def _rows(tests: Sequence[Any]) -> list[dict[str, Any]]:
+def _json_rows(tests: Sequence[Any]) -> list[dict[str, Any]]:
     return [{name: to_json(value) for name, value in vars(test).items()} for test in tests]
 
 
@@ -504,16 +522,16 @@ def command_line(file: str, groups: Sequence[Any]) -> str:
 
 
 @contextmanager
-def _kept_said(folder: StudyFolder, data: StudyData) -> Iterator[None]:
+def _report_kept_parts(folder: StudyFolder, data: StudyData) -> Iterator[None]:
     """Where something cannot be written, say also what was kept before."""
     try:
         yield
     except NotWrittenError as error:
-        error.fix += f" {_kept_words(folder, data)}"
+        error.fix += f" {_kept_parts_text(folder, data)}"
         raise
 
 
-def _kept_words(folder: StudyFolder, data: StudyData) -> str:
+def _kept_parts_text(folder: StudyFolder, data: StudyData) -> str:
     n_parts = -(-len(data.subjects) // PART)
     return (
         f"{min(folder.n_kept, n_parts)} of {n_parts} parts are kept in {folder.path}. "

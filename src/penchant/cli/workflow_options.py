@@ -105,13 +105,13 @@ class TableOptions:
     def data(self) -> Data:
         """The same, as `fit` has it."""
         decision = [self.decision] if self.decision else []
-        return Data(**{**self._of(Data), "decision": decision})
+        return Data(**{**self._shared_options(Data), "decision": decision})
 
     def history(self, clock: Clock = "choices") -> History:
         """The same, as `fit` has it."""
-        return History(**self._of(History), clock=clock)
+        return History(**self._shared_options(History), clock=clock)
 
-    def _of(self, group: type[Any]) -> dict[str, Any]:
+    def _shared_options(self, group: type[Any]) -> dict[str, Any]:
         """The options that are also options of another group."""
         return {one.name: vars(self)[one.name] for one in fields(group) if one.name in vars(self)}
 
@@ -456,7 +456,7 @@ class OutputOptions:
     overwrite: Overwrite = False
 
 
-_POPULATION = (
+_POPULATION_HELP = (
     "New folder for the coefficients, the people, the prior, a figure and all of it as JSON; or "
     "a file for the result: .json, .csv, .parquet, .tex or .txt."
 )
@@ -467,11 +467,13 @@ _POPULATION = (
 class PopulationOutputOptions(OutputOptions):
     """The same where the result may fill a folder."""
 
-    output: Annotated[Path | None, Parameter(alias="-o", metavar="PATH", help=_POPULATION)] = None
+    output: Annotated[Path | None, Parameter(alias="-o", metavar="PATH", help=_POPULATION_HELP)] = (
+        None
+    )
 
 
-_PAGE = "Also write a page with the maps to this file: .html."
-_TABLE = "Write the table to this file: .csv, .parquet or .json."
+_PAGE_HELP = "Also write a page with the maps to this file: .html."
+_TABLE_HELP = "Write the table to this file: .csv, .parquet or .json."
 
 
 @Parameter(name="*", group=Group("Output", sort_key=9))
@@ -479,7 +481,7 @@ _TABLE = "Write the table to this file: .csv, .parquet or .json."
 class TableOutputOptions(OutputOptions):
     """The same where the result is a table of many rows."""
 
-    output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE", help=_TABLE)] = None
+    output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE", help=_TABLE_HELP)] = None
 
 
 @Parameter(name="*", group=Group("Map", sort_key=1))
@@ -504,7 +506,7 @@ class BeliefMapOptions:
     locality: Flag = False
     pool: Flag = False
     json: Json = False
-    output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE", help=_PAGE)] = None
+    output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE", help=_PAGE_HELP)] = None
     overwrite: Overwrite = False
 
 
