@@ -16,7 +16,7 @@ COMMANDS = ["fit", "check", "simulate", "study", "models", "reproduce"]
 COMMANDS += ["recover", "compare", "predict", "distinguish", "design", "population"]
 COMMANDS += ["ask", "assist", "believe", "serve", "play", "export", "forget", "backup"]
 COMMANDS += ["completion"]
-FOUND = main._arguments
+FOUND = main._command_arguments
 
 
 @cache
