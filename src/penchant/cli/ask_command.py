@@ -1,4 +1,4 @@
-"""What `ask` does: read offers and answers, choose the next offer, say it."""
+"""The command `ask`: replay the answers so far, and choose the most informative next offer."""
 
 from __future__ import annotations
 

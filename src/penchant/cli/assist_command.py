@@ -1,4 +1,4 @@
-"""What `assist` does: the advice that a machine would have given to recorded play."""
+"""The command `assist`: advice that a machine would have given in recorded play."""
 
 from __future__ import annotations
 

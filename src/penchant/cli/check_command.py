@@ -1,4 +1,4 @@
-"""What `check` does: load, look, say what is there."""
+"""The command `check`: read a table, diagnose its estimates, and suggest the next command."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class _NextCommands:
 
 
 def _commands_after_choices(file: str, data: Data, history: History) -> _NextCommands:
-    """What may follow the check of a choice experiment."""
+    """Commands to run after the check of a choice experiment."""
     typed = typed_options(data, history)
     command = fit_command(file, None, typed)
     try:
@@ -210,13 +210,13 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
 
 
 def reward_scale_notes(ready: Any, reading: Reading, agent: Agent) -> list[str]:
-    """What the rewards say of settings of the model that are in their units."""
+    """Notes on settings of the model in units of reward that disagree with the rewards."""
     model = build_named_model(agent, reading.n_options) if ready is None else ready
     return list(doubts_of(model, reading.data))
 
 
 def task_data_document(reading: Reading, places: Matrix | None = None) -> dict[str, Any]:
-    """What the table holds, for JSON."""
+    """Describe task data for JSON: counts, options used, rewards and notes."""
     episodes, base = reading.data, reading.arguments["base"]
     chosen = np.concatenate([e.chosen for e in episodes])
     rewards = np.concatenate([e.rewards[e.observed] for e in episodes])
@@ -242,7 +242,7 @@ def task_data_document(reading: Reading, places: Matrix | None = None) -> dict[s
 
 
 def _place_ranges(reading: Reading, chosen: Matrix) -> dict[str, list[float]]:
-    """From where to where places are chosen, by column."""
+    """The smallest and the largest chosen coordinate, by column."""
     ends = zip(reading.arguments["chosen"], chosen.min(axis=0), chosen.max(axis=0), strict=True)
     return {name: [float(low), float(high)] for name, low, high in ends}
 

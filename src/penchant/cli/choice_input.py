@@ -1,4 +1,4 @@
-"""From the command line's file and columns to choices."""
+"""Choices read from the file and the columns that were typed."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def long_table_arguments(roles: Data) -> dict[str, Any]:
 
 
 def complete_long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
-    """Which column plays which part: as given, or by its usual name."""
+    """Complete the roles of columns that were typed by the columns of usual names."""
     if data.option is None and not data.explanatory:
         task = task_of_columns(columns)
         if task is not None or is_offers(columns) or is_play(columns):

@@ -1,4 +1,4 @@
-"""What `compare` does, with models as it spells them and with sets of attributes."""
+"""The command `compare`: models of task data or offers, and sets of attributes."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def refuse_models(models: Sequence[str], where: str) -> None:
 def experiment_options(
     table: TableOptions, experiment: AttributeSets | PredictExperimentOptions
 ) -> tuple[Data, History]:
-    """What was typed, as `fit` has it."""
+    """Options of `fit` that read the table of a choice experiment as `compare` would."""
     history = table.history()
     refuse(history, "with a choice experiment", names={*TASK_COLUMNS, "offers"})
     data = table.data()
@@ -361,7 +361,7 @@ def _build_models(
 
 
 def refuse_one_alone(compared_models: ComparedModels) -> None:
-    """One model is not compared, whatever the table is."""
+    """Refuse a comparison of a single model."""
     if len(compared_models.model) == 1:
         raise DataError(
             "--model",
@@ -375,7 +375,7 @@ def refuse_one_alone(compared_models: ComparedModels) -> None:
 def agents_by_name(
     compared_models: ComparedModels, of_the_task: Collection[str] = (), *, alone: bool = False
 ) -> dict[str, Agent]:
-    """What `fit` would be told of each model, by what was typed.
+    """Options of `fit` for each model that is compared, by the model as it was typed.
 
     Parameters
     ----------
@@ -435,7 +435,7 @@ def _suggest_second_model(words: str) -> str:
 
 
 def _agent_of_model(name: str, settings: list[str], given: dict[str, Any]) -> Agent:
-    """What `fit` would be told of one model."""
+    """Options of `fit` for one model, with those settings of ucl that are options of their own."""
     if name == "ucl":
         for word in list(settings):
             setting, _, value = word.partition("=")
@@ -611,7 +611,7 @@ def _compare_sets(
 
 
 def describe_estimator(how: dict[str, Any]) -> str:
-    """What everybody's parameters are fitted by."""
+    """Describe the estimator of everybody's parameters: maximum likelihood, or its prior."""
     prior_used = how["parameter_prior"]
     return "maximum likelihood" if prior_used is None else f"{prior_used} prior"
 

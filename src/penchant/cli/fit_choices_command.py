@@ -1,4 +1,4 @@
-"""What `fit` does with choices, in one file or many: prior and bounds as typed, load, fit, show."""
+"""The command `fit` for choices among options with attributes, in one file or many."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def _choices_result(
     estimation: EstimationOptions,
     output_options: FitOutputOptions,
 ) -> Result:
-    """What choices given as explanatory variables tell."""
+    """Fit the weights of explanatory variables, for all choices or for each subject."""
     options = fit_options(estimation)
     check_bounds(estimation.constraint)
     if file is not None and names_several_files(file):
@@ -227,14 +227,14 @@ def exit_code(statuses: tuple[str, ...], strict: bool = False) -> int:
 
 
 def say_notes(choices: Choices) -> None:
-    """What the data are, and what a reader should know of them."""
+    """Print the size of the data and the notes on them to stderr."""
     say(repr(choices))
     for note in choices.notes:
         say(f"Note: {word_as_options(note)}")
 
 
 def _say_doubts(result: Result, output_options: FitOutputOptions) -> None:
-    """What JSON has in a field, and a table below it, in words."""
+    """Print to stderr the doubts about a result that JSON has in a field of its own."""
     if output_options.json:
         for doubt in result.doubts:
             say(doubt)

@@ -1,4 +1,4 @@
-"""What `fit` does with a model of task data or offers, and with the price of an experiment."""
+"""The command `fit` with a model of task data or offers, or with --price."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _fit_offers(
     agent: Agent,
     history: History,
 ) -> Result:
-    """What choices among offers tell of those who made them."""
+    """Fit a model to one-shot choices among offers."""
     model = build_named_model(agent, 0)
     reading = load_offers(file, data, history, str(agent.model))
     together = history.pool or not reading.subjects

@@ -14,7 +14,7 @@ from penchant.cli.options import Base, Flag, ModelName, Number, OptionalNumber, 
 @Parameter(name="*", group=Group("Questions", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class QuestionTables:
-    """What could be offered, and what was answered.
+    """Tables of the possible offers and of the answers so far.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class QuestionTables:
 @Parameter(name="*", group=Group("What to know", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
 class AskOptions:
-    """How people choose, and which of the parameters are in question.
+    """The model of the choices, and the parameters that the questions are about.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class AskOptions:
 @Parameter(name="*", group=Group("Output", sort_key=9))
 @dataclass(frozen=True, kw_only=True)
 class AskOutputOptions:
-    """How to say the next offer.
+    """Output of the next offer.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class AskOutputOptions:
 @Parameter(name="*", group=Group("Server", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions:
-    """Where the study is served and kept.
+    """Address and store of the server, and what its page shows.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class ServeOptions:
 @Parameter(name="*", group=Group("Players", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
 class PlayOptions:
-    """Who plays, and how.
+    """Simulated players: their number, parameters and patience.
 
     Parameters
     ----------

@@ -259,7 +259,7 @@ def _nearest_choice(word: str, choices: Sequence[str]) -> str:
 
 
 class _StdoutError(OSError):
-    """What was printed could not be written."""
+    """Failure to write to stdout."""
 
 
 class _MarkedStdout:
@@ -490,7 +490,7 @@ def help_page(app: Any, arguments: Sequence[str]) -> str | None:
 
 
 def _command_arguments(app: Any, command: str) -> list[Any]:
-    """All that a command takes, with the words about it; it takes a while to find them."""
+    """Arguments of a command with their help texts; parsing them takes a while."""
     return list(app[command].assemble_argument_collection(parse_docstring=True))
 
 
@@ -518,7 +518,7 @@ def _group_by_topic(given: list[Any]) -> dict[str, list[Any]]:
 
 
 def first_screen(app: Any, command: str) -> str:
-    """What `penchant COMMAND --help` prints: all of it where that fits on a screen.
+    """First page of a command's help, with all options where those fit on a screen.
 
     Parameters
     ----------
@@ -559,7 +559,7 @@ def first_screen(app: Any, command: str) -> str:
 
 
 def topic_screen(app: Any, command: str, topic: str) -> str:
-    """What `penchant COMMAND --help=TOPIC` prints: the options of one topic, whole."""
+    """Help on all options of one topic, as `penchant COMMAND --help=TOPIC` prints it."""
     known = options_by_topic(app, command)
     if topic not in known:
         raise DataError(
@@ -577,7 +577,7 @@ def topic_screen(app: Any, command: str, topic: str) -> str:
 
 
 def _positional_usage(given: list[Any], few: bool) -> str:
-    """What stands between the command and its options; in brackets what may be left out."""
+    """Positional arguments of a usage line; in brackets those that may be left out."""
     places = [argument for argument in given if argument.name[:1] not in "-*"]
     free = few or len(places) > 1  # a table alone is hardly ever left out
     return "".join(f"{_bracketed_argument(one) if free else one.name} " for one in places)
@@ -595,7 +595,7 @@ def _option_usage(option: Any, metavar: bool = True) -> str:
 
 
 def _option_description(option: Any) -> str:
-    """All that is said of an option: its words, its choices, its default."""
+    """Help text of an option with its choices and its default."""
     words = " ".join(str(option.parameter.help).split())
     choices, default = option.get_choices() or (), option.field_info.default
     if choices:

@@ -390,7 +390,7 @@ def run_predict_files(
 def _predict_together(
     found: ScannedData, weights: Any, all_options: bool, output_options: OutputOptions
 ) -> None:
-    """One set of parameters for all, and what it says of every event."""
+    """Fit one set of parameters to all subjects, and write the predictions of every event."""
     assert output_options.output is not None
     with reserve_outputs(output_options, OUTPUT_SUFFIXES):
         histories = found.scan.load("one set of parameters of a model")
@@ -401,7 +401,7 @@ def _predict_together(
 
 
 def _report_predictions(output_options: OutputOptions) -> int:
-    """How well the decisions of a file of predictions were predicted; the exit code."""
+    """Print the log-likelihood of a file of predictions; return the exit code."""
     assert output_options.output is not None
     counts = {"rows": 0, "predicted": 0}
     total = 0.0
@@ -545,7 +545,7 @@ def _split_folder_output(output_options: OutputOptions) -> tuple[Path | None, Ou
 
 
 def _write_folder(found: PopulationFit, path: Path) -> None:
-    """All that there is of a population, in a new folder."""
+    """Write coefficients, subjects, prior, summary and figure of a population to a new folder."""
     with new_folder(path) as (folder, place):
         write_json(place / "population.json", found.to_dict(), overwrite=False)
         write_table(place / "coefficients.csv", found.to_frame(backend="pyarrow"), overwrite=False)

@@ -47,7 +47,7 @@ FLAGS_WITH_WORDS = {"dual_rates", "pavlovian"}  # flags that take a word besides
 
 
 def parse_settings(words: list[str], entry: Entry) -> dict[str, Any]:
-    """What --settings says, by name."""
+    """Values of --settings by name, checked against the settings that the model has."""
     known = {setting.name: setting for setting in entry.settings}
     found: dict[str, Any] = {}
     for word in words:
@@ -165,7 +165,7 @@ def build_ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> 
 
 
 def option_locations(agent: Agent) -> Matrix:
-    """Where the options lie, from --grid or --locations."""
+    """Coordinates of the options (n_options, n_dimensions), from --grid or --locations."""
     if (agent.grid is None) == (agent.locations is None):
         got = "neither" if agent.grid is None else "both"
         raise DataError(
@@ -319,7 +319,7 @@ def _settings_hint(entry: Entry) -> str:
 
 
 def say_locations(agent: Agent, reading: Reading, locations: Matrix) -> None:
-    """Where the options are taken to lie, and whether the file agrees."""
+    """Print the assumed map of the options, and whether coordinates in the file agree with it."""
     base = reading.arguments["base"]
     if isinstance(reading.arguments["chosen"], str):
         say(map_description(agent, locations, base))
@@ -361,7 +361,7 @@ def _point_text(place: Vector) -> str:
 
 
 def map_description(agent: Agent, places: Matrix, base: int = 0) -> str:
-    """Where the options are taken to lie, as no check can tell a grid from its transpose."""
+    """Describe the map of numbered options; no check can tell a grid from its transpose."""
     first, last = base, len(places) - 1 + base
     if agent.grid is None:
         ends = [f"({', '.join(f'{c:g}' for c in places[i])})" for i in (0, -1)]
@@ -376,7 +376,7 @@ def map_description(agent: Agent, places: Matrix, base: int = 0) -> str:
 
 
 def place_map_description(places: Matrix, base: int = 0) -> str:
-    """Where options are taken to lie where a choice is a place, counted from `base` on.
+    """Describe the map where a choice is a pair of coordinates, counted from `base` on.
 
     >>> print(place_map_description(np.array([[0], [1], [2]]), base=1))
     Map: 3 options, from (1) to (3); results call that at (1) option 0, at (2) option 1.
@@ -443,7 +443,7 @@ def task_description(task: NamedTask) -> str:
 
 
 def counterpart_text(name: str) -> str:
-    """What stands here for a function of hBayesDM."""
+    """Describe the counterpart of a function of hBayesDM."""
     found = HBAYESDM[name]
     if found.call is None:
         return f"{name} of hBayesDM has no counterpart: {found.said}."
@@ -475,7 +475,7 @@ def model_document(entry: Entry) -> dict[str, Any]:
 
 
 def model_table() -> str:
-    """All models: name, what, natural parameters."""
+    """List all models: name, description, natural parameters."""
     header = ("name", "what: model parameters")
     rows = {
         kind: [_model_row(e) for e in CATALOGUE.values() if e.data == kind]
@@ -510,7 +510,7 @@ def _wrap_paragraphs(text: str) -> str:
 
 
 def model_description(entry: Entry) -> str:
-    """One model: its equations, what it estimates, its settings."""
+    """Describe one model: its equations, its parameters, its settings."""
     model = entry.example()
     names = ", ".join(n.name for n in natural_parameters(model))
     settings = [

@@ -18,7 +18,7 @@ def split_tokens(type_: Any, tokens: Sequence[Any]) -> list[str]:
 
 
 def split_commas(words: str) -> list[str]:
-    """What stands between commas.
+    """Split a text at its commas, without blanks and empty parts.
 
     >>> split_commas("temperature=0.1:0.3, learning_rate=0.2,")
     ['temperature=0.1:0.3', 'learning_rate=0.2']
@@ -296,7 +296,7 @@ TaskName = Annotated[
 @Parameter(name="*", group=Group("Columns", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """Where the choices are and which column plays which part.
+    """The table of choices, and the columns that have its roles.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ class Terms:
 @Parameter(name="*", group=Group("Model", sort_key=3))
 @dataclass(frozen=True, kw_only=True)
 class EstimationOptions:
-    """How the weights are estimated.
+    """Estimation of the weights of explanatory variables.
 
     Parameters
     ----------
@@ -404,7 +404,7 @@ class EstimationOptions:
 @Parameter(name="*", group=Group("Output", sort_key=6))
 @dataclass(frozen=True, kw_only=True)
 class FitOutputOptions:
-    """What to print and where to keep it.
+    """Printed and written output of a fit, and its intervals.
 
     Parameters
     ----------
@@ -427,7 +427,7 @@ class FitOutputOptions:
 @Parameter(name="*", group=Group("Agent", sort_key=4))
 @dataclass(frozen=True, kw_only=True)
 class Agent:
-    """How choices follow from task data: the choices and rewards before them.
+    """The model of task data or offers, with its settings.
 
     Parameters
     ----------
@@ -497,7 +497,7 @@ class History:
 @Parameter(name="*", group=Group("World", sort_key=5))
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """Where agents play, how many, and for how long.
+    """The simulated task: mean rewards, number of agents and of decisions.
 
     Parameters
     ----------
@@ -525,7 +525,7 @@ class World:
 @Parameter(name="*", group=Group("Experiments", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class Experiments:
-    """Which of the paper's experiments run, and how.
+    """Experiments of the paper to run, and the size of their simulations.
 
     Parameters
     ----------

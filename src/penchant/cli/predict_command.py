@@ -1,4 +1,4 @@
-"""What `predict` and `believe` do: load, fit, describe every row or the map in mind, write."""
+"""The commands `predict` and `believe`: predictions of every row; maps of expected rewards."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def _spread_to_rows(new: pa.Table, rows: IntVector, n_rows: int) -> pa.Table:
 
 
 def describe_estimator(weights: ParameterPrior | None) -> str:
-    """What the estimates are that predictions are made with."""
+    """Describe the estimator of the parameters that predictions are made with."""
     return "maximum likelihood" if weights is None else f"MAP, {weights} prior"
 
 

@@ -1,4 +1,4 @@
-"""What `reproduce` does: run the experiments, write the folder, say the verdicts."""
+"""The command `reproduce`: run the paper's experiments, and print their verdicts."""
 
 from __future__ import annotations
 

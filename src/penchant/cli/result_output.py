@@ -85,12 +85,12 @@ MAX_PRINTED_ROWS = 60
 
 
 def interval_generator(output_options: FitOutputOptions) -> np.random.Generator | None:
-    """Where calibrated intervals take it from; the same every time."""
+    """Random generator of calibrated intervals, with the same seed every time."""
     return None if output_options.seed is None else np.random.default_rng(output_options.seed)
 
 
 def check_report(choices: Choices, estimates: Sequence[Estimate]) -> str:
-    """What the data are, and whether an estimate exists."""
+    """Report on choices: their size, their notes, and whether estimates exist."""
     sizes = choices.n_options
     lines = [
         repr(choices),
@@ -115,7 +115,7 @@ def check_report(choices: Choices, estimates: Sequence[Estimate]) -> str:
 
 
 def check_document(estimate: Estimate) -> dict[str, Any]:
-    """What `check` found, for JSON."""
+    """Describe status and diagnostics of an estimate for JSON."""
     names = ("subject", "status", "message", "n_decisions", "diagnostics", "notes")
     return attributes_json(word_results_as_options(estimate), *names)
 
@@ -136,7 +136,7 @@ VALID_STATUSES = ("converged", "weakly identified", "at a bound")
 
 @dataclass(frozen=True)
 class Result:
-    """One estimate, or one per subject.
+    """Printed, written and drawn forms of one estimate, or of one per subject.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ def roles_as_options(text: str) -> str:
 
 
 def questions_to_paste(asked: SchemaQuestions, about: str) -> SchemaQuestions:
-    """The same questions with answers to paste: options, or else lines of a schema.
+    """Reword questions with answers to paste: options, or else lines of a schema.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What `serve`, `export`, `forget` and `backup` do."""
+"""The commands `serve`, `export`, `forget` and `backup` of a study in the browser."""
 
 from __future__ import annotations
 

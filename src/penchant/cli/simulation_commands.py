@@ -95,7 +95,7 @@ def _check_counts(world: World) -> None:
 
 
 def build_landscape(agent: Agent, world: World) -> Landscape:
-    """What the options pay, from --landscape or --means."""
+    """Build the landscape of mean rewards from --landscape or --means."""
     if agent.model is None:
         raise DataError(
             "--model",
@@ -139,7 +139,7 @@ def build_landscape(agent: Agent, world: World) -> Landscape:
 
 
 def build_landscape_model(agent: Agent, landscape: Landscape) -> Any:
-    """How agents decide, for the options of the landscape."""
+    """Build the model of the agents, with as many options as the landscape."""
     model = (
         build_ucl(agent) if agent.model == "ucl" else _catalogue_model(agent, landscape.n_options)
     )
@@ -256,7 +256,7 @@ SimulatedWorld = Landscape | list[Offers]
 
 
 def build_world(agent: Agent, simulation: SimulationOptions) -> SimulatedWorld:
-    """What the options pay, or what is offered."""
+    """Build what simulated people choose from: a landscape of rewards, or offers."""
     if agent.model is not None and entry_of(agent.model).data == "offers":
         return _load_world_offers(agent, simulation)
     refuse(simulation, "with models of play", "They learn from rewards", names=OFFER_OPTIONS)
@@ -283,7 +283,7 @@ def _load_world_offers(agent: Agent, simulation: SimulationOptions) -> list[Offe
 
 
 def build_model_in_world(world: SimulatedWorld, agent: Agent) -> Any:
-    """How people decide, for the options of the world."""
+    """Build the model of simulated people, with the options of the world."""
     if isinstance(world, Landscape):
         return build_landscape_model(agent, world)
     assert agent.model is not None
@@ -298,7 +298,7 @@ def build_model_in_world(world: SimulatedWorld, agent: Agent) -> Any:
 
 
 def build_task(world: SimulatedWorld, simulation: SimulationOptions) -> Task:
-    """What people do."""
+    """Build the task: decisions and blocks in a world."""
     if isinstance(world, Landscape):
         return Task(world, simulation.decisions or DEFAULT_DECISIONS, simulation.blocks)
     return Task(world, simulation.decisions, simulation.blocks)

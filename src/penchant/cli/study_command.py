@@ -1,4 +1,4 @@
-"""What `study` does: read, carry out, keep, say where the report is."""
+"""The command `study`: read a table, analyse it, and write the report."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ _TASK_SETTINGS |= {"condition", "landscape", "landscape_by"}
 
 
 def _settings_for_model(settings: Mapping[str, Any], agent: Agent) -> dict[str, Any]:
-    """What a task says whatever the model is, for a model that is not the task's own."""
+    """Settings of a task file that hold for a model other than the task's own."""
     model = str(agent.model)
     wanted = _TASK_SETTINGS | (OPTIONS_OF_MODELS.get(model, set()) & LOCATION_OPTIONS)
     found = {key: value for key, value in settings.items() if key in wanted}
@@ -190,7 +190,7 @@ def read_play_study(
 
 
 def _say_notes(found: StudyData, reading: Reading) -> None:
-    """What was found beyond what was said when the table was read."""
+    """Print the notes of a study that were not printed when its table was read."""
     for note in found.notes:
         if note not in reading.doubts:
             say(f"Note: {word_as_options(reading.in_words(text_with_marks(note)))}")
@@ -469,7 +469,7 @@ def _file_name(file: str) -> str:
 
 
 def _write_timings(found: Study, folder: StudyFolder) -> None:
-    """How long it took, beside the results and not in them, which are the same every time."""
+    """Write the seconds of each step to a file of its own, as results are the same every time."""
     total = sum(found.timings.values())
     document = {
         "seconds": found.timings,
@@ -507,7 +507,7 @@ def _json_rows(tests: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def command_line(file: str, groups: Sequence[Any]) -> str:
-    """What one types for the same study; where it goes and how fast do not matter."""
+    """Command that repeats a study, without its output folder and its number of threads."""
     words = ["penchant", "study", file]
     for group in groups:
         usual = type(group)()
@@ -523,7 +523,7 @@ def command_line(file: str, groups: Sequence[Any]) -> str:
 
 @contextmanager
 def _report_kept_parts(folder: StudyFolder, data: StudyData) -> Iterator[None]:
-    """Where something cannot be written, say also what was kept before."""
+    """Add to an error of writing which parts of the study were kept before it."""
     try:
         yield
     except NotWrittenError as error:

@@ -129,7 +129,7 @@ def _parse_answers(words: list[str]) -> list[int] | None:
 def _player_model(
     agent: Agent, play_options: PlayOptions
 ) -> tuple[PlayerModel | None, dict[str, Any]]:
-    """How players choose, and the parameters of each."""
+    """Build the model of the players, and draw the parameters of each."""
     if agent.model is None:
         if play_options.parameters:
             raise DataError(

@@ -1,4 +1,4 @@
-"""From the command line's file and options to a schema, and what is read by it."""
+"""Tables read by the schema that options and a schema file make up."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def _none_as_empty(given: Any) -> Any:
 
 
 def split_column_names(given: str | None, names: Sequence[str]) -> Any:
-    """One column as it is typed, or several that are divided by commas."""
+    """Split columns that are divided by commas; a single column stays a string."""
     if given is None or given in names or "," not in given:
         return given
     return tuple(part.strip() for part in given.split(","))
@@ -294,7 +294,7 @@ def open_raw(file: str | None, data: Data) -> RawTable:
 def read_and_report(
     raw: RawTable, data: Data, history: History, kind: ReadingKind | None
 ) -> Reading:
-    """What the file holds; says what was taken for what."""
+    """Read a table, and print the role of each column."""
     return report_reading(read_rows(raw, data, history, kind))
 
 
@@ -305,7 +305,7 @@ def read_rows(
     kind: ReadingKind | None,
     formulas: Sequence[str] = (),
 ) -> Reading:
-    """What the rows hold, by the schema that options and the file of `--schema` are.
+    """Read the rows of a table by the schema of the options and of the file of `--schema`.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ def read_rows(
 def read_with_schema(
     raw: RawTable, schema: Schema, data: Data, kind: ReadingKind | None
 ) -> Reading:
-    """What the rows hold by a schema; questions end with how to begin a schema file."""
+    """Read the rows of a table by a schema; open questions are worded as options."""
     try:
         found = read_raw_by_schema(raw, schema)
     except SchemaQuestions as asked:
@@ -342,7 +342,7 @@ def read_with_schema(
 
 
 def report_reading(reading: Reading) -> Reading:
-    """The same; says what was taken for what."""
+    """Print the role of each column of a table to stderr; return the table."""
     lines = text_with_marks(reading.summary()).splitlines()
     for line in lines if reading.program else lines[1:]:
         if not line.startswith("Next:"):
@@ -351,14 +351,14 @@ def report_reading(reading: Reading) -> Reading:
 
 
 def table_kind(file: str | None, data: Data, history: History | None) -> ReadingKind | None:
-    """What the table is, by what was typed and by its columns; None where they do not say."""
+    """Kind of a table by the options and its columns; None where these do not tell."""
     return table_kind_and_task(file, data, history)[0]
 
 
 def table_kind_and_task(
     file: str | None, data: Data, history: History | None
 ) -> tuple[ReadingKind | None, str | None]:
-    """The same, and the named task whose columns the table has."""
+    """Kind of a table, and the named task whose columns it has; None where they do not tell."""
     try:
         raw = open_raw(file, data)
         draft = draft_of(
@@ -420,7 +420,7 @@ def load_play(
 
 
 def load_offers(file: str | None, data: Data, history: History, name: str) -> Reading:
-    """One-shot choices between offers; says which columns are taken for what."""
+    """Read one-shot choices between offers, and print the role of each column."""
     refuse(data, f"with --model {name}", names=NON_OFFER_OPTIONS)
     refuse(history, f"with --model {name}", names=PLAY_OPTIONS)
     check_base(history.base)
@@ -553,7 +553,7 @@ def groups_command(
 
 
 def other_group_options(reading: Reading) -> str | None:
-    """What compares other groups than the first; None where no other column tells any."""
+    """Options that compare groups by other columns than the first; None without such columns."""
     others = [f"--condition {quote_for_shell(name)}" for name in reading.group_columns[1:]]
     return " or ".join(others) or None
 

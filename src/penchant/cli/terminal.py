@@ -1,4 +1,4 @@
-"""What the person at the terminal reads; usage refused before anything is read; interrupts.
+"""Messages to the terminal, checks of usage before data are read, and interrupts.
 
 Compilers lose an interrupt that meets their own calls, and threads that work are waited for; so an
 interrupt that has not ended the process in a moment does so without them, as a second one does.
@@ -128,7 +128,7 @@ def install_interrupt_handlers() -> None:
 
 @contextmanager
 def message_if_interrupted(words: Callable[[], str]) -> Iterator[None]:
-    """What to say if the work is interrupted meanwhile: what was kept of it."""
+    """Set the message of an interrupt during the work: the results that were kept."""
     _interrupt_messages.append(words)
     try:
         yield

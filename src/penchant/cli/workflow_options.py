@@ -64,7 +64,7 @@ _ranges = Parameter(metavar="NAME=LOW:HIGH,...")
 @Parameter(name="*", group=Group("Columns", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class TableOptions:
-    """Which column of the table is what, and how the file is read.
+    """Roles of the columns of a table, and the format of its file.
 
     Parameters
     ----------
@@ -103,12 +103,12 @@ class TableOptions:
     encoding: Encoding = "utf-8"
 
     def data(self) -> Data:
-        """The same, as `fit` has it."""
+        """Options of the table in the group `Data`, which `fit` reads."""
         decision = [self.decision] if self.decision else []
         return Data(**{**self._shared_options(Data), "decision": decision})
 
     def history(self, clock: Clock = "choices") -> History:
-        """The same, as `fit` has it."""
+        """Options of task data in the group `History`, which `fit` reads."""
         return History(**self._shared_options(History), clock=clock)
 
     def _shared_options(self, group: type[Any]) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class TableOptions:
 @Parameter(name="*", group=Group("Choice experiment", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
 class StudyExperimentOptions:
-    """What describes the options of a choice experiment, which needs no --model."""
+    """Attributes of a choice experiment that `study` analyses; it needs no --model."""
 
     attributes: Attributes = None
     opt_out: OptOut = None
@@ -135,7 +135,7 @@ OptionColumn = Annotated[
 @Parameter(name="*", group=Group("Choice experiment", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
 class PredictExperimentOptions:
-    """What describes the options of a choice experiment, which needs no --model."""
+    """Attributes of a choice experiment that `predict` fits; it needs no --model."""
 
     option: OptionColumn = None
     attributes: Attributes = None
@@ -195,7 +195,7 @@ class ComparedModels:
 @Parameter(name="*", group=Group("Comparison", sort_key=3))
 @dataclass(frozen=True, kw_only=True)
 class RankingOptions:
-    """By what models are ranked.
+    """Criterion and cross-validation by which models are ranked.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class RankingOptions:
 @Parameter(name="*", group=Group("Comparison", sort_key=3))
 @dataclass(frozen=True, kw_only=True)
 class ComparisonOptions:
-    """What else is asked of models that are compared.
+    """Tests, model averaging and group comparisons beside the ranking of models.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class ComparisonOptions:
 @Parameter(name="*", group=_simulation)
 @dataclass(frozen=True, kw_only=True)
 class SimulatedPeople:
-    """Who is simulated.
+    """Parameters of simulated people.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ class SimulatedPeople:
 @Parameter(name="*", group=_simulation)
 @dataclass(frozen=True, kw_only=True)
 class SimulatedPeopleOfModels:
-    """Who is simulated of each model.
+    """Parameters of the simulated people of each model.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ class SimulatedPeopleOfModels:
 @Parameter(name="*", group=_simulation)
 @dataclass(frozen=True, kw_only=True)
 class SimulationOptions:
-    """In which task people are simulated, how many, and for how long.
+    """Task, number and blocks of simulated people.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ class SimulationOptions:
 @Parameter(name="*", group=Group("Recovery", sort_key=6))
 @dataclass(frozen=True, kw_only=True)
 class RecoveryOptions:
-    """How simulated people are fitted.
+    """Estimation of the parameters of simulated people.
 
     Parameters
     ----------
@@ -323,7 +323,7 @@ class RecoveryOptions:
 @Parameter(name="*", group=Group("Goal", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class DesignGoal:
-    """What the data shall tell: one of --width and --against.
+    """Goal of a power analysis: one of --width and --against.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ class DesignGoal:
 @Parameter(name="*", group=Group("Prediction", sort_key=5))
 @dataclass(frozen=True, kw_only=True)
 class PredictionOptions:
-    """How people are fitted, and what is predicted.
+    """Estimation of each subject's parameters, and the predictions to write.
 
     Parameters
     ----------
@@ -389,7 +389,7 @@ class PredictionOptions:
 @Parameter(name="*", group=Group("Population", sort_key=3))
 @dataclass(frozen=True, kw_only=True)
 class PopulationOptions:
-    """What people's parameters depend on, and how they differ.
+    """Covariates, random effects and links of a population.
 
     Parameters
     ----------
@@ -442,7 +442,7 @@ class PopulationOptions:
 @Parameter(name="*", group=Group("Output", sort_key=9))
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """What to print and where to keep it.
+    """Printed and written output of a result.
 
     Parameters
     ----------
@@ -465,7 +465,7 @@ _POPULATION_HELP = (
 @Parameter(name="*", group=Group("Output", sort_key=9))
 @dataclass(frozen=True, kw_only=True)
 class PopulationOutputOptions(OutputOptions):
-    """The same where the result may fill a folder."""
+    """Output of a population fit: a file, or a folder."""
 
     output: Annotated[Path | None, Parameter(alias="-o", metavar="PATH", help=_POPULATION_HELP)] = (
         None
@@ -479,7 +479,7 @@ _TABLE_HELP = "Write the table to this file: .csv, .parquet or .json."
 @Parameter(name="*", group=Group("Output", sort_key=9))
 @dataclass(frozen=True, kw_only=True)
 class TableOutputOptions(OutputOptions):
-    """The same where the result is a table of many rows."""
+    """Output of a table of many rows."""
 
     output: Annotated[Path | None, Parameter(alias="-o", metavar="FILE", help=_TABLE_HELP)] = None
 
@@ -533,7 +533,7 @@ class AssistantOptions:
 @Parameter(name="*", group=Group("Groups and regret", sort_key=2))
 @dataclass(frozen=True, kw_only=True)
 class GroupingOptions:
-    """What subjects are grouped by, and what their options are known to pay.
+    """Groups and conditions of the subjects, and known mean rewards of the options.
 
     Parameters
     ----------
@@ -576,7 +576,7 @@ class GroupingOptions:
 @Parameter(name="*", group=Group("Analysis", sort_key=5))
 @dataclass(frozen=True, kw_only=True)
 class AnalysisOptions:
-    """What is estimated, simulated and compared.
+    """Estimates, simulations and comparisons of a study.
 
     Parameters
     ----------
@@ -628,7 +628,7 @@ class AnalysisOptions:
 @Parameter(name="*", group=Group("Output", sort_key=6))
 @dataclass(frozen=True, kw_only=True)
 class StudyOutputOptions:
-    """Where the results go.
+    """Folder of the report, the tables and the figures.
 
     Parameters
     ----------

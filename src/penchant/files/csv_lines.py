@@ -24,7 +24,7 @@ _DELIMITER_NAMES = {r"\t": "\t", "tab": "\t", "space": " "}
 
 @dataclass(frozen=True)
 class Header:
-    """How a CSV file is divided: its delimiter, its columns, the lines before its first row."""
+    """Layout of a CSV file: its delimiter, its columns, the lines before its first row."""
 
     delimiter: str
     names: tuple[str, ...]
@@ -75,7 +75,7 @@ def read_header(
 
 
 def _count_comment_lines(sample: list[str]) -> int:
-    """How many lines begin with # above the names of columns, and are no such names themselves."""
+    """Count the comment lines (#) above the column names, which may themselves begin with #."""
     rest = [line for line in sample if not line.startswith("#")]
     n_above = next((k for k, line in enumerate(sample) if not line.startswith("#")), 0)
     if not n_above:

@@ -94,7 +94,7 @@ def _read_portion(
 def _convert_options(
     types: dict[str, pa.DataType] | None = None, *, decimal: str = "."
 ) -> pa_csv.ConvertOptions:
-    """How cells become values, with types as found or as given."""
+    """Arrow's options for converting cells to values, with types inferred or given."""
     return pa_csv.ConvertOptions(
         null_values=MISSING,
         true_values=_TRUE,
@@ -139,7 +139,7 @@ def _handle_short_row(row: Any) -> str:
 def _check_no_lost_rows(
     source: TextSource, top: Header, n_rows: int, n_quotes: int, long_cells: bool
 ) -> None:
-    """No row is missing: the table has rows, and no open quote has swallowed any."""
+    """Check that no row is lost: the table has rows, and no open quote has swallowed any."""
     if not n_rows:
         raise no_rows_error(source)
     if n_quotes % 2 or long_cells:
@@ -273,7 +273,7 @@ def _portions(source: TextSource, top: Header, size: int) -> Iterator[tuple[byte
 
 
 def _end_of_lines(text: bytes) -> int:
-    """Where the last line ends that leaves no quote open; 0 if none does."""
+    """Offset of the end of the last line that leaves no quote open; 0 if there is none."""
     mark = b"\n" if b"\n" in text else b"\r"
     open_quotes, end = text.count(b'"'), len(text)
     while end:

@@ -308,7 +308,7 @@ def _pattern(files: Sequence[str]) -> str:
 
 
 def _columns_from_names(files: Sequence[Path], tables: Sequence[pa.Table]) -> list[dict[str, str]]:
-    """What the names of files and folders say of each, beside what its columns say."""
+    """Columns that the names of files and folders add, for each file, beside its own columns."""
     columns = {name.lower() for table in tables for name in table.column_names}
     found = []
     for file in files:

@@ -200,7 +200,7 @@ def read_json_table(source: TextSource) -> pa.Table:
 
 
 def _document(content: bytes, name: str) -> Any:
-    """What the file says; objects or lists one on each line make a list."""
+    """Parse a JSON file; objects or lists one on each line make a list."""
     lines = [line for line in content.splitlines() if line.strip()]
     starts = [line.strip()[:1] for line in lines]
     if len(lines) > 1 and len({*starts}) == 1 and starts[0] in (b"{", b"["):

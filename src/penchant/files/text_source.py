@@ -1,4 +1,4 @@
-"""Where a table comes from, what kind of file it is, and its text as UTF-8: unpacked, checked."""
+"""Source of a table: its path, its kind by first bytes, and its text as checked UTF-8."""
 
 import codecs
 import errno
