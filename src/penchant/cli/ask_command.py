@@ -31,7 +31,7 @@ CHOICE_COLUMN = "choice"
 def run_ask(
     questions: QuestionTables, ask_options: AskOptions, output_options: AskOutputOptions
 ) -> int:
-    """Read, choose, print; the exit code."""
+    """Run `ask`: choose and print the next offer; return the exit code."""
     check_base(questions.base)
     if questions.offers is None:
         raise DataError(
@@ -124,13 +124,13 @@ def _replay_answers(questions: QuestionTables, columns: Any, asker: Asker) -> pa
 def _answered_offers(
     table: pa.Table, columns: Any, questions: QuestionTables, asker: Asker
 ) -> list[Offers]:
-    wanted = tuple(asker.next())
+    attributes = tuple(asker.next())
     found = offers_from_frame(
         table,
         subject="none",
         block="none",
         chosen=questions.chosen,
-        offers=columns or numbered_columns(table.column_names, wanted),
+        offers=columns or numbered_columns(table.column_names, attributes),
         scored="none",
         base=questions.base,
     )
@@ -183,7 +183,7 @@ def _ask_interactively(
     questions: QuestionTables,
     ask_options: AskOptions,
 ) -> int:
-    """Ask at the terminal until it is enough, or until an empty line, and keep every answer."""
+    """Ask questions at the terminal until it is enough or a line is empty; save every answer."""
     assert questions.answers is not None
     rows = [] if answers is None else answers.to_pylist()
     names = list(table.column_names if answers is None else answers.column_names)

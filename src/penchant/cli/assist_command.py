@@ -31,7 +31,7 @@ def run_assist(
     assistant: AssistantOptions,
     output_options: OutputOptions,
 ) -> int:
-    """Print what the machine would have said to every choice; the exit code."""
+    """Run `assist`: print the machine's advice on every choice; return the exit code."""
     check_file(file)
     if agent.model not in (None, "ucl"):
         raise DataError(
@@ -83,12 +83,12 @@ def _advice_rows(episodes: Sequence[Any], model: Any, machine: Field) -> list[di
         helper = assist(model, machine, mode="suggest", unassisted=None)
         for episode in own:
             for k in range(episode.n_events):
-                chosen, done = int(episode.chosen[k]), int(episode.executed[k])
-                if NOTHING in (chosen, done) or not episode.is_choice[k]:
+                chosen, executed = int(episode.chosen[k]), int(episode.executed[k])
+                if NOTHING in (chosen, executed) or not episode.is_choice[k]:
                     continue
                 helper.proposed(chosen)
                 reward = float(episode.rewards[k])
-                helper.record_unassisted(done, None if np.isnan(reward) else reward)
+                helper.record_unassisted(executed, None if np.isnan(reward) else reward)
                 rows.append({"subject": subject, "block": episode.block, **helper.log[-1]})
             helper.end_episode()
     return rows

@@ -57,7 +57,7 @@ from penchant.tables.reading import TITLES, Reading
 def run_check_offers(
     file: str | None, data: Data, agent: Agent, history: History, json: bool
 ) -> int:
-    """Read the table as `fit` does, and say of whom an estimate exists; the exit code."""
+    """Check one-shot choices: print for whom an estimate exists; return the exit code."""
     assert agent.model is not None
     model = build_named_model(agent, 0)
     estimates = fit_each(load_offers(file, data, history, agent.model), model)
@@ -93,8 +93,10 @@ def is_task_data(
         return task_named(history.task).kind == "play"
     if agent.model is not None or _has_play_options(history):
         return True
-    asked = data.example or data.option or data.explanatory or data.wide or terms != Terms()
-    if file is None or file == "-" or asked:
+    has_choice_options = (
+        data.example or data.option or data.explanatory or data.wide or terms != Terms()
+    )
+    if file is None or file == "-" or has_choice_options:
         return False
     return table_kind(file, data, history) == "play"
 
@@ -103,18 +105,20 @@ def is_offers_table(file: str | None, data: Data, terms: Terms, history: History
     """Whether the file holds decisions between offers, by its columns or its task."""
     if history.task is not None:
         return task_named(history.task).kind == "offers"
-    asked = data.example or data.option or data.explanatory or data.wide or terms != Terms()
-    if file is None or file == "-" or asked:
+    has_choice_options = (
+        data.example or data.option or data.explanatory or data.wide or terms != Terms()
+    )
+    if file is None or file == "-" or has_choice_options:
         return False
     return table_kind(file, data, History()) == "offers"
 
 
 def _run_check_offers_table(file: str | None, data: Data, history: History, json: bool) -> int:
-    """Say what was taken for what in a table of offers, and what to run next; the exit code."""
+    """Check a table of offers without a model: print its columns and the next command."""
     reading = read_and_report(open_raw(file, data), data, history, None)
     command = next_command(file, reading, typed_options(data, history))
     groups = groups_command(file, reading, suggested_model(reading), typed_options(data, history))
-    following = _NextCommands(command, groups, other_group_options(reading))
+    next_commands = _NextCommands(command, groups, other_group_options(reading))
     if json:
         document = {
             "kind": reading.kind,
@@ -129,7 +133,7 @@ def _run_check_offers_table(file: str | None, data: Data, history: History, json
         }
         print(json_text(word_results_as_options(document)), end="")
     else:
-        print("\n".join([f"These are {TITLES[reading.kind]}.", *following.words()]))
+        print("\n".join([f"These are {TITLES[reading.kind]}.", *next_commands.lines()]))
     return 0 if reading.n_decisions else 1
 
 
@@ -142,7 +146,7 @@ class _NextCommands:
     others: str | None = None
     worth: str | None = None
 
-    def words(self) -> list[str]:
+    def lines(self) -> list[str]:
         """A line for each that there is."""
         lines = {"Worth": self.worth, "Groups": self.groups, "Other groups": self.others}
         return [f"Next: {self.command}", *(f"{k}: {v}" for k, v in lines.items() if v)]
@@ -168,7 +172,7 @@ def _has_play_options(history: History) -> bool:
 
 
 def run_check_play(file: str | None, data: Data, agent: Agent, history: History, json: bool) -> int:
-    """Read the table as `fit` and `study` do, and say what is in it; the exit code."""
+    """Check task data: print their counts, notes and the next command; return the exit code."""
     if agent.model is None:
         say("These are task data, one row per trial; --model checks the model, too.")
         no_model = {option.name for option in fields(agent)} - LOCATION_OPTIONS
@@ -180,8 +184,8 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
     counted_on = ready is None and not mapped and not data.options
     reading = load_play(file, data, history, where, is_counted=counted_on, with_doubts=False)
     if places is not None and mapped:
-        said = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
-        reading.check_options(len(places), said)
+        typed_places = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
+        reading.check_options(len(places), typed_places)
         say_locations(agent, reading, places)
     seen = reading.arguments["locations"]
     document = task_data_document(reading, seen)
@@ -199,13 +203,15 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
     document["groups"] = groups_command(file, reading, name, typed)
     if LOCATIONS_FILE in typed:  # has to be written first
         document["next"], document["groups"] = f"penchant models {name}", None
-    following = _NextCommands(document["next"], document["groups"], other_group_options(reading))
+    next_commands = _NextCommands(
+        document["next"], document["groups"], other_group_options(reading)
+    )
     if json:
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(encoding="utf-8")
         print(json_text(word_results_as_options(document)), end="")
     else:
-        print("\n".join([*_summary_lines(document), *following.words()]))
+        print("\n".join([*_summary_lines(document), *next_commands.lines()]))
     return 0 if document["n_decisions"] else 1
 
 
@@ -283,7 +289,7 @@ def _chosen_summary(document: dict[str, Any]) -> str:
 def run_check(
     file: str | None, data: Data, terms: Terms, json: bool, agent: Agent, history: History
 ) -> int:
-    """Validate, diagnose, print; the exit code."""
+    """Run `check`: validate a table, diagnose its estimates; return the exit code."""
     if agent.model is not None and entry_of(agent.model).data == "offers":
         return run_check_offers(file, data, agent, history, json)
     if is_task_data(file, data, terms, agent, history):
@@ -294,24 +300,24 @@ def run_check(
     refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
     choices = load_choices(file, data, terms)
     estimates = [fit(choices)] if choices.subject is None else list(fit_each(choices))
-    following = None
+    next_commands = None
     if file is not None and terms == Terms():
-        following = _commands_after_choices(file, data, history)
+        next_commands = _commands_after_choices(file, data, history)
     if json:
         say_notes(choices)
         found = [check_document(estimate) for estimate in estimates]
-        if following is not None:
+        if next_commands is not None:
             more = {
                 "kind": "choices",
-                "next": following.command,
-                "groups": following.groups,
-                "worth": following.worth,
+                "next": next_commands.command,
+                "groups": next_commands.groups,
+                "worth": next_commands.worth,
             }
             found = [one | more for one in found]
         print(json_text(found[0] if choices.subject is None else found), end="")
     else:
-        kind = [] if following is None else [f"This is {TITLES['choices']}."]
+        kind = [] if next_commands is None else [f"This is {TITLES['choices']}."]
         print("\n".join([*kind, check_report(choices, estimates)]))
-        if following is not None:
-            print("\n".join(following.words()))
+        if next_commands is not None:
+            print("\n".join(next_commands.lines()))
     return exit_code(tuple(estimate.status for estimate in estimates))

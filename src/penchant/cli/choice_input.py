@@ -33,7 +33,7 @@ LONG_TABLE_ARGUMENTS = (*(one.name for one in dataclasses.fields(LongColumns)), 
 def load_choices(
     file: str | None, data: Data, terms: Terms, *, by_subject: bool = False
 ) -> Choices:
-    """Read the table and make choices of it; with `by_subject`, who is known is told apart."""
+    """Read a table of choices; `by_subject` keeps subjects apart where a column names them."""
     if (file is None) == (data.example is None):
         raise DataError(
             "path",
@@ -104,7 +104,7 @@ def refuse_without_model(kind: ReadingKind, task: NamedTask | None = None) -> No
 
 
 def read_choices(file: str | None, data: Data, terms: Terms) -> Reading:
-    """The choice experiment; says what was taken for what."""
+    """Read a choice experiment, and print the role of each column."""
     raw = open_raw(file, data)
     names = list(raw.table.column_names)
     for name in terms.interact:
@@ -139,8 +139,8 @@ def _load_example(name: str, data: Data, terms: Terms) -> Choices:
             fix="Add --model hyperbolic.",
         )
     say(f"Data: {known.name}. {known.description}")
-    own = not data.explanatory and terms == Terms()
-    attributes = [attribute for attribute, _ in known.interactions] if own else []
+    has_usual_variables = not data.explanatory and terms == Terms()
+    attributes = [attribute for attribute, _ in known.interactions] if has_usual_variables else []
     roles = dataclasses.replace(
         data,
         decision=data.decision or [known.decision],
@@ -156,7 +156,7 @@ def _load_example(name: str, data: Data, terms: Terms) -> Choices:
     missing: Literal["error", "drop_set"] = "drop_set" if data.missing == "drop-set" else "error"
     choices: Choices = Choices.from_frame(table, **given, missing=missing)
     choices = _add_terms(choices, terms)
-    if not own:
+    if not has_usual_variables:
         return choices
     for attribute, options in known.interactions:
         choices = choices.with_interaction(attribute, options=list(options))
@@ -164,7 +164,7 @@ def _load_example(name: str, data: Data, terms: Terms) -> Choices:
 
 
 def column_of_role(given: str | None, columns: list[str], name: str) -> str:
-    """The column given, or the one whose name says the role."""
+    """Name of the column of a role: the one typed, or the one of a usual name."""
     if given is not None:
         if given not in columns:
             raise DataError(
@@ -209,7 +209,7 @@ def complete_long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
 
 
 def _add_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:
-    """Every column without another part as a variable; says so."""
+    """Use every column without a role as a variable, and print which these are."""
     weight = roles.weight or ("weight" if "weight" in columns else None)
     parts = {
         "decision": ", ".join(roles.decision),

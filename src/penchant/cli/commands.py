@@ -52,7 +52,7 @@ from penchant.cli.workflow_options import (
     TableOutputOptions,
 )
 
-_kept_output = Group("Output", sort_key=6)
+_store_output = Group("Output", sort_key=6)
 
 
 def ask(
@@ -76,9 +76,9 @@ def backup(
     /,
     *,
     output: Annotated[
-        Path | None, Parameter(alias="-o", metavar="FILE", group=_kept_output)
+        Path | None, Parameter(alias="-o", metavar="FILE", group=_store_output)
     ] = None,
-    overwrite: Annotated[Flag, Parameter(group=_kept_output)] = False,
+    overwrite: Annotated[Flag, Parameter(group=_store_output)] = False,
 ) -> int:
     """Copy the data of a study whole, while people play.
 
@@ -225,9 +225,9 @@ def export(
     /,
     *,
     output: Annotated[
-        Path | None, Parameter(alias="-o", metavar="FOLDER", group=_kept_output)
+        Path | None, Parameter(alias="-o", metavar="FOLDER", group=_store_output)
     ] = None,
-    with_ids: Annotated[Flag, Parameter(group=_kept_output)] = False,
+    with_ids: Annotated[Flag, Parameter(group=_store_output)] = False,
 ) -> int:
     """Write the data of a study to a folder, for penchant study FOLDER; people may play.
 

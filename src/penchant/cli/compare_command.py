@@ -151,7 +151,7 @@ def attribute_set_formulas(typed: Sequence[str]) -> dict[str, str]:
 def read_sets(
     file: str | None, table: TableOptions, sets: AttributeSets, formulas: dict[str, str]
 ) -> tuple[Reading, Data]:
-    """The choice experiment with the variables of every set; says what was taken for what."""
+    """Read a choice experiment with the variables of every set; print the role of each column."""
     data, history = experiment_options(table, sets)
     reading = read_rows(open_raw(file, data), data, history, "choices", [*formulas.values()])
     return report_reading(reading), data
@@ -336,25 +336,25 @@ def _build_models(
 ) -> dict[str, Any]:
     """The models for these data; assumptions about the options are reported once."""
     found: dict[str, Any] = {}
-    said: set[str] = set()
+    reported: set[str] = set()
     for name, agent in agents.items():
         model = ready[name]
         placed = Declared(model).locations is not None
         kind = "counted" if model is None else "placed" if placed else "own"
-        if kind == "counted" and kind in said:
+        if kind == "counted" and kind in reported:
             found[name] = build_named_model(agent, reading.n_options)
-        elif kind == "placed" and kind in said:
+        elif kind == "placed" and kind in reported:
             found[name] = model
         else:
             found[name] = model_for_data(model, reading, agent)
-        said.add(kind)
+        reported.add(kind)
     sizes = {name: model.n_options for name, model in found.items()}
     if len(set(sizes.values())) > 1:
-        told = ", ".join(f"{name} {n}" for name, n in sizes.items())
+        counts = ", ".join(f"{name} {n}" for name, n in sizes.items())
         raise DataError(
             "--model",
             "must be of the same options",
-            got=told,
+            got=counts,
             fix="Give --options for those that count.",
         )
     return found
@@ -474,7 +474,7 @@ def run_compare(
     decisions: Path | None,
     output_options: OutputOptions,
 ) -> int:
-    """Compare, write, print; the exit code."""
+    """Run `compare`: rank models, compare groups, print and write; return the exit code."""
     check_file(file)
     check_threads(ranking.threads)
     check_criterion(ranking.criterion, ranking.folds)
@@ -627,7 +627,7 @@ def _compare_estimates_of_groups(estimates: Any, comparison: ComparisonOptions) 
 def _show_comparison(
     found: ModelComparison | None, groups: GroupComparison | None, output_options: OutputOptions
 ) -> None:
-    """Print the models and the groups, and keep what is asked for."""
+    """Print models and groups, and write the files that were asked for."""
     if found is None:
         assert groups is not None
         alone = table_result(groups.table(), groups.document, groups.to_arrow)

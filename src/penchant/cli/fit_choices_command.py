@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import Any, NamedTuple
 
 from penchant.argument_checks import check_level, check_threads
 from penchant.choices import Choices
@@ -104,11 +104,19 @@ def _parse_constraint(bound: str, names: Sequence[str]) -> Constraints:
     return Constraints.on_single_parameters(names, {name: value}, 1.0 if symbol == ">=" else -1.0)
 
 
-def _parse_bound(bound: str) -> tuple[str, str, float]:
+class _Bound(NamedTuple):
+    """A bound on a weight: its name, <= or >=, and the value."""
+
+    name: str
+    symbol: str
+    value: float
+
+
+def _parse_bound(bound: str) -> _Bound:
     match = _BOUND_PATTERN.fullmatch(bound.strip())
     try:
         if match is not None:
-            return match[1], match[2], float(match[3])
+            return _Bound(match[1], match[2], float(match[3]))
     except ValueError:
         pass
     raise DataError(
@@ -170,7 +178,7 @@ def run_fit(
     agent: Agent,
     history: History,
 ) -> int:
-    """Fit choices given as explanatory variables, write, print; the exit code."""
+    """Run `fit` for choices with explanatory variables; return the exit code."""
     refuse(agent, "without --model", "Say which: --model ucl or --model q-learning")
     refuse(history, "without --model", "Say which: --model ucl or --model q-learning")
 
@@ -183,7 +191,7 @@ def run_fit(
 def show_fit(
     result_of: Callable[[], Result], file: str | None, output_options: FitOutputOptions
 ) -> int:
-    """Make a result, keep it, print it; the exit code."""
+    """Compute a fit with its output file reserved, write and print it; return the exit code."""
     check_level(output_options.level)
     if output_options.intervals == "calibrated":
         check_seed(output_options.seed, " with --intervals calibrated")

@@ -46,7 +46,7 @@ def run_fit_play(
     agent: Agent,
     history: History,
 ) -> int:
-    """Fit a model to task data or to offers, write, print; the exit code."""
+    """Run `fit --model`: fit task data or offers, write, print; return the exit code."""
 
     def result() -> Result:
         refuse(terms, "with --model")
@@ -190,8 +190,8 @@ def model_for_data(ready: Any, reading: Reading, agent: Agent) -> Any:
         )
         reading.check_options(ready.n_options, named)
         return ready
-    said = f"--grid {agent.grid}" if agent.grid is not None else f"--locations {agent.locations}"
-    reading.check_options(ready.n_options, said)
+    option = f"--grid {agent.grid}" if agent.grid is not None else f"--locations {agent.locations}"
+    reading.check_options(ready.n_options, option)
     say_locations(agent, reading, ready.locations)
     return ready
 
@@ -223,7 +223,7 @@ def run_fit_worth(
     agent: Agent,
     history: History,
 ) -> int:
-    """Fit the willingness to pay for every attribute, write, print; the exit code."""
+    """Run `fit --price`: fit the willingness to pay for attributes; return the exit code."""
     for options in (agent, history):
         refuse(options, "with --price", "It is for choice experiments, which need no model")
     refuse(estimation, "with --price", names={"method", "constraint", "max_steps"})

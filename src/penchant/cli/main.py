@@ -330,7 +330,7 @@ def _report_os_error(error: OSError, arguments: Sequence[str]) -> int:
 
 
 def _report_internal_error(arguments: Sequence[str]) -> int:
-    """Keep what is needed to reproduce an error that should not happen."""
+    """Write to a file what is needed to reproduce an error that should not happen."""
     details = f"penchant {__version__}\narguments: {list(arguments)!r}\n\n{traceback.format_exc()}"
     try:
         with tempfile.NamedTemporaryFile(
@@ -606,8 +606,8 @@ def _option_description(option: Any) -> str:
 
 def _option_lines(option: Any) -> list[str]:
     """An option with all that is said of it, over two or more lines."""
-    told = textwrap.wrap(_option_description(option), WIDTH - 6, break_on_hyphens=False)
-    return [f"  {_option_usage(option)}", *(f"      {line}" for line in told)]
+    lines = textwrap.wrap(_option_description(option), WIDTH - 6, break_on_hyphens=False)
+    return [f"  {_option_usage(option)}", *(f"      {line}" for line in lines)]
 
 
 def _first_sentence(what: str) -> str:
@@ -622,12 +622,12 @@ def _two_column_list(head: str, rows: Sequence[tuple[str, str]]) -> list[str]:
         return []
     wide = max(14, *(len(name) + 2 for name, _ in rows if len(name) < 24))
     lines = ["", head]
-    for name, said in rows:
+    for name, text in rows:
         if len(name) + 2 > wide:
             lines.append(f"  {name}")
             name = ""
         lines += textwrap.wrap(
-            " ".join(said.split()),
+            " ".join(text.split()),
             WIDTH,
             initial_indent=f"  {name:<{wide}}",
             subsequent_indent=" " * (2 + wide),

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -122,7 +122,7 @@ def has_one_parameter_set(found: ScannedData, pool: bool) -> bool:
 
 
 def check_people(found: ScannedData) -> None:
-    """Files hold subjects."""
+    """Refuse files without a column of subjects."""
     if found.scan.reader.subject is None:
         raise DataError(
             "--subject",
@@ -154,15 +154,15 @@ def scan_offers(file: str, data: Data, history: History, agent: Agent) -> Scanne
 
 
 def scan_play(file: str, data: Data, history: History, ready: Any, agent: Agent) -> ScannedData:
-    """Play in files, and the model for it; says what is taken for what."""
+    """Scan files of task data, make the model, and print the role of each column."""
     refuse(data, "with several files", names=NOT_OF_HISTORY_SCANS | CHOICE_TABLE_OPTIONS)
     places = Declared(ready).locations
     names = list(stored_files(file)[0].schema().names)
     columns = _play_column_roles(names, data, history, places)
     say(f"Columns: {columns_in_words(columns)}")
     refuse(history, "with several files", names={"executed"})
-    own = columns.items()
-    given: dict[str, Any] = {part: name or NO_COLUMN for part, name in own if part != "executed"}
+    roles = columns.items()
+    given: dict[str, Any] = {part: name or NO_COLUMN for part, name in roles if part != "executed"}
     given |= {"base": history.base or None, "gaps": history.gaps, "shown": history.shown or None}
     given |= {"missing_reward": history.missing_reward}
     given |= {"locations": None if isinstance(columns["chosen"], str) else places}
@@ -210,9 +210,9 @@ def _label_options(
         return found, None
     counted_only = len(data.options) == 1
     seen = found.distinct(chosen)
-    done = found.reader.arguments.get("executed")
-    if isinstance(done, str):
-        seen = list(dict.fromkeys([*seen, *found.distinct(done)]))
+    executed = found.reader.arguments.get("executed")
+    if isinstance(executed, str):
+        seen = list(dict.fromkeys([*seen, *found.distinct(executed)]))
     is_text = any(isinstance(value, str) for value in seen)
     if not is_text and (counted_only or not data.options):
         if not counts:
@@ -272,7 +272,7 @@ def fit_scanned_subjects(
     output_options: FitOutputOptions,
     threads: int | None,
 ) -> int:
-    """Fit all subjects of a scan, say what was found; the exit code."""
+    """Fit every subject of a scan, print and write the estimates; return the exit code."""
     check_level(output_options.level)
     if output_options.output is not None and output_options.output.suffix.lower() != ".parquet":
         raise DataError(
@@ -322,7 +322,7 @@ def run_fit_files(
     agent: Agent,
     history: History,
 ) -> int:
-    """Fit every subject of several files: choices, play or offers; the exit code."""
+    """Run `fit` for several files of choices, task data or offers; return the exit code."""
     options = fit_options(estimation)
     threads = options.pop("threads")
     if agent.model is None:
@@ -352,7 +352,7 @@ def run_predict_files(
     prediction: PredictionOptions,
     output_options: OutputOptions,
 ) -> int:
-    """Fit every subject of several files, write what the model says of every event."""
+    """Run `predict` for several files: write the predictions of every event."""
     refuse(prediction, "with several files", names={"check", "seed"})
     if output_options.figure is not None:
         raise DataError(
@@ -426,7 +426,7 @@ def _report_predictions(output_options: OutputOptions) -> int:
 def run_check_files(
     file: str, data: Data, terms: Terms, json: bool, agent: Agent, history: History
 ) -> int:
-    """Look at several files, and say of whom an estimate exists; the exit code."""
+    """Run `check` for several files: print for whom an estimate exists; return the exit code."""
     if agent.model is None:
         found: Any = load_scan(file, data, terms)
         if data.subject is None:
@@ -470,7 +470,7 @@ def run_population(
     population_options: PopulationOptions,
     output_options: OutputOptions,
 ) -> int:
-    """Fit a population, write, print; the exit code."""
+    """Run `population`: fit, write, print; return the exit code."""
     if data.example is None:
         check_file(file)
     check_threads(population_options.threads)
@@ -479,26 +479,26 @@ def run_population(
     people = (
         None if population_options.people is None else read_table(str(population_options.people))
     )
-    own = output_options.overwrite
+    overwrite = output_options.overwrite
     with (
         nullcontext() if folder is None else lock_file(check_new_folder(folder)),
         reserve_outputs(output_options, read=file),
         reserve_file(
             population_options.save_prior,
-            overwrite=own,
+            overwrite=overwrite,
             suffixes=(".json",),
             read=file,
             option="--save-prior",
         ),
         reserve_file(
             population_options.subjects,
-            overwrite=own,
+            overwrite=overwrite,
             suffixes=OUTPUT_SUFFIXES,
             read=file,
             option="--subjects",
         ),
     ):
-        decisions, model, labels = _load_population_data(
+        decisions, model, conditions = _load_population_data(
             file, data, terms, agent, history, population_options
         )
         if people is None and isinstance(decisions, Choices) and population_options.covariates:
@@ -509,7 +509,7 @@ def run_population(
             covariates=population_options.covariates or None,
             formula=_parse_formulas(population_options.formula) or None,
             people=people,
-            within=labels,
+            within=conditions,
             varying=population_options.varying or None,
             random=population_options.random or None,
             spread=population_options.spread,
@@ -522,11 +522,11 @@ def run_population(
         if found.message:
             say(f"Warning: {found.status}: {word_as_options(found.message)}")
         if population_options.save_prior is not None:
-            found.prior.save(population_options.save_prior, overwrite=own)
+            found.prior.save(population_options.save_prior, overwrite=overwrite)
             say(f"Written: {population_options.save_prior}")
         if population_options.subjects is not None:
             frame = found.subjects.to_frame(backend="pyarrow")
-            write_table(population_options.subjects, frame, overwrite=own)
+            write_table(population_options.subjects, frame, overwrite=overwrite)
             say(f"Written: {population_options.subjects}")
         if folder is not None:
             _write_folder(found, folder)
@@ -571,8 +571,8 @@ def _population_table(found: PopulationFit) -> Any:
     ]
     # One adjustment over all differences, as in a study: the same numbers are printed there.
     adjusted = iter(adjusted_p_values([p for c in contrasts for p in c.p_value.tolist()]))
-    said = "p-values are adjusted by Holm's method over all differences between levels."
-    notes += [said] if contrasts else []
+    adjustment = "p-values are adjusted by Holm's method over all differences between levels."
+    notes += [adjustment] if contrasts else []
     for contrast in contrasts:
         for name in contrast.names:
             one = contrast[name]
@@ -583,6 +583,14 @@ def _population_table(found: PopulationFit) -> Any:
     return replace(table, notes=tuple(notes))
 
 
+class _PopulationData(NamedTuple):
+    """Decisions of all subjects, their model, and the conditions of the episodes."""
+
+    decisions: Any
+    model: Any
+    conditions: Any
+
+
 def _load_population_data(
     file: str | None,
     data: Data,
@@ -590,28 +598,28 @@ def _load_population_data(
     agent: Agent,
     history: History,
     population_options: PopulationOptions,
-) -> tuple[Any, Any, Any]:
-    """Decisions of all subjects, the model, and the conditions of the episodes."""
+) -> _PopulationData:
+    """Read the decisions of all subjects, and make the model for them."""
     if file is not None and is_scanned(file, play=agent.model is not None):
         if agent.model is None:
             refuse(population_options, "without --model", names={"within", "varying"})
-            return load_scan(file, data, terms), None, None
+            return _PopulationData(load_scan(file, data, terms), None, None)
         refuse(terms, "with --model")
         found = scan_files(file, data, history, agent)
         check_people(found)
-        return found.scan, found.model, population_options.within
+        return _PopulationData(found.scan, found.model, population_options.within)
     if agent.model is None:
         refuse(population_options, "without --model", names={"within", "varying"})
         choices = load_choices(file, data, terms, by_subject=True)
         say(f"{choices}.")
-        return choices, None, None
+        return _PopulationData(choices, None, None)
     refuse(terms, "with --model")
     if entry_of(agent.model).data == "offers":
         offered = load_offers(file, data, history, str(agent.model))
-        return offered, build_named_model(agent, 0), population_options.within
+        return _PopulationData(offered, build_named_model(agent, 0), population_options.within)
     ready = model_before_data(agent, data, history)
     reading, model = load_play_and_model(ready, file, data, history, agent)
-    return reading, model, _episode_conditions(reading, population_options.within)
+    return _PopulationData(reading, model, _episode_conditions(reading, population_options.within))
 
 
 def _covariates_from_file(
@@ -691,8 +699,8 @@ def _parse_links(words: list[str]) -> dict[str, Any] | str | None:
         return WEIGHTS
     found: dict[str, Any] = {}
     for word in words:
-        name, told, link = (part.strip() for part in word.partition("="))
-        if not (name and told and link):
+        name, sign, link = (part.strip() for part in word.partition("="))
+        if not (name and sign and link):
             raise DataError(
                 "--links",
                 f"must be NAME=LINK, or {WEIGHTS} alone",

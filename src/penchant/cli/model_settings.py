@@ -67,7 +67,7 @@ def parse_settings(words: list[str], entry: Entry) -> dict[str, Any]:
 
 
 def build_model(entry: Entry, given: Mapping[str, Any], words: list[str]) -> Any:
-    """The model with all its settings, of which the words were typed."""
+    """Build a model of the catalogue with all its settings; `words` are those that were typed."""
     missing = [s.name for s in entry.settings if s.default is REQUIRED and s.name not in given]
     if missing:
         raise DataError(
@@ -142,7 +142,7 @@ def build_ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> 
                 "paper's human data."
             ),
         )
-    said: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "noise_variance": agent.noise_variance,
         "length_scale": agent.length_scale,
         "kernel": KERNELS[agent.kernel],
@@ -152,14 +152,14 @@ def build_ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> 
     }
     more = parse_settings(agent.settings, entry_of("ucl"))
     for name in more:
-        if name in said:
+        if name in arguments:
             raise DataError(
                 "--settings",
                 f"must not name {name} with --model ucl",
                 got="it",
                 fix=f"Use --{name.replace('_', '-')}.",
             )
-    every = {"locations": option_locations(agent), **said, **more}
+    every = {"locations": option_locations(agent), **arguments, **more}
     model: UCL = build_model(entry_of("ucl"), every, agent.settings)
     return model
 
@@ -339,10 +339,10 @@ def _say_coordinate_agreement(reading: Reading, locations: Matrix) -> None:
     base = reading.arguments["base"]
     options = column_floats(frame, reading.arguments["chosen"], "chosen") - base
     known = np.flatnonzero(options >= 0)
-    there = np.column_stack([column_floats(frame, name, name) for name in names])[known]
-    here = locations[options[known].astype(np.int64)]
-    shift = there[:1] - here[:1]  # coordinates may be counted from another number than 0
-    wrong = np.flatnonzero((there - here != shift).any(axis=1))
+    in_file = np.column_stack([column_floats(frame, name, name) for name in names])[known]
+    on_map = locations[options[known].astype(np.int64)]
+    shift = in_file[:1] - on_map[:1]  # coordinates may be counted from another number than 0
+    wrong = np.flatnonzero((in_file - on_map != shift).any(axis=1))
     columns = " and ".join(names)
     if not wrong.size:
         say(f"Columns {columns} of the file agree with this map.")
@@ -351,8 +351,8 @@ def _say_coordinate_agreement(reading: Reading, locations: Matrix) -> None:
     place = reading.in_words(f"row {row}")
     say(
         f"Warning: columns {columns} of the file disagree with this map: option "
-        f"{options[row] + base:g} is at {_point_text(there[k])} at {place}, and at "
-        f"{_point_text(here[k])} on the map. Renumber the options, or give --locations."
+        f"{options[row] + base:g} is at {_point_text(in_file[k])} at {place}, and at "
+        f"{_point_text(on_map[k])} on the map. Renumber the options, or give --locations."
     )
 
 
@@ -415,7 +415,7 @@ MODEL_KIND_TITLES = {
 
 
 def run_models(name: str | None, json: bool, task: str | None = None) -> int:
-    """Print all models, or one, or what a task is; the exit code."""
+    """Run `models`: print all models, one of them, or a task; return the exit code."""
     if task is not None:
         print(task_description(task_named(task)))
         return 0
@@ -447,9 +447,9 @@ def counterpart_text(name: str) -> str:
     found = HBAYESDM[name]
     if found.call is None:
         return f"{name} of hBayesDM has no counterpart: {found.said}."
-    said = f" ({found.said})" if found.said else ""
+    remark = f" ({found.said})" if found.said else ""
     return (
-        f"{name} of hBayesDM is pn.{found.call}{said}.\n"
+        f"{name} of hBayesDM is pn.{found.call}{remark}.\n"
         f"On the command line: --model {found.command}. Next: penchant models {found.command}"
     )
 
@@ -490,8 +490,8 @@ def model_table() -> str:
 
 def _model_row(entry: Entry) -> tuple[str, str]:
     names = [natural.name for natural in natural_parameters(entry.example())]
-    shown = names if len(names) < 6 else [f"{names[0]} ... {names[-1]}"]
-    return entry.name, f"{entry.what}: {', '.join(shown)}"
+    listed = names if len(names) < 6 else [f"{names[0]} ... {names[-1]}"]
+    return entry.name, f"{entry.what}: {', '.join(listed)}"
 
 
 def _wrap_row(row: tuple[str, str], width: int) -> str:
@@ -501,7 +501,7 @@ def _wrap_row(row: tuple[str, str], width: int) -> str:
 
 
 def _wrap_paragraphs(text: str) -> str:
-    """Paragraphs of words as wide as the rest; what is indented stays as it is."""
+    """Wrap paragraphs at the width of the terminal; indented ones stay as they are."""
     parts = text.split("\n\n")
     return "\n\n".join(
         part if "\n " in f"\n{part}" else textwrap.fill(" ".join(part.split()), WIDTH)
@@ -534,8 +534,8 @@ def model_description(entry: Entry) -> str:
 
 def _option_hint(entry: Entry, name: str) -> str:
     """The option of its own that a setting has, if any."""
-    own = name in OPTIONS_OF_MODELS.get(entry.name, set())
-    return f" (--{name.replace('_', '-')})" if own else ""
+    has_option = name in OPTIONS_OF_MODELS.get(entry.name, set())
+    return f" (--{name.replace('_', '-')})" if has_option else ""
 
 
 def _default_text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Words of the command line for what the library says: options instead of arguments.
+"""Messages of the library in words of the command line: options instead of arguments.
 
 Errors, warnings and sentences of results mark the arguments that they name, and this module says
 each as an option; `OPTION_NAMES` has those that are not called like their argument.

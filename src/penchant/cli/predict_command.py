@@ -58,7 +58,7 @@ def run_predict(
     prediction: PredictionOptions,
     output_options: OutputOptions,
 ) -> int:
-    """Fit, describe, write; the exit code."""
+    """Run `predict`: fit, predict every row, write; return the exit code."""
     check_file(file)
     check_threads(prediction.threads)
     weights = parse_prior(prediction.prior)
@@ -92,7 +92,7 @@ def _predict_experiment(
     prediction: PredictionOptions,
     output_options: OutputOptions,
 ) -> int:
-    """Fit a choice experiment, describe its rows, write; the exit code."""
+    """Fit a choice experiment, predict its rows, write; return the exit code."""
     refuse(prediction, "with a choice experiment", names={"clock", "check", "seed"})
     if output_options.figure is not None:
         raise DataError(
@@ -124,7 +124,7 @@ def _exit_code(found: Latent) -> int:
 def _write_predictions(
     made: pa.Table, estimates: Any, prediction: PredictionOptions, output_options: OutputOptions
 ) -> None:
-    """Keep the table where it is asked for, else print it."""
+    """Write the table to --output, or else print it."""
     printed = output_options.output is None
     try:
         if output_options.output is not None:
@@ -271,7 +271,7 @@ EVERYBODY = "everybody"
 def run_believe(
     file: str | None, table: TableOptions, agent: Agent, map_options: BeliefMapOptions
 ) -> int:
-    """Fit, show, write; the exit code."""
+    """Run `believe`: fit each subject's map, write, print; return the exit code."""
     check_file(file)
     if agent.model not in (None, "ucl"):
         raise DataError(
@@ -349,8 +349,8 @@ def _map_drawings(subject: Label, one: BeliefMap) -> list[Any]:
         return []
     drawing = figure(columns=2, height=2.6)
     belief_map(list(drawing.subplots(1, 2)), one)
-    whose = _subject_title(subject)
-    title = f"Rewards that {whose[:1].lower()}{whose[1:]} expected before play"
+    subject_title = _subject_title(subject)
+    title = f"Rewards that {subject_title[:1].lower()}{subject_title[1:]} expected before play"
     caption = (
         "Left or first: the map, as difference from its level; yellow options were expected to "
         "pay more. Right or second: its standard deviation; yellow is less certain."

@@ -32,7 +32,7 @@ CLAIM_WIDTH = 88
 
 
 def run_reproduce(experiments: Experiments, output: Path | None, json: bool) -> int:
-    """Run, write, print; the exit code."""
+    """Run `reproduce`: the paper's experiments, their files and verdicts; return the exit code."""
     run = Run(experiments.seed, experiments.replicates, experiments.quick, experiments.threads)
     names = chosen_experiments(experiments.only)
     with ExitStack() as kept:
@@ -105,7 +105,7 @@ def verdict_text(found: Reproduction) -> str:
 
 
 def _failed_conditions(claim: Claim) -> list[str]:
-    """The numbers that keep a claim from holding."""
+    """Measured numbers by which a claim does not hold, in words."""
     return [
         f"{name}: {measured}, asked {measured.asked}: {MET[measured.met]}"
         for name, measured in claim.measured.items()

@@ -1,4 +1,4 @@
-"""Results as the command line prints, keeps and draws them, all or nothing."""
+"""Results printed to the terminal, written to files and drawn, all or nothing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def reserve_file(
     read: str | None = None,
     option: str = "--output",
 ) -> Iterator[None]:
-    """Keep the output for this process, from before the work until it is written.
+    """Lock the output file for this process, from before the work until it is written.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Result:
         Of each estimate.
     doubts
         What is wrong with it, in sentences.
-    printed, kept
+    terminal_table, file_table
         Tables of words for the terminal, and for a file, which is longer.
     document, frame
         What goes into JSON, and into CSV or Parquet.
@@ -154,8 +154,8 @@ class Result:
 
     statuses: tuple[str, ...]
     doubts: tuple[str, ...]
-    printed: Table
-    kept: Table
+    terminal_table: Table
+    file_table: Table
     document: Callable[[], Any]
     frame: Callable[[], Any]
     draw: Callable[[], Any] | None = None
@@ -176,8 +176,8 @@ def fit_result(estimate: Estimate, output_options: FitOutputOptions) -> Result:
     return Result(
         statuses=(estimate.status,),
         doubts=() if estimate.converged else (doubt,),
-        printed=words,
-        kept=words,
+        terminal_table=words,
+        file_table=words,
         document=lambda: _estimate_document(estimate, output_options),
         frame=lambda: estimate.to_frame(output_options.level, "pyarrow", *how[1:]),
         draw=lambda: draw_estimate(estimate, estimate.parameters_at(*how)),
@@ -194,18 +194,17 @@ def fits_result(estimates: Estimates, output_options: FitOutputOptions) -> Resul
     def how() -> tuple[float, IntervalKind, np.random.Generator | None]:
         return output_options.level, output_options.intervals, interval_generator(output_options)
 
-    def table(most: int) -> Table:
-        errors = (
-            output_options.intervals == "wald" or output_options.json
-        )  # intervals are worth their time if seen
-        return estimates.table(*how(), max_rows_shown=most, errors=errors)
+    def table(max_rows: int) -> Table:
+        # Other intervals take long: they are computed only where they are seen.
+        errors = output_options.intervals == "wald" or output_options.json
+        return estimates.table(*how(), max_rows_shown=max_rows, errors=errors)
 
-    printed = table(MAX_PRINTED_ROWS)
+    terminal_table = table(MAX_PRINTED_ROWS)
     return Result(
         statuses=estimates.status,
         doubts=(f"{len(estimates)} subjects: {counts}",),
-        printed=printed,
-        kept=table(len(estimates)) if writes_text_table(output_options) else printed,
+        terminal_table=terminal_table,
+        file_table=table(len(estimates)) if writes_text_table(output_options) else terminal_table,
         document=lambda: [_estimate_document(estimate, output_options) for estimate in estimates],
         frame=lambda: estimates.to_frame(
             output_options.level,
@@ -238,7 +237,7 @@ def _estimate_document(estimate: Estimate, output_options: FitOutputOptions) -> 
 def print_result(result: Result, output_options: FitOutputOptions) -> None:
     """Print JSON, or a table."""
     if not output_options.json:
-        print(word_results_as_options(result.printed).text(MAX_TABLE_WIDTH))
+        print(word_results_as_options(result.terminal_table).text(MAX_TABLE_WIDTH))
         return
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8")  # as JSON is, whatever the terminal's letters
@@ -246,7 +245,7 @@ def print_result(result: Result, output_options: FitOutputOptions) -> None:
 
 
 def write_result(result: Result, output_options: FitOutputOptions) -> None:
-    """Write the file that --output names, of the kind its ending says."""
+    """Write the result to the file of --output, in the format of its suffix."""
     assert output_options.output is not None
     kind = output_options.output.suffix.lower()
     if kind in (".csv", ".parquet"):
@@ -254,8 +253,8 @@ def write_result(result: Result, output_options: FitOutputOptions) -> None:
     else:
         texts: dict[str, Callable[[], str]] = {
             ".json": lambda: json_text(word_results_as_options(result.document())),
-            ".tex": lambda: word_results_as_options(result.kept).latex() + "\n",
-            ".txt": lambda: word_results_as_options(result.kept).text() + "\n",
+            ".tex": lambda: word_results_as_options(result.file_table).latex() + "\n",
+            ".txt": lambda: word_results_as_options(result.file_table).text() + "\n",
         }
         write_text(output_options.output, texts[kind](), overwrite=output_options.overwrite)
     say(f"Written: {output_options.output}")
@@ -271,7 +270,7 @@ def reserve_outputs(
     suffixes: tuple[str, ...] = SUFFIXES,
     read: str | None = None,
 ) -> Iterator[None]:
-    """Keep the files that will be written for this process, from before the work."""
+    """Lock the output files for this process, from before the work until they are written."""
     with (
         reserve_figure(output_options),
         reserve_file(
@@ -283,7 +282,7 @@ def reserve_outputs(
 
 @contextmanager
 def reserve_figure(output_options: OutputOptions | FitOutputOptions) -> Iterator[None]:
-    """Keep the figure's file for this process."""
+    """Lock the figure's file for this process."""
     figure = output_options.figure
     if figure is not None and figure == output_options.output:
         raise DataError(

@@ -27,13 +27,13 @@ MIN_TOKEN_CHARACTERS = 22  # characters: 128 bits
 
 
 def run_serve(file: str | None, serve_options: ServeOptions) -> int:
-    """Serve until told to stop; the exit code."""
+    """Run `serve`: serve a study until it is stopped; return the exit code."""
     _serve(read_plan(file), serve_options.store or _default_store(file), serve_options)
     return 0
 
 
 def run_status(file: str | None, serve_options: ServeOptions, *, as_json: bool) -> int:
-    """Say how far the data collected are; the exit code."""
+    """Run `serve --status`: print how many people are at which stage; return the exit code."""
     return _say_status(serve_options.store or _default_store(file), as_json=as_json)
 
 
@@ -49,8 +49,8 @@ def _serve(plan: StudyPlan, store: str, serve_options: ServeOptions) -> None:
 
     def started(address: str) -> None:
         print(f"Study: {address}/", flush=True)
-        shown = "" if is_given else f"#{token}"
-        print(f"Researcher: {address}/researcher{shown}", flush=True)
+        fragment = "" if is_given else f"#{token}"
+        print(f"Researcher: {address}/researcher{fragment}", flush=True)
         say(f"Data: {where}. Stop with Ctrl-C; the same command goes on.")
 
     with _ignore_signals():
@@ -113,7 +113,7 @@ def _frame_ancestors(frame: str | None) -> str:
 
 @contextmanager
 def _ignore_signals() -> Iterator[None]:
-    """Let the server end in order when it is told to; it looks at these signals itself."""
+    """Ignore SIGINT and SIGTERM in Python, as the server handles them itself."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -128,13 +128,13 @@ def _ignore_signals() -> Iterator[None]:
 
 
 def _say_status(store: str, *, as_json: bool) -> int:
-    held = Store(store, must_exist=True)
+    opened = Store(store, must_exist=True)
     try:
-        plans = StoreExport(held).plans
-        with held.read_connection() as connection:
+        plans = StoreExport(opened).plans
+        with opened.read_connection() as connection:
             found = study_overview_json(connection, plans.__getitem__, time.time())
     finally:
-        held.close()
+        opened.close()
     if as_json:
         print(json.dumps({key: found[key] for key in ("funnel", "outcomes", "cells", "decisions")}))
         return 0
@@ -149,17 +149,17 @@ def _say_status(store: str, *, as_json: bool) -> int:
 
 
 def run_export(store: str | None, folder: Path | None, *, with_ids: bool) -> int:
-    """Write the folder; the exit code."""
+    """Run `export`: write the data of a study to a folder; return the exit code."""
     if store is None or folder is None:
         missing = "STORE" if store is None else "--output"
         raise DataError(
             missing, "must be given", got="none", fix="penchant export STORE -o FOLDER."
         )
-    held = Store(store, must_exist=True)
+    opened = Store(store, must_exist=True)
     try:
-        summary = export(held, folder, with_ids=with_ids)
+        summary = export(opened, folder, with_ids=with_ids)
     finally:
-        held.close()
+        opened.close()
     for name, count in summary.counts.items():
         say(f"{name}: {count} choices")
     for note in summary.notes:
@@ -171,12 +171,12 @@ def run_export(store: str | None, folder: Path | None, *, with_ids: bool) -> int
 
 
 def run_forget(store: str, who: str) -> int:
-    """Remove a person; the exit code."""
-    held = Store(store, must_exist=True)
+    """Run `forget`: remove a person from a store; return the exit code."""
+    opened = Store(store, must_exist=True)
     try:
-        count = remove_person(held, who)
+        count = remove_person(opened, who)
     finally:
-        held.close()
+        opened.close()
     say(
         f"Removed: {count} session{'s' if count > 1 else ''}. Copies and exports are yours to mend."
     )
@@ -184,7 +184,7 @@ def run_forget(store: str, who: str) -> int:
 
 
 def run_backup(store: str, copy: Path | None, *, overwrite: bool) -> int:
-    """Copy a store; the exit code."""
+    """Run `backup`: copy a store; return the exit code."""
     if copy is None:
         raise DataError(
             "--output", "must name a file", got="none", fix="penchant backup STORE -o FILE."

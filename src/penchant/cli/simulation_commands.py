@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -56,7 +56,7 @@ LANDSCAPES = {"a": landscape_a, "b": landscape_b}
 
 
 def run_simulate(agent: Agent, world: World) -> int:
-    """Play, write or print; the exit code."""
+    """Run `simulate`: simulate agents, write or print their choices; return the exit code."""
     _check_counts(world)
     with reserve_file(world.output, overwrite=world.overwrite, suffixes=OUTPUT_SUFFIXES):
         landscape = build_landscape(agent, world)
@@ -144,13 +144,13 @@ def build_landscape_model(agent: Agent, landscape: Landscape) -> Any:
         build_ucl(agent) if agent.model == "ucl" else _catalogue_model(agent, landscape.n_options)
     )
     if model.n_options != landscape.n_options:
-        said = f"--model {agent.model}"
+        option = f"--model {agent.model}"
         if Declared(model).locations is not None:
-            said = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
+            option = f"--grid {agent.grid}" if agent.grid else f"--locations {agent.locations}"
         raise DataError(
             "--means",
             "must hold one number per option",
-            got=f"{landscape.n_options}, but {said} has {model.n_options} options",
+            got=f"{landscape.n_options}, but {option} has {model.n_options} options",
             fix="Match them.",
         )
     return model
@@ -192,9 +192,9 @@ def _parse_means(words: Sequence[str]) -> list[float]:
 def _parse_parameters(words: Sequence[str], model: Any) -> dict[str, float]:
     """Natural parameters by name, all that the model has and no other."""
     found: dict[str, float] = {}
-    wanted = [natural.name for natural in natural_parameters(model)]
+    names = [natural.name for natural in natural_parameters(model)]
     for name, value, word in _parse_named_values(
-        words, wanted, "--parameters", "NAME=VALUE,NAME=VALUE"
+        words, names, "--parameters", "NAME=VALUE,NAME=VALUE"
     ):
         number = parse_number_or_none(value)
         if number is None:
@@ -205,12 +205,12 @@ def _parse_parameters(words: Sequence[str], model: Any) -> dict[str, float]:
                 fix=f"Write {name}=VALUE.",
             )
         found[name] = number
-    missing = [name for name in wanted if name not in found and name != "implied_noise_sd"]
+    missing = [name for name in names if name not in found and name != "implied_noise_sd"]
     if missing:
         given = ",".join(f"{name}=VALUE" for name in missing)
         raise DataError(
             "--parameters",
-            f"must hold {', '.join(wanted)}",
+            f"must hold {', '.join(names)}",
             got=f"none for {', '.join(missing)}",
             fix=f"Add {given}.",
         )
@@ -316,12 +316,12 @@ def check_counts(simulation: SimulationOptions) -> None:
 def parse_ranges(words: Sequence[str], model: Any) -> dict[str, Any]:
     """Numbers and ranges by name, of all natural parameters."""
     found = parse_some_ranges(words, model, "--parameters")
-    wanted = [natural.name for natural in natural_parameters(model)]
-    missing = [name for name in wanted if name not in found and name != "implied_noise_sd"]
+    names = [natural.name for natural in natural_parameters(model)]
+    missing = [name for name in names if name not in found and name != "implied_noise_sd"]
     if missing:
         raise DataError(
             "--parameters",
-            f"must hold {', '.join(wanted)}",
+            f"must hold {', '.join(names)}",
             got=f"none for {', '.join(missing)}",
             fix=f"Add {','.join(f'{name}=LOW:HIGH' for name in missing)}.",
         )
@@ -330,10 +330,10 @@ def parse_ranges(words: Sequence[str], model: Any) -> dict[str, Any]:
 
 def parse_some_ranges(words: Sequence[str], model: Any, option: str) -> dict[str, Any]:
     """Numbers and ranges by name, of some natural parameters."""
-    wanted = [natural.name for natural in natural_parameters(model)]
+    names = [natural.name for natural in natural_parameters(model)]
     found: dict[str, Any] = {}
     for name, value, word in _parse_named_values(
-        words, wanted, option, "NAME=VALUE or NAME=LOW:HIGH"
+        words, names, option, "NAME=VALUE or NAME=LOW:HIGH"
     ):
         numbers = tuple(map(parse_number_or_none, value.split(":")))
         if None in numbers or len(numbers) > 2:
@@ -347,28 +347,36 @@ def parse_some_ranges(words: Sequence[str], model: Any, option: str) -> dict[str
     return found
 
 
+class _NamedValue(NamedTuple):
+    """Name and value of a word NAME=VALUE, and the word as it was typed."""
+
+    name: str
+    value: str
+    word: str
+
+
 def _parse_named_values(
-    words: Sequence[str], wanted: Sequence[str], option: str, form: str
-) -> Iterator[tuple[str, str, str]]:
-    """Name and value of each word, and the word: every name once, and one that is wanted."""
+    words: Sequence[str], names: Sequence[str], option: str, form: str
+) -> Iterator[_NamedValue]:
+    """Split NAME=VALUE words; every name occurs once, and is one of `names`."""
     seen: set[str] = set()
     for word in words:
         name, _, value = (part.strip() for part in word.partition("="))
-        if name not in wanted:
+        if name not in names:
             raise DataError(
                 option,
-                f"must name {', '.join(wanted)}",
+                f"must name {', '.join(names)}",
                 got=repr(word),
-                fix=closest_match_hint(name, wanted) or f"Write {form}.",
+                fix=closest_match_hint(name, names) or f"Write {form}.",
             )
         if name in seen:
             raise DataError(option, f"must name {name} once", got="it twice", fix="Drop one.")
         seen.add(name)
-        yield name, value, word
+        yield _NamedValue(name, value, word)
 
 
 def parse_number_or_none(word: str) -> float | None:
-    """The number that a word is, if it is one."""
+    """Parse a number; None where the word is none."""
     try:
         return float(word)
     except ValueError:
@@ -386,7 +394,7 @@ def run_recover(
     recovery: RecoveryOptions,
     output_options: OutputOptions,
 ) -> int:
-    """Simulate, fit, write, print; the exit code."""
+    """Run `recover`: simulate people and recover their parameters; return the exit code."""
     check_level(recovery.level)
     check_counts(simulation)
     check_threads(recovery.threads)
@@ -421,7 +429,7 @@ def run_distinguish(
     ranking: RankingOptions,
     output_options: OutputOptions,
 ) -> int:
-    """Simulate, fit, write, print; the exit code."""
+    """Run `distinguish`: simulate people of each model, and fit all; return the exit code."""
     agents = agents_by_name(compared_models, of_the_task={"grid", "noise_variance"})
     _check_pairs(list(agents), people.parameters)
     check_counts(simulation)
@@ -500,7 +508,7 @@ def run_design(
     recovery: RecoveryOptions,
     output_options: OutputOptions,
 ) -> int:
-    """Simulate, search, write, print; the exit code."""
+    """Run `design`: find the number of decisions or subjects needed; return the exit code."""
     check_level(recovery.level)
     check_counts(simulation)
     check_threads(recovery.threads)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from penchant.argument_checks import check_threads
 from penchant.bandit.beliefs import RewardPrior
@@ -78,10 +78,19 @@ def is_task(file: str) -> bool:
     return path.suffix == ".toml" and path.is_file()
 
 
+class _TaskOptions(NamedTuple):
+    """The file of a task's table, and the options of the study with the task's settings."""
+
+    file: str
+    table: TableOptions
+    grouping: GroupingOptions
+    agent: Agent
+
+
 def apply_task_file(
     file: str, table: TableOptions, grouping: GroupingOptions, agent: Agent
-) -> tuple[str, TableOptions, GroupingOptions, Agent]:
-    """The table that a task file names, and its settings where no others were typed."""
+) -> _TaskOptions:
+    """Read a task file: its table, and its settings where no others were typed."""
     task = Path(file) / TASK_FILE if Path(file).is_dir() else Path(file)
     try:
         settings = tomllib.loads(task.read_text(encoding="utf-8"))
@@ -109,7 +118,7 @@ def apply_task_file(
     others = sorted(path.name for path in folder.glob("task*.toml") if path.name != task.name)
     if others:
         say(f"Task: {task}; the study has others, too: {', '.join(others)}.")
-    return (
+    return _TaskOptions(
         str(folder / settings["table"]),
         _fill_defaults(table, settings),
         _fill_defaults(grouping, settings),
@@ -124,8 +133,8 @@ _TASK_SETTINGS |= {"condition", "landscape", "landscape_by"}
 def _settings_for_model(settings: Mapping[str, Any], agent: Agent) -> dict[str, Any]:
     """Settings of a task file that hold for a model other than the task's own."""
     model = str(agent.model)
-    wanted = _TASK_SETTINGS | (OPTIONS_OF_MODELS.get(model, set()) & LOCATION_OPTIONS)
-    found = {key: value for key, value in settings.items() if key in wanted}
+    names = _TASK_SETTINGS | (OPTIONS_OF_MODELS.get(model, set()) & LOCATION_OPTIONS)
+    found = {key: value for key, value in settings.items() if key in names}
     entry = entry_of(model)
     if entry.data == "offers" and "offers" in settings:
         other = "outcome" if "outcome" in entry.example().attributes else "amount"
@@ -159,10 +168,18 @@ def _fill_defaults(options: Options, settings: dict[str, Any]) -> Options:
     return replace(options, **added)
 
 
+class _PlayStudy(NamedTuple):
+    """Data of a study of task data, known mean rewards, and the table as it was read."""
+
+    data: StudyData
+    landscape: LandscapeFile | None
+    reading: Reading
+
+
 def read_play_study(
     file: str, table: TableOptions, grouping: GroupingOptions, history: History, ready: Any
-) -> tuple[StudyData, LandscapeFile | None, Reading]:
-    """The data, the mean rewards if there are any, and what names lines of the file."""
+) -> _PlayStudy:
+    """Read task data, and the mean rewards where --landscape names a file of them."""
     if grouping.landscape is not None and grouping.expected is not None:
         raise DataError(
             "--expected",
@@ -186,7 +203,7 @@ def read_play_study(
             payoff_noise=grouping.payoff_noise,
         )
     _say_notes(found, reading)
-    return found, landscape, reading
+    return _PlayStudy(found, landscape, reading)
 
 
 def _say_notes(found: StudyData, reading: Reading) -> None:
@@ -260,7 +277,7 @@ def run_study_command(
     output_options: StudyOutputOptions,
     experiment: StudyExperimentOptions,
 ) -> int:
-    """Check everything that can be checked, then work; the exit code."""
+    """Run `study`: check options and data, analyse, write the report; return the exit code."""
     if file is None:
         raise DataError(
             "FILE", "must be given", got="none", fix="penchant simulate makes one to try."
@@ -369,8 +386,8 @@ def _wants_performance(grouping: GroupingOptions, analysis: AnalysisOptions) -> 
 
 def _say_unused(analysis: AnalysisOptions, found: Study) -> None:
     """Say what has no effect where there is no performance."""
-    asked = analysis.bootstrap not in (0, AnalysisOptions().bootstrap)
-    if asked and found.data.is_play and not found.plan.performance:
+    has_bootstrap = analysis.bootstrap not in (0, AnalysisOptions().bootstrap)
+    if has_bootstrap and found.data.is_play and not found.plan.performance:
         say("Note: --bootstrap has no effect without performance; --performance asks for it.")
 
 
@@ -436,7 +453,7 @@ def _write_study(
     output_options: StudyOutputOptions,
 ) -> int:
     begun = time.perf_counter()
-    said = list(map(word_as_options, in_short(found)))
+    findings = list(map(word_as_options, in_short(found)))
     try:
         report = found.write(
             folder.path,
@@ -451,15 +468,15 @@ def _write_study(
         _write_timings(found, folder)
     except (NotWrittenError, OSError):  # findings that cannot be kept can still be read
         print(
-            json_text(_summary_document(found, None, said))
+            json_text(_summary_document(found, None, findings))
             if output_options.json
-            else "\n".join(said)
+            else "\n".join(findings)
         )
         raise
     if output_options.json:
-        print(json_text(_summary_document(found, str(report), said)), end="")
+        print(json_text(_summary_document(found, str(report), findings)), end="")
     else:
-        print("\n".join([*said, f"Report: {report}"]))
+        print("\n".join([*findings, f"Report: {report}"]))
     usable = any(fit.exact.status in USABLE for fit in found.fits.values())
     return DONE if usable else NO_ESTIMATE
 
@@ -479,7 +496,7 @@ def _write_timings(found: Study, folder: StudyFolder) -> None:
     write_json(folder.path / "timings.json", document, overwrite=True)
 
 
-def _summary_document(found: Study, report: str | None, said: Sequence[str]) -> dict[str, Any]:
+def _summary_document(found: Study, report: str | None, findings: Sequence[str]) -> dict[str, Any]:
     tests = found.group_tests
     return {
         "report": report,
@@ -497,7 +514,7 @@ def _summary_document(found: Study, report: str | None, said: Sequence[str]) -> 
         "comparison": _json_rows(tests.differences),
         "overall": _json_rows(tests.overall),
         "paired": _json_rows(found.paired_tests),
-        "findings": list(said),
+        "findings": list(findings),
         "seconds": found.timings,
     }
 

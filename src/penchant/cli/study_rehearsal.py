@@ -55,7 +55,7 @@ def read_plan(file: str | None) -> StudyPlan:
 
 
 def run_new(file: str | None) -> int:
-    """Write a commented study file; the exit code."""
+    """Run `serve --new`: write a commented study file; return the exit code."""
     path = file or "study.toml"
     with atomic_write(path, overwrite=False) as temporary:
         temporary.write_text(new_study_text(), encoding="utf-8")
@@ -64,7 +64,7 @@ def run_new(file: str | None) -> int:
 
 
 def run_check_study(file: str | None) -> int:
-    """Say what a study file holds; the exit code."""
+    """Run `serve --check`: print the parts of a study file; return the exit code."""
     plan = read_plan(file)
     cells = len(plan.cells)
     print(f"{file or 'demonstration'}: {plan.title}")
@@ -81,7 +81,7 @@ DEFAULT_GRID = "10x10"
 
 
 def run_play(address: str | None, agent: Agent, play_options: PlayOptions) -> int:
-    """Play; the exit code says whether everybody finished."""
+    """Run `play`; the exit code is 0 where everybody finished."""
     if address is None:
         raise DataError("URL", "must be given", got="none", fix="Try http://127.0.0.1:8000.")
     check_seed(play_options.seed)
@@ -102,8 +102,8 @@ def run_play(address: str | None, agent: Agent, play_options: PlayOptions) -> in
     names = [f"sim-{play_options.seed}-{i + 1}" for i in range(play_options.players)]
 
     def maker(i: int) -> Callable[[Client], Player]:
-        own = {name: float(values[i]) for name, values in people.items()}
-        return lambda client: Player(names[i], client, generators[i], model, own, answers)
+        parameters = {name: float(values[i]) for name, values in people.items()}
+        return lambda client: Player(names[i], client, generators[i], model, parameters, answers)
 
     makers = [maker(i) for i in range(play_options.players)]
     found = play(address, makers, at_once=play_options.at_once, patience=play_options.patience)

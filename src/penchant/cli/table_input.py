@@ -378,7 +378,7 @@ def load_play(
     is_counted: bool = False,
     with_doubts: bool = True,
 ) -> Reading:
-    """Task data; says which columns are taken for what.
+    """Read task data, and print the role of each column.
 
     Parameters
     ----------
@@ -457,7 +457,7 @@ def _load_example(name: str) -> Any:
 
 
 def load_offers_only(file: str | None, example: str | None, words: Sequence[str]) -> list[Offers]:
-    """The offers of a table, whatever was chosen among them; says which columns they are."""
+    """Read the offers of a table, whatever was chosen; print the roles of their columns."""
     offers = parse_offers(words)
     if example is not None:
         return _offers_without_choices(_load_example(example), offers)
@@ -482,8 +482,8 @@ def _offers_without_choices(table: Any, offers: Any) -> list[Offers]:
     names = list(table.column_names)
     taken = "first option" + "'" * len(names)  # a name that no column has
     columns = offer_columns(names, {"chosen": taken}, offers)
-    whose = f"; subject = {columns.subject}" if columns.subject else ""
-    say(f"Offers: {columns.offer_words()}{whose}")
+    subject_role = f"; subject = {columns.subject}" if columns.subject else ""
+    say(f"Offers: {columns.offer_words()}{subject_role}")
     table = table.append_column(taken, [[0] * len(table)])
     return offers_from_frame(table, chosen=taken, offers=offers, scored=NO_COLUMN)
 
@@ -533,8 +533,8 @@ def next_command(file: str | None, reading: Reading, typed: Sequence[str]) -> st
     if reading.kind != "choices":
         return fit_command(file, suggested_model(reading), typed)
     who = reading.columns.get("subject")
-    own = ["--subject", who] if who is not None and "--subject" not in typed else []
-    return fit_command(file, None, [*typed, *own])
+    subject_option = ["--subject", who] if who is not None and "--subject" not in typed else []
+    return fit_command(file, None, [*typed, *subject_option])
 
 
 def groups_command(
@@ -545,9 +545,9 @@ def groups_command(
     if not found:
         return None
     who = reading.columns["subject"]
-    own = [] if model or "--subject" in typed else ["--subject", who]
-    named = ["--model", model] if model else []
-    words = ["penchant", "study", str(file), *typed, *own, *named]
+    subject_option = [] if model or "--subject" in typed else ["--subject", who]
+    model_option = ["--model", model] if model else []
+    words = ["penchant", "study", str(file), *typed, *subject_option, *model_option]
     words += ["--condition", found[0], "-o", "results"]
     return " ".join(map(quote_for_shell, words))
 
@@ -590,8 +590,8 @@ def typed_options(*options: Data | History | Agent) -> list[str]:
             if value == getattr(usual, option.name):
                 continue
             name = f"--{option.name.replace('_', '-')}"
-            shown = ",".join(value) if isinstance(value, list) else str(value)
-            found += [name] if value is True else [name, shown]
+            text = ",".join(value) if isinstance(value, list) else str(value)
+            found += [name] if value is True else [name, text]
     return found
 
 

@@ -25,7 +25,7 @@ WIDTH = 80
 
 
 def say(words: str) -> None:
-    """Words for the person at the terminal, on stderr."""
+    """Print a message to stderr, with arguments worded as options."""
     words = word_as_options(words)
     if sys.stderr is None:
         return
@@ -36,7 +36,7 @@ def say(words: str) -> None:
 
 
 def wrap_text(words: str, width: int = WIDTH) -> str:
-    """Long lines broken between words, never inside an option or the name of a file.
+    """Wrap long lines between words, never inside an option or the name of a file.
 
     >>> print(wrap_text("Use --method firth or --prior weak.", 24))
     Use --method firth or
@@ -139,7 +139,7 @@ def message_if_interrupted(words: Callable[[], str]) -> Iterator[None]:
 
 
 def say_interrupted(interrupt: KeyboardInterrupt | None = None) -> int:
-    """Say what was kept; the exit code."""
+    """Print that the work was interrupted and what is left of it; return the exit code."""
     say(f"penchant: interrupted; {str(interrupt or '') or _interrupt_messages[-1]()}")
     return INTERRUPTED
 

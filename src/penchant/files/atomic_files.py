@@ -34,7 +34,7 @@ def remove_at_end(path: Path) -> Iterator[None]:
 
 
 def raise_if_ending() -> None:
-    """Begin nothing new in a process that was told to end, even if the interrupt was lost."""
+    """Raise KeyboardInterrupt in a process that was told to end, even if the interrupt was lost."""
     if _end_requests:
         raise KeyboardInterrupt
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
+from typing import NamedTuple
 
 from penchant._typing import FilePath
 from penchant.errors import MAX_LISTED, DataError, format_list, mark_argument
@@ -240,10 +241,16 @@ def _is_number(cell: str) -> bool:
     return re.fullmatch(r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*", cell) is not None
 
 
-def read_records(
-    source: TextSource, header: Header, encoding: str = "utf-8"
-) -> Iterator[tuple[int, int, list[str]]]:
-    """Return first line, last line and cells of every record after the header, blank ones aside.
+class Record(NamedTuple):
+    """Cells of a record of a CSV file, and the first and the last line that it takes, from 1."""
+
+    first_line: int
+    last_line: int
+    cells: list[str]
+
+
+def read_records(source: TextSource, header: Header, encoding: str = "utf-8") -> Iterator[Record]:
+    """Return the records of a CSV file after its header, without blank lines.
 
     Quotes are read strictly: one that is not closed, or goes on after its end, is an error.
     """
@@ -259,7 +266,7 @@ def read_records(
             return
         last = header.n_lines + reader.line_num
         if cells and cells != [END_OF_FILE]:
-            yield first, last, cells
+            yield Record(first, last, cells)
         first = last + 1
 
 
@@ -289,7 +296,7 @@ def check_records(source: TextSource, header: Header) -> None:
 
 
 def csv_read_error(source: TextSource, header: Header, reason: str) -> DataError:
-    """Return the error that says why the reader gave up."""
+    """Return the error for a CSV file at which Arrow's reader failed."""
     try:
         check_records(source, header)
     except DataError as error:
@@ -369,9 +376,9 @@ def lines_of_rows(
         return found
     last = max(rows)
     top = read_header(origin, delimiter=delimiter, encoding=encoding, named=named)
-    for row, (line, *_) in enumerate(read_records(origin, top, encoding)):
+    for row, record in enumerate(read_records(origin, top, encoding)):
         if row in found:
-            found[row] = line
+            found[row] = record.first_line
         if row == last:
             break
     return found

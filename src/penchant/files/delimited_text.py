@@ -183,7 +183,7 @@ def _is_huge(column: pa.ChunkedArray) -> bool:
 
 
 def _text_type(inferred: pa.DataType, text: pa.ChunkedArray) -> pa.DataType | None:
-    """The type of text that says more than the numbers or dates made of it; else None."""
+    """Type of a column that must stay text, as numbers or dates would lose some of it; or None."""
     if pa.types.is_temporal(inferred):
         return pa.string()
     missing = pc.is_in(text, pa.array(MISSING))

@@ -79,8 +79,10 @@ class RawTable:
 
         def replace_rows(match: re.Match[str]) -> str:
             found = [int(row) for row in match.groups() if row]
-            own = found if rows is None else [int(rows[row]) for row in found if row < len(rows)]
-            return self._line_reference(own) if len(own) == len(found) else match[0]
+            table_rows = (
+                found if rows is None else [int(rows[row]) for row in found if row < len(rows)]
+            )
+            return self._line_reference(table_rows) if len(table_rows) == len(found) else match[0]
 
         return _ROWS.sub(replace_rows, message)
 
@@ -105,9 +107,9 @@ class RawTable:
         except DataError:  # quotes that only one of two readers can make sense of
             lines = None
         kind = "row" if lines is None else "line"
-        told = [row if lines is None else lines[row] for row in rows]
+        numbers = [row if lines is None else lines[row] for row in rows]
         of = f" of {origin.name}" if len(self.pieces) > 1 else ""
-        return f"{kind} {' to '.join(map(str, told))}{of}"
+        return f"{kind} {' to '.join(map(str, numbers))}{of}"
 
 
 def read_raw(
@@ -117,7 +119,7 @@ def read_raw(
     decimal: str = ".",
     encoding: str = "utf-8",
     header: bool = True,
-    wanted: Callable[[Sequence[str]], bool] | None = None,
+    is_wanted: Callable[[Sequence[str]], bool] | None = None,
 ) -> RawTable:
     """Read a file, a folder of files of one kind, or those that a pattern names.
 
@@ -138,7 +140,7 @@ def read_raw(
     read = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding, "header": header}
     files = _find_files(path)
     if files is not None:
-        return _read_files(str(path), files, read, wanted)
+        return _read_files(str(path), files, read, is_wanted)
     origin = sheet_as_text(source_from_path(path))
     table = read_table(origin, **read)  # type: ignore[arg-type]
     return RawTable(table, ((origin, len(table)),), origin.name, delimiter, encoding, header=header)
@@ -148,7 +150,7 @@ def _read_files(
     path: str,
     files: list[str],
     read: Mapping[str, Any],
-    wanted: Callable[[Sequence[str]], bool] | None,
+    is_wanted: Callable[[Sequence[str]], bool] | None,
 ) -> RawTable:
     """Files of one kind as one table."""
     raw = RawTable(
@@ -162,13 +164,13 @@ def _read_files(
         files = [file for file in files if file not in empty]
     sources = [sheet_as_text(source_from_path(file)) for file in files]
     tables = [read_table(one, **read) for one in sources]
-    kept = _select_one_kind(sources, tables, path, wanted)
-    others = [one.name for k, one in enumerate(sources) if k not in kept]
-    sources, tables = [sources[k] for k in kept], [tables[k] for k in kept]
-    told = _columns_from_names([Path(one.name) for one in sources], tables)
+    selected = _select_one_kind(sources, tables, path, is_wanted)
+    others = [one.name for k, one in enumerate(sources) if k not in selected]
+    sources, tables = [sources[k] for k in selected], [tables[k] for k in selected]
+    name_columns = _columns_from_names([Path(one.name) for one in sources], tables)
     pieces = tuple((one, len(table)) for one, table in zip(sources, tables, strict=True))
     whole = concatenate_tables(
-        [_add_constant_columns(table, own) for table, own in zip(tables, told, strict=True)]
+        [_add_constant_columns(table, own) for table, own in zip(tables, name_columns, strict=True)]
     )
     notes = [
         f"{len(left)} file{'s' * (len(left) > 1)} left out, as {why}: "
@@ -177,8 +179,8 @@ def _read_files(
         if left
     ]
     if len(about) == 1 and about[0] not in files:
-        whole, said = _join_people(whole, read_table(about[0], **read))
-        notes += [f"{Path(about[0]).name}: {word}" for word in said]
+        whole, remarks = _join_people(whole, read_table(about[0], **read))
+        notes += [f"{Path(about[0]).name}: {word}" for word in remarks]
     return replace(raw, table=whole, pieces=pieces, notes=tuple(notes))
 
 
@@ -212,10 +214,10 @@ def _folder_files(folder: Path) -> list[str]:
     """The tables of a folder: those of its data folder, or called data, where it is described."""
     described = (folder / DESCRIPTION).exists()
     inside = folder / "data" if (folder / "data").is_dir() else folder
-    beside = [
+    text_tables = [
         file for place in dict.fromkeys((folder, inside)) for file in sorted(place.glob("*.[ct]sv"))
     ]
-    about = [file for file in beside if _PARTICIPANTS_FILE.search(file.stem)]
+    about = [file for file in text_tables if _PARTICIPANTS_FILE.search(file.stem)]
     files = [
         file
         for file in sorted(inside.rglob("*") if described else inside.iterdir())
@@ -248,7 +250,7 @@ def _is_table(file: Path, suffixes: Sequence[str] = TABLE_SUFFIXES) -> bool:
 
 
 def _is_sidecar(file: Path, tables: set[Path], described: bool) -> bool:
-    """Whether a JSON file tells of the columns of a table beside it, as BIDS has it."""
+    """Whether a JSON file describes the columns of a table beside it, as in BIDS."""
     if file.suffix.lower() != ".json" or not tables:
         return False
     return described or file.with_suffix("") in tables
@@ -258,7 +260,7 @@ def _select_one_kind(
     sources: Sequence[TextSource],
     tables: Sequence[pa.Table],
     given: str,
-    wanted: Callable[[Sequence[str]], bool] | None,
+    is_wanted: Callable[[Sequence[str]], bool] | None,
 ) -> list[int]:
     """Places of the files to read: all, or those of the one kind that is wanted.
 
@@ -276,18 +278,20 @@ def _select_one_kind(
                 break
         else:
             kinds.append((columns, [k]))
-    meant = [own for columns, own in kinds if wanted is None or wanted(sorted(columns))]
-    if len(kinds) == 1 or len(meant) == 1:
-        return kinds[0][1] if len(kinds) == 1 else meant[0]
+    wanted_kinds = [
+        own for columns, own in kinds if is_wanted is None or is_wanted(sorted(columns))
+    ]
+    if len(kinds) == 1 or len(wanted_kinds) == 1:
+        return kinds[0][1] if len(kinds) == 1 else wanted_kinds[0]
     names = [[sources[k].name for k in own] for _, own in kinds]
-    shown = "; or ".join(
+    description = "; or ".join(
         f"{format_list(files[:3], len(files))} with columns {format_list(sorted(columns))}"
         for (columns, _), files in zip(kinds[:3], names, strict=False)
     )
     raise DataError(
         given,
         "must hold tables of one kind",
-        got=shown,
+        got=description,
         fix=(f"Name those that have the choices by a pattern, such as {_pattern(names[0])!r}."),
     )
 
@@ -316,46 +320,55 @@ def _columns_from_names(files: Sequence[Path], tables: Sequence[pa.Table]) -> li
         words = [pair for pair in above if pair[0] in _FOLDER_KEYWORDS] + _KEYWORD.findall(
             file.stem
         )
-        own = {_KEYWORD_COLUMNS.get(key, key): value for key, value in words}
-        found.append({key: value for key, value in own.items() if key.lower() not in columns})
-    every = set.intersection(*({*own} for own in found))
-    kept = [{key: value for key, value in own.items() if key in every} for own in found]
+        values = {_KEYWORD_COLUMNS.get(key, key): value for key, value in words}
+        found.append({key: value for key, value in values.items() if key.lower() not in columns})
+    every = set.intersection(*({*values} for values in found))
+    common = [{key: value for key, value in values.items() if key in every} for values in found]
     alone = len({file.stem for file in files}) == len(files)
     stems = [file.stem if alone else f"{file.parent.name}/{file.stem}" for file in files]
-    named = [own | {FILE_COLUMN: stem} for own, stem in zip(kept, stems, strict=True)]
+    named = [values | {FILE_COLUMN: stem} for values, stem in zip(common, stems, strict=True)]
     folders = Counter(file.parent for file in files)
     if FOLDER_COLUMN not in columns and 1 < len(folders) < len(files) and min(folders.values()) > 1:
         named = [
-            own | {FOLDER_COLUMN: file.parent.name} for own, file in zip(named, files, strict=True)
+            values | {FOLDER_COLUMN: file.parent.name}
+            for values, file in zip(named, files, strict=True)
         ]
-    return named if FILE_COLUMN not in columns and len(files) > 1 else kept
+    return named if FILE_COLUMN not in columns and len(files) > 1 else common
 
 
 def _join_people(table: pa.Table, people: pa.Table) -> tuple[pa.Table, list[str]]:
-    """A table with what another says of every subject, where both name them; and what is odd."""
+    """Join a table of participants by subject; return the table, and notes on the join."""
     shared = [name for name in people.column_names if name in table.column_names]
     pairs = [(name, name) for name in shared]
-    pairs += [(own, "subject") for own in people.column_names if own.lower() in _SUBJECT_COLUMNS]
-    pairs += [(own, FILE_COLUMN) for own in people.column_names if own.lower() in _SUBJECT_COLUMNS]
-    for own, name in pairs:
+    pairs += [
+        (key_column, "subject")
+        for key_column in people.column_names
+        if key_column.lower() in _SUBJECT_COLUMNS
+    ]
+    pairs += [
+        (key_column, FILE_COLUMN)
+        for key_column in people.column_names
+        if key_column.lower() in _SUBJECT_COLUMNS
+    ]
+    for key_column, name in pairs:
         if name not in table.column_names:
             continue
         for key_of in (_without_bids_prefix, _normalized_subject):
-            keys = [key_of(key) for key in people[own].to_pylist()]
+            keys = [key_of(key) for key in people[key_column].to_pylist()]
             place = {key: k for k, key in enumerate(keys)}
             rows = [place.get(key_of(key)) for key in table[name].to_pylist()]
             if len(place) == len(keys) and any(row is not None for row in rows):
-                return _add_people_columns(table, people, own, rows), _unknown_subjects_note(
+                return _add_people_columns(table, people, key_column, rows), _unknown_subjects_note(
                     table[name], rows
                 )
     return table, [f"names none of the subjects in {', '.join(dict.fromkeys(n for _, n in pairs))}"]
 
 
 def _add_people_columns(
-    table: pa.Table, people: pa.Table, own: str, rows: Sequence[int | None]
+    table: pa.Table, people: pa.Table, key_column: str, rows: Sequence[int | None]
 ) -> pa.Table:
     for more in people.column_names:
-        if more not in table.column_names and more != own:
+        if more not in table.column_names and more != key_column:
             table = table.append_column(more, people[more].take(pa.array(rows, pa.int64())))
     return table
 
@@ -376,8 +389,8 @@ def _without_bids_prefix(key: Any) -> str:
     return re.sub(r"^(?:sub|subject|participant)-", "", str(key))
 
 
-def _add_constant_columns(table: pa.Table, told: Mapping[str, str]) -> pa.Table:
-    for name, value in told.items():
+def _add_constant_columns(table: pa.Table, constants: Mapping[str, str]) -> pa.Table:
+    for name, value in constants.items():
         table = table.append_column(name, pa.array([value] * len(table), pa.string()))
     return table
 
@@ -391,15 +404,17 @@ def concatenate_tables(tables: Sequence[pa.Table]) -> pa.Table:
     names = dict.fromkeys(name for table in tables for name in table.column_names)
     columns = {}
     for name in names:
-        own = [table[name] if name in table.column_names else None for table in tables]
+        parts_found = [table[name] if name in table.column_names else None for table in tables]
         # A column without a value says nothing of its type.
-        kinds = [part.type for part in own if part is not None and part.null_count < len(part)]
+        kinds = [
+            part.type for part in parts_found if part is not None and part.null_count < len(part)
+        ]
         kind = common_type(kinds or [pa.float64()])
         parts = [
             pa.nulls(len(table), kind)
             if part is None or part.null_count == len(part)
             else part.cast(kind)
-            for table, part in zip(tables, own, strict=True)
+            for table, part in zip(tables, parts_found, strict=True)
         ]
         chunks = [c for part in parts for c in getattr(part, "chunks", [part])]
         columns[name] = pa.chunked_array(chunks, kind)

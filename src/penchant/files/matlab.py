@@ -20,7 +20,7 @@ def json_of_matlab(origin: TextSource) -> TextSource:
     """The one table of a Matlab file as JSON: an object of columns, or a list of rows."""
     try:
         with origin.open() as stream:
-            held = loadmat(stream, simplify_cells=True)
+            variables = loadmat(stream, simplify_cells=True)
     except (MatReadError, NotImplementedError, TypeError, ValueError, OSError) as error:
         raise DataError(
             origin.name,
@@ -28,7 +28,7 @@ def json_of_matlab(origin: TextSource) -> TextSource:
             got=f"one that is not read ({error})",
             fix="Use writetable in Matlab.",
         ) from None
-    values = {name: value for name, value in held.items() if not name.startswith("__")}
+    values = {name: value for name, value in variables.items() if not name.startswith("__")}
     tables = [
         found
         for value in values.values()
@@ -45,7 +45,7 @@ def json_of_matlab(origin: TextSource) -> TextSource:
     return TextSource(origin.name, None, json_text(tables[0]).encode())
 
 
-def _table_from_variable(value: Any, beside: Mapping[str, Any]) -> Any:
+def _table_from_variable(value: Any, variables: Mapping[str, Any]) -> Any:
     """A variable as columns or rows; None where it is no table."""
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
         return value
@@ -56,7 +56,7 @@ def _table_from_variable(value: Any, beside: Mapping[str, Any]) -> Any:
         return columns if whole and sizes != {1} else None
     if isinstance(value, np.ndarray) and value.ndim == 2:
         titles = [
-            own for own in map(_vector_cells, beside.values()) if own and isinstance(own[0], str)
+            own for own in map(_vector_cells, variables.values()) if own and isinstance(own[0], str)
         ]
         fit = [own for own in titles if len({*own}) == value.shape[1]]
         return (

@@ -228,10 +228,10 @@ def document_field(
     kinds = kind if isinstance(kind, tuple) else (kind,)
     right = isinstance(value, kinds) and (not isinstance(value, bool) or bool in kinds)
     if not right:
-        wanted = " or ".join(one.__name__ for one in kinds)
+        kinds_text = " or ".join(one.__name__ for one in kinds)
         raise DataError(
             name,
-            f"must have {wanted} in its field {key!r}",
+            f"must have {kinds_text} in its field {key!r}",
             got=f"{type(value).__name__} ({str(value)[:40]!r})",
             fix="Write it again.",
         )

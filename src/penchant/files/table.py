@@ -53,16 +53,16 @@ def _sheet_as_text(origin: TextSource) -> TextSource:
             got=f"a damaged one ({error})",
             fix="Save it again, or save the sheet as CSV.",
         ) from None
-    held = {name: rows for name, rows in sheets.items() if sum(map(bool, rows)) > 1}
-    if len(held) != 1:
-        said = ", ".join(f"{name} ({sum(map(bool, rows))} rows)" for name, rows in held.items())
+    tables = {name: rows for name, rows in sheets.items() if sum(map(bool, rows)) > 1}
+    if len(tables) != 1:
+        counts = ", ".join(f"{name} ({sum(map(bool, rows))} rows)" for name, rows in tables.items())
         raise DataError(
             origin.name,
             "must have one sheet with a table",
-            got=said or "none",
+            got=counts or "none",
             fix="Save the sheet of decisions as CSV, or delete the others.",
         )
-    (rows,) = held.values()
+    (rows,) = tables.values()
     width = max(map(len, rows))
     filled = [[*row, *[""] * (width - len(row))] if row else [] for row in rows]
     text = io.StringIO()
@@ -135,7 +135,7 @@ def _column_index(letters: str) -> int:
 
 
 def _string_text(element: Xml.Element) -> str:
-    """Text without what says how it is spoken, on one line."""
+    """Text of a shared or inline string on one line, without phonetic guides."""
     parts = [
         text.text or ""
         for part in element

@@ -40,7 +40,7 @@ def open_source(source: Any, schema: Schema) -> RawTable:
         decimal=written.decimal or ".",
         encoding=written.encoding or "utf-8",
         header=written.header is not False,
-        wanted=_has_choices,
+        is_wanted=_has_choices,
     )
     return replace(raw, table=plain_text(raw.table))
 
