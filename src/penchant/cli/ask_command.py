@@ -102,7 +102,7 @@ def _build_asker(
 
 
 def _replay_answers(questions: QuestionTables, columns: Any, asker: Asker) -> pa.Table | None:
-    """Learn the answers so far; the table of them, or None."""
+    """Add the answers so far to `asker`; return their table, or None where there is none."""
     if questions.answers is None:
         return None
     if not Path(questions.answers).expanduser().exists():
@@ -161,7 +161,7 @@ def _offer_document(asker: Asker, enough: bool) -> dict[str, Any]:
 
 
 def _print_row(table: pa.Table, offer: Offer) -> None:
-    """The row of an offer, under the names of its columns."""
+    """Print the row of an offer, under the names of its columns."""
     row = _offer_row(table, offer)
     print(",".join(map(str, row)))
     print(",".join(_csv_cell(value) for value in row.values()))
@@ -203,7 +203,7 @@ def _ask_interactively(
 
 
 def _read_choice(offer: Offer, n_options: int) -> int | None:
-    """The number of an option, from 1, as it is typed; None at the end."""
+    """Print an offer and read the option chosen, counted from 0; None at an empty line."""
     attributes = offer.attributes.items()
     options = [
         f"  {i + 1}: {', '.join(f'{name} {values[i]}' for name, values in attributes)}"

@@ -139,7 +139,7 @@ def _run_check_offers_table(file: str | None, data: Data, history: History, json
 
 @dataclass(frozen=True)
 class _NextCommands:
-    """Commands that may follow a check, and the options that compare other groups."""
+    """Commands to suggest after a check, and the options that compare other groups."""
 
     command: str
     groups: str | None

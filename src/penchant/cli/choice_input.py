@@ -117,7 +117,7 @@ def read_choices(file: str | None, data: Data, terms: Terms) -> Reading:
 
 
 def select_attributes(reading: Reading, formula: str | None) -> Choices:
-    """The choices with the variables of a formula; all of them without one."""
+    """Select the variables of a formula; all of them without a formula."""
     choices: Choices = reading.data
     if formula is None:
         return choices
@@ -246,6 +246,6 @@ def _add_terms(choices: Choices, terms: Terms, reading: Reading | None = None) -
 
 
 def _value_per_decision(reading: Reading, name: str) -> Vector:
-    """A column that is no attribute of the options, by decision."""
+    """Values per decision of a column that is no attribute of the options."""
     values = column_floats(open_frame(reading.table), name, "interact")[reading.arguments["rows"]]
     return decision_values(values, reading.data.first_row, reading.data.available, name)

@@ -253,7 +253,7 @@ def export(
 
 
 def _with_model(agent: Agent, task: str | None) -> Agent:
-    """The model of a task that is named, where no model is."""
+    """Set the model of a named task where no model is given."""
     if task is None or agent.model is not None:
         return agent
     from penchant.cli.model_settings import with_task_model

@@ -100,7 +100,7 @@ def is_experiment(
 
 
 def refuse_models(models: Sequence[str], where: str) -> None:
-    """A choice experiment has attributes in place of a model."""
+    """Refuse models for a choice experiment, which has attributes in place of a model."""
     if models:
         raise DataError(
             "--model",
@@ -130,7 +130,7 @@ def experiment_options(
 
 
 def attribute_set_formulas(typed: Sequence[str]) -> dict[str, str]:
-    """Sets of attributes by what they are called; constants alone, where there would be one set."""
+    """Formulas of sets of attributes by name; constants alone are added to a single set."""
     found: dict[str, str] = {}
     for formula in typed:
         name = {CONSTANTS: ONLY_CONSTANTS, "all": ALL_ATTRIBUTES}.get(
@@ -181,7 +181,7 @@ def experiment_folds(reading: Reading, word: str | None, pool: bool) -> Any:
 def fit_best_set(
     found: ModelComparison, reading: Reading, prior: ParameterPrior | None, price: str | None
 ) -> Any:
-    """Everybody's weights of the best set, or what its attributes are worth."""
+    """Fit everybody's weights of the best set, or their willingness to pay."""
     assert found.best is not None
     names = found.models[found.best].weights
     choices = reading.data.select(names)
@@ -199,7 +199,7 @@ def fit_best_set(
 
 @dataclass(frozen=True)
 class PredictedRows:
-    """The rows of the file with columns added, and what they were made with."""
+    """Rows of a file with predictions as columns, and the fit that they come from."""
 
     table: pa.Table
     found: Latent
@@ -215,7 +215,7 @@ def predict_experiment_rows(
     pool: bool,
     all_options: bool,
 ) -> PredictedRows:
-    """Fit a choice experiment, and say of every row how likely its choice, or its option, was."""
+    """Fit a choice experiment, and predict the choice, or the option, of every row."""
     data, history = experiment_options(table, experiment)
     data = replace(data, attributes=experiment.attributes)
     reading = report_reading(read_rows(open_raw(file, data), data, history, "choices"))
@@ -235,7 +235,7 @@ def predict_experiment_rows(
 
 
 def _add_prediction_columns(found: Latent, reading: Reading, all_options: bool) -> pa.Table:
-    """Columns beside the rows of the table: one per decision in a wide one, per option in a long.
+    """Add columns of predictions: one row per decision in a wide table, per option in a long one.
 
     A long table has the probability and the objective of every row's own option.
     """
@@ -280,7 +280,7 @@ UCL_SETTINGS = ("kernel", "cooling", "bonus")  # options of their own elsewhere
 
 @dataclass(frozen=True)
 class ComparedData:
-    """Models by name, and the choices that they explain.
+    """Models by name, and the choices that they are fitted to.
 
     Attributes
     ----------
@@ -305,7 +305,7 @@ def read_compared_data(
     *,
     alone: bool = False,
 ) -> ComparedData:
-    """Read the table and make the models for it; one model will do where it may stand alone."""
+    """Read the table and build the models for it; `alone` allows a single model."""
     agents = agents_by_name(compared_models, alone=alone)
     kinds = {entry_of(str(agent.model)).data for agent in agents.values()}
     if len(kinds) > 1:
@@ -334,7 +334,7 @@ def read_compared_data(
 def _build_models(
     agents: dict[str, Agent], ready: dict[str, Any], reading: Reading
 ) -> dict[str, Any]:
-    """The models for these data; assumptions about the options are reported once."""
+    """Build the models for these data; assumptions about the options are printed once."""
     found: dict[str, Any] = {}
     reported: set[str] = set()
     for name, agent in agents.items():
@@ -423,7 +423,7 @@ def agents_by_name(
 
 
 def _suggest_second_model(words: str) -> str:
-    """A model to compare this one with: one that learns nothing, or another of its kind."""
+    """Suggest a second model: one that learns nothing, or another model of offers."""
     name = words.partition(":")[0]
     if entry_of(name).data == "offers":
         kin = ("hyperbolic", "exponential")
@@ -522,7 +522,7 @@ _WITH_ONE_MODEL = "with one model"  # whose parameters are compared between grou
 def _is_one_model(
     table: TableOptions, compared_models: ComparedModels, comparison: ComparisonOptions
 ) -> bool:
-    """Groups are compared under one model: the one that is named, or that of the task."""
+    """Whether groups are compared under one model: the one named, or that of the task."""
     named = len(compared_models.model) or (table.task is not None)
     return comparison.group is not None and named == 1
 
@@ -534,7 +534,7 @@ def _fit_one_model(
     comparison: ComparisonOptions,
     how: dict[str, Any],
 ) -> Any:
-    """Everybody's estimates under one model."""
+    """Fit everybody's parameters under a single model."""
     if not compared_models.model and table.task is not None:
         compared_models = replace(compared_models, model=[task_model_spelling(table.task)])
     field = read_compared_data(file, table.data(), table.history(), compared_models, alone=True)
@@ -544,7 +544,7 @@ def _fit_one_model(
 def _fit_everybody(
     field: ComparedData, name: str, comparison: ComparisonOptions, how: dict[str, Any]
 ) -> Any:
-    """Everybody's parameters under a model, for groups."""
+    """Fit everybody's parameters under a model, to compare groups in them."""
     if field.reading is None:
         raise DataError(
             "--group",
@@ -565,7 +565,7 @@ def _compare_models(
     comparison: ComparisonOptions,
     how: dict[str, Any],
 ) -> tuple[ModelComparison, Any]:
-    """Models of play or of offers; and everybody's estimates under the best, for groups."""
+    """Compare models of task data or offers; fit everybody under the best if groups are given."""
     nested = _nested_pairs(comparison.nested, compared_models.model)
     refuse_one_alone(compared_models)
     field = read_compared_data(file, table.data(), table.history(), compared_models)
@@ -589,7 +589,7 @@ def _compare_sets(
     comparison: ComparisonOptions,
     how: dict[str, Any],
 ) -> tuple[ModelComparison, Any]:
-    """Sets of attributes of a choice experiment; and everybody's weights of the best."""
+    """Compare sets of attributes; fit everybody's weights of the best where groups are given."""
     refuse(compared_models, "with a choice experiment")
     refuse(comparison, "with a choice experiment", names={"average"})
     if comparison.group is None:
@@ -617,7 +617,7 @@ def describe_estimator(how: dict[str, Any]) -> str:
 
 
 def _compare_estimates_of_groups(estimates: Any, comparison: ComparisonOptions) -> GroupComparison:
-    """Groups compared in everybody's parameters, or a score with which they go."""
+    """Compare groups in everybody's parameters, or test their relation with a score."""
     doubt = price_sensitivity_warning(zip(estimates.subjects, estimates, strict=True))
     if doubt:
         say(f"Note: {doubt}")
@@ -645,7 +645,7 @@ def _show_comparison(
 
 
 def _nested_pairs(words: Sequence[str], models: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of models by their places."""
+    """Parse pairs of nested models, which are named by their position from 1."""
     found = []
     for word in words:
         parts = word.split(",")

@@ -55,7 +55,7 @@ def fit_options(estimation: EstimationOptions) -> dict[str, Any]:
 
 
 def parse_prior(words: str) -> Any:
-    """none, weak, weak:C or normal:MEAN,SD; or the file of a population's prior."""
+    """Parse a prior: none, weak, weak:C, normal:MEAN,SD, or the file of a population's prior."""
     if words.lower().endswith(".json"):
         try:
             return PopulationPrior.read(words)
@@ -89,12 +89,12 @@ def parse_prior(words: str) -> Any:
 
 
 def parse_constraints(bounds: Sequence[str], names: Sequence[str]) -> Constraints | None:
-    """Bounds on single weights, such as price<=0."""
+    """Parse bounds on single weights, such as price<=0."""
     return reduce(and_, (_parse_constraint(bound, names) for bound in bounds)) if bounds else None
 
 
 def check_bounds(bounds: Sequence[str]) -> None:
-    """Refuse what is no bound before the data are read."""
+    """Refuse bounds that cannot be parsed, before the data are read."""
     for bound in bounds:
         _parse_bound(bound)
 
@@ -131,7 +131,7 @@ COLUMNAR_SUFFIXES = (".parquet", ".arrow", ".feather")
 
 
 def is_scanned(file: str, *, play: bool) -> bool:
-    """Whether to scan: play only where files are columnar, as text files are made plain whole."""
+    """Whether files are scanned in chunks; of task data only columnar files are."""
     if not names_several_files(file):
         return False
     if not play or "://" in file or os.path.isdir(file):
@@ -228,7 +228,7 @@ def _choices_result(
 
 
 def exit_code(statuses: tuple[str, ...], strict: bool = False) -> int:
-    """0 where there is a valid estimate, else 1; with `strict`, 0 where all have converged."""
+    """Exit code 0 where there is a valid estimate (with `strict`: all have converged), else 1."""
     if strict:
         return 0 if set(statuses) == {"converged"} else 1
     return 0 if set(statuses) & set(VALID_STATUSES) else 1

@@ -88,7 +88,7 @@ def _fit_exactly(
     options: Mapping[str, Any],
     output_options: FitOutputOptions,
 ) -> Result:
-    """The exact estimate, of all episodes or of each subject."""
+    """Compute the exact estimate, of all episodes or of each subject."""
     prior = options["parameter_prior"]
     if together:
         return fit_result(fit_model(episodes, model, parameter_prior=prior), output_options)
@@ -135,7 +135,7 @@ def _linearization_prior(agent: Agent, history: History) -> RewardPrior | None:
 
 
 def model_before_data(agent: Agent, data: Data, history: History) -> Any:
-    """The model, before the data are read; None where they say how many options it has."""
+    """Build the model before the data are read; None where these tell its number of options."""
     assert agent.model is not None
     if entry_of(agent.model).data != "play":
         raise DataError(
@@ -172,13 +172,13 @@ def model_before_data(agent: Agent, data: Data, history: History) -> Any:
 def load_play_and_model(
     ready: Any, file: str | None, data: Data, history: History, agent: Agent
 ) -> tuple[Reading, Any]:
-    """Task data, and the model for them."""
+    """Load task data and the model for them."""
     reading = load_play(file, data, history, Declared(ready).locations, is_counted=ready is None)
     return reading, model_for_data(ready, reading, agent)
 
 
 def model_for_data(ready: Any, reading: Reading, agent: Agent) -> Any:
-    """The model for these data, and what is assumed of it."""
+    """Complete the model for these data, and print what is assumed about its options."""
     if ready is None:
         n_options = reading.n_options
         if reading.numbered:
@@ -203,7 +203,7 @@ def _fit_linearized(
     together: bool,
     output_options: FitOutputOptions,
 ) -> Result:
-    """The paper's estimator, of all episodes or of each subject."""
+    """Compute the paper's linearised estimate, of all episodes or of each subject."""
     if together:
         return fit_result(fit_linearized(episodes, model, nominal=prior), output_options)
     with warnings.catch_warnings():  # the table says it of each
@@ -258,7 +258,7 @@ def run_fit_worth(
 
 
 def _with_covariance_errors(found: Estimate, kind: str) -> Estimate:
-    """The estimate with robust or clustered errors, where it has errors at all."""
+    """Replace the standard errors by robust or clustered ones, where the estimate has errors."""
     if kind == "model" or not np.isfinite(found.standard_errors).all():
         return found
     return found.robust() if kind == "robust" else found.clustered()

@@ -193,14 +193,14 @@ def _option_names() -> set[str]:
 
 
 def _move_stdin_last(arguments: Sequence[str]) -> list[str]:
-    """A lone - after --, as it would be taken for an option elsewhere."""
+    """Move a lone - behind --, as the parser would take it for an option."""
     others = [argument for argument in arguments if argument != "-"]
     return others if len(others) == len(arguments) else [*others, "--", "-"]
 
 
 @contextmanager
 def _print_warnings() -> Iterator[None]:
-    """Doubts about the data as notes on stderr, without a place in the code."""
+    """Print warnings of the package to stderr, without their place in the code."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", PenchantWarning)
         elsewhere = warnings.showwarning
@@ -238,7 +238,7 @@ def _usage_message(error: CycloptsError) -> str:
 
 
 def _wrong_value(error: CoercionError, see: str) -> DataError:
-    """A value that an option does not take, by what the parser knows of both."""
+    """Error for a value that an option does not take."""
     token, taken = error.token, error.argument
     assert token is not None
     name = token.keyword or (taken.name if taken is not None else "FILE")
@@ -263,7 +263,7 @@ class _StdoutError(OSError):
 
 
 class _MarkedStdout:
-    """Prints as stdout does; failures say that they are its own, also where it is closed (`>&-`).
+    """Wrapper of stdout that raises `_StdoutError` where writing fails, or it is closed (`>&-`).
 
     Python would lose what is printed to a closed stdout without a word.
     """
@@ -298,7 +298,7 @@ def _mark_stdout_errors() -> Iterator[None]:
 
 @contextmanager
 def _marked_stdout() -> Iterator[None]:
-    """Tell failures of stdout from those of files."""
+    """Replace stdout meanwhile, to tell its failures from those of files."""
     stream, sys.stdout = sys.stdout, cast(Any, _MarkedStdout(sys.stdout))
     try:
         yield
@@ -308,7 +308,7 @@ def _marked_stdout() -> Iterator[None]:
 
 
 def _report_stdout_error(error: _StdoutError) -> int:
-    """The reader has seen enough (`| head`), or the disk that stdout goes to is full."""
+    """Report that stdout failed: its reader has gone (`| head`), or its disk is full."""
     if sys.stdout is not None:  # keep Python from complaining again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if error.errno == errno.EPIPE:
@@ -321,7 +321,7 @@ def _report_stdout_error(error: _StdoutError) -> int:
 
 
 def _report_os_error(error: OSError, arguments: Sequence[str]) -> int:
-    """Something cannot be written: a fault of the place, or one of ours."""
+    """Report an error of the operating system: no permission or space, or an internal error."""
     if error.errno not in _WRITE_REFUSED_ERRNOS:
         return _report_internal_error(arguments)
     where = f"{error.filename}: " if error.filename is not None else ""
@@ -349,7 +349,7 @@ def _report_internal_error(arguments: Sequence[str]) -> int:
 
 
 def _occupy_closed_streams() -> None:
-    """Let no file that is opened later take the number of a stream that was closed."""
+    """Open the null device as closed standard streams, so that no file takes their number."""
     for stream in range(3):
         try:
             os.fstat(stream)
@@ -470,7 +470,7 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
 
 
 def help_page(app: Any, arguments: Sequence[str]) -> str | None:
-    """The page of help that a command line asks for; None if it asks for none, or for all.
+    """Help page that a command line asks for; None where it asks for none, or for all pages.
 
     `penchant COMMAND --help` is the first screen, `penchant COMMAND --help=TOPIC` or
     `penchant COMMAND --help TOPIC` the options of one topic.
@@ -495,7 +495,7 @@ def _command_arguments(app: Any, command: str) -> list[Any]:
 
 
 def _options_by_name(given: list[Any]) -> dict[str, Any]:
-    """Every option of a command, by its name in Python."""
+    """Options of a command by their names in Python."""
     found = {}
     for argument in given:
         if not argument.children and argument.parameter.help and argument.name[:1] == "-":
@@ -588,7 +588,7 @@ def _bracketed_argument(place: Any) -> str:
 
 
 def _option_usage(option: Any, metavar: bool = True) -> str:
-    """An option as it is typed: its name, its short name, and what stands for its value."""
+    """Option as it is typed: its name, its short name, and the metavariable of its value."""
     short = [name for name in option.names if len(name) == 2]
     value = [option.parameter.metavar] if metavar and option.parameter.metavar else []
     return " ".join([option.name, *short, *value])
@@ -605,7 +605,7 @@ def _option_description(option: Any) -> str:
 
 
 def _option_lines(option: Any) -> list[str]:
-    """An option with all that is said of it, over two or more lines."""
+    """Lines of help on an option: its usage, and its indented description."""
     lines = textwrap.wrap(_option_description(option), WIDTH - 6, break_on_hyphens=False)
     return [f"  {_option_usage(option)}", *(f"      {line}" for line in lines)]
 
@@ -617,7 +617,7 @@ def _first_sentence(what: str) -> str:
 
 
 def _two_column_list(head: str, rows: Sequence[tuple[str, str]]) -> list[str]:
-    """Names and what is said of them, in two columns."""
+    """Format names and descriptions in two columns."""
     if not rows:
         return []
     wide = max(14, *(len(name) + 2 for name, _ in rows if len(name) < 24))

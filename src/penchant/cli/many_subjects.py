@@ -108,7 +108,7 @@ class ScannedData:
 
 
 def scan_files(file: str, data: Data, history: History, agent: Agent) -> ScannedData:
-    """Play or offers in files, as the model has it, and the model."""
+    """Scan files of task data or offers, by the kind of the model, and build the model."""
     assert agent.model is not None
     refuse(history, "with several files", names={"linearized"})
     if entry_of(agent.model).data == "offers":
@@ -117,7 +117,7 @@ def scan_files(file: str, data: Data, history: History, agent: Agent) -> Scanned
 
 
 def has_one_parameter_set(found: ScannedData, pool: bool) -> bool:
-    """Whether all that the files hold has one set of parameters, for which it is read at once."""
+    """Whether one set of parameters is fitted to all files, for which they are read at once."""
     return pool or found.scan.reader.subject is None
 
 
@@ -133,7 +133,7 @@ def check_people(found: ScannedData) -> None:
 
 
 def scan_offers(file: str, data: Data, history: History, agent: Agent) -> ScannedData:
-    """Offers in files, and the model."""
+    """Scan files of offers, and build the model."""
     refuse(data, "with several files", names=NOT_OF_HISTORY_SCANS)
     refuse(data, f"with --model {agent.model}", names=NON_OFFER_OPTIONS)
     refuse(history, f"with --model {agent.model}", names=PLAY_OPTIONS)
@@ -177,7 +177,7 @@ def scan_play(file: str, data: Data, history: History, ready: Any, agent: Agent)
 def _play_column_roles(
     names: Sequence[str], data: Data, history: History, places: Matrix | None
 ) -> dict[str, Any]:
-    """The column of every part of task data: as typed, or of a usual name."""
+    """Columns of task data by role: as typed, or of a usual name."""
     if len(data.decision) > 1:
         raise DataError(
             "--decision",
@@ -205,7 +205,7 @@ def _play_column_roles(
 def _label_options(
     found: HistoryScan, chosen: Any, data: Data, history: History, counts: bool
 ) -> tuple[HistoryScan, int | None]:
-    """The scan with labels of the options where it has labels; how many options there are."""
+    """Add labels of the options to a scan where it has labels; also return their number."""
     if not isinstance(chosen, str):
         return found, None
     counted_only = len(data.options) == 1
@@ -538,7 +538,7 @@ def run_population(
 
 
 def _split_folder_output(output_options: OutputOptions) -> tuple[Path | None, OutputOptions]:
-    """The folder that --output names, if it names no file; and what is asked for beside it."""
+    """Split the output into a new folder, if --output names one, and the other output options."""
     if output_options.output is None or output_options.output.suffix:
         return None, output_options
     return output_options.output, replace(output_options, output=None)
@@ -560,7 +560,7 @@ def _write_folder(found: PopulationFit, path: Path) -> None:
 
 
 def _population_table(found: PopulationFit) -> Any:
-    """The summary, with the differences between all levels of every factor below."""
+    """Summary table, with contrasts between all levels of every factor as notes."""
     table = found.table()
     assert found.source is not None
     notes = list(table.notes)
@@ -625,7 +625,7 @@ def _load_population_data(
 def _covariates_from_file(
     choices: Choices, file: str | None, data: Data, names: Sequence[str]
 ) -> Any:
-    """A row of covariates for everybody, out of a file of choices that has them in every row."""
+    """Table of covariates with a row per subject, from columns of a file of choices."""
     if file is None:
         return None
     reading = read_rows(open_raw(file, data), data, None, "choices")
@@ -657,7 +657,7 @@ def _covariates_from_file(
 
 
 def _episode_conditions(reading: Reading, within: str | None) -> Any:
-    """The label of every episode, by a column of the table; blocks, if there is no such column."""
+    """Condition of every episode, from a column of the table; None without --within."""
     if within is None:
         return None
     if within not in reading.table.column_names:
@@ -678,7 +678,7 @@ def _episode_conditions(reading: Reading, within: str | None) -> Any:
 
 
 def _parse_formulas(words: list[str]) -> dict[str, str]:
-    """learning_rate ~ group * age."""
+    """Parse formulas such as learning_rate ~ group * age, by parameter."""
     found = {}
     for word in words:
         name, tilde, right = word.partition("~")
@@ -694,7 +694,7 @@ def _parse_formulas(words: list[str]) -> dict[str, str]:
 
 
 def _parse_links(words: list[str]) -> dict[str, Any] | str | None:
-    """price=log, rate=0..1, or weights alone."""
+    """Parse links such as price=log and rate=0..1, or weights alone."""
     if words == [WEIGHTS]:
         return WEIGHTS
     found: dict[str, Any] = {}

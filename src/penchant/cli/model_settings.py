@@ -31,7 +31,7 @@ SETTING_WORDS = {"free": None, "true": True, "false": False}
 
 
 def with_task_model(agent: Agent, task: str) -> Agent:
-    """The model of a named task, with its settings unless others were typed."""
+    """Set the model of a named task, with its settings unless others were typed."""
     named_task = task_named(task)
     name: Any = named_task.command
     return replace(agent, model=name, settings=agent.settings or list(named_task.settings))
@@ -88,7 +88,7 @@ def build_model(entry: Entry, given: Mapping[str, Any], words: list[str]) -> Any
 
 
 def _parse_value(setting: Setting, words: str, word: str) -> Any:
-    """A value as it is typed: a number, several as 1/2/3, free, true, false, or a word."""
+    """Parse the value of a setting: a number, several as 1/2/3, free, true, false, or a word."""
     if setting.name == "kernel":
         check_one_of(words, "kernel in --settings", KERNELS)
         return KERNELS[words]
@@ -120,7 +120,7 @@ def _number_or_word(word: str) -> Any:
 
 
 def refuse_twice(name: str, given: Mapping[str, Any]) -> None:
-    """Refuse a setting that is there already."""
+    """Refuse a setting that is given twice."""
     if name in given:
         raise DataError(name, "must be given once", got="it twice", fix="Drop one.")
 
@@ -130,7 +130,7 @@ MOST_OPTIONS = 1_000_000
 
 
 def build_ucl(agent: Agent, clock: Literal["choices", "events"] = "choices") -> UCL:
-    """Stochastic UCL with the options given."""
+    """Build the UCL model of the options given."""
     refuse(agent, "with --model ucl", names={"initial_value"})
     if agent.noise_variance is None:
         raise DataError(
@@ -180,7 +180,7 @@ def option_locations(agent: Agent) -> Matrix:
 
 
 def parse_grid(agent: Agent) -> tuple[int, int]:
-    """The numbers of --grid."""
+    """Parse --grid into width and height."""
     words = agent.grid or ""
     match = re.fullmatch(r"([1-9]\d{0,6})[xX]([1-9]\d{0,6})", words.strip())
     if match is None:
@@ -227,7 +227,7 @@ def _check_order(options: Any) -> None:
 
 
 def parse_reward_prior(words: str) -> RewardPrior:
-    """The prior of --linearized."""
+    """Parse the prior of --linearized."""
     try:
         numbers = [float(part) for part in words.split(",")]
     except ValueError:
@@ -268,7 +268,7 @@ OPTIONS_OF_MODELS = {
 
 
 def build_named_model(agent: Agent, n_options: int) -> Any:
-    """The model that is asked for, but ucl, with as many options.
+    """Build the model named, other than ucl, with `n_options` options.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def build_named_model(agent: Agent, n_options: int) -> Any:
 
 
 def counts_options(agent: Agent) -> bool:
-    """Whether the data, or --options, say how many options the model has."""
+    """Whether the number of options of the model comes from the data or --options."""
     assert agent.model is not None
     model = entry_of(agent.model).model
     return "n_options" in {field.name for field in fields(model) if field.init}
@@ -329,7 +329,7 @@ def say_locations(agent: Agent, reading: Reading, locations: Matrix) -> None:
 
 
 def _say_coordinate_agreement(reading: Reading, locations: Matrix) -> None:
-    """Whether columns of coordinates agree with the map, where the file has them."""
+    """Print whether columns of coordinates agree with the map, where the file has them."""
     names = COORDINATES[: locations.shape[1]]
     frame = open_frame(reading.table)
     if not all(name in frame.columns and frame[name].dtype.is_numeric() for name in names):
@@ -393,7 +393,7 @@ LOCATIONS_FILE = "PLACES.csv"  # with a row per option and its coordinates
 
 
 def location_options_text(places: Matrix) -> str:
-    """The options that say where these places lie.
+    """Options that give these locations: a grid that holds them, or a file.
 
     >>> location_options_text(np.array([[1.0, 1.0], [5.0, 3.0]]))
     '--grid 5x3 --base 1'
@@ -431,7 +431,7 @@ def run_models(name: str | None, json: bool, task: str | None = None) -> int:
 
 
 def task_description(task: NamedTask) -> str:
-    """A task: its columns, how codes are read, its model."""
+    """Describe a named task: its columns, the codes in them, its model."""
     lines = [
         f"{task.name}: {task.what}",
         f"Columns: {', '.join(task.columns)}; subjID, block and trial where there are.",
@@ -455,7 +455,7 @@ def counterpart_text(name: str) -> str:
 
 
 def model_document(entry: Entry) -> dict[str, Any]:
-    """A model for JSON."""
+    """Describe a model for JSON."""
     model = entry.example()
     return {
         "name": entry.name,
@@ -495,7 +495,7 @@ def _model_row(entry: Entry) -> tuple[str, str]:
 
 
 def _wrap_row(row: tuple[str, str], width: int) -> str:
-    """Name, and beside it what it is and the parameters on as many lines as they need."""
+    """Format a row of the list of models: its name, and its description wrapped beside it."""
     left = row[0].ljust(width)
     return textwrap.fill(row[1], WIDTH, initial_indent=left, subsequent_indent=" " * width)
 
@@ -533,13 +533,13 @@ def model_description(entry: Entry) -> str:
 
 
 def _option_hint(entry: Entry, name: str) -> str:
-    """The option of its own that a setting has, if any."""
+    """Hint at the option of the command line that a setting has; empty without one."""
     has_option = name in OPTIONS_OF_MODELS.get(entry.name, set())
     return f" (--{name.replace('_', '-')})" if has_option else ""
 
 
 def _default_text(value: Any) -> str:
-    """A default as it is typed."""
+    """Default of a setting as it is typed."""
     if value is None:
         return "free"
     if isinstance(value, bool):

@@ -78,12 +78,12 @@ def option_text(name: str, value: str | None) -> str:
 
 
 def _option_name(name: str) -> str:
-    """The option of an argument; what stands in capitals, as FILE, is no option."""
+    """Name of the option of an argument; a name in capitals, as FILE, is no option."""
     return f"--{name.replace('_', '-')}" if name.isidentifier() and not name.isupper() else name
 
 
 def _typed_value(value: Any, separators: str = ",/+") -> str:
-    """A value as options take it: lists by commas, inside pairs NAME=VALUE by slashes."""
+    """Value as options take it: lists by commas, inside pairs NAME=VALUE by slashes."""
     if isinstance(value, dict):
         pairs = (f"{name}={_typed_value(cells, separators[1:])}" for name, cells in value.items())
         return separators[0].join(pairs)
@@ -93,14 +93,14 @@ def _typed_value(value: Any, separators: str = ",/+") -> str:
 
 
 def _typed_links(value: str) -> str:
-    """Links of parameters, those with limits by LOW..HIGH."""
+    """Links of parameters as options take them; those with limits are LOW..HIGH."""
     name, _, link = value.strip("{}").partition(": ")
     name = name.strip("'")
     return f"{name}=LOW..HIGH" if link.startswith("(") else f"{name}={link.strip(chr(39))}"
 
 
 def quote_for_shell(word: str) -> str:
-    """A word as a shell takes it, in quotes that are easy to read.
+    """Quote a word for a shell, in quotes that are easy to read.
 
     >>> print(quote_for_shell("stage != 'training'"))
     "stage != 'training'"
@@ -112,12 +112,12 @@ def quote_for_shell(word: str) -> str:
 
 
 def word_as_options(text: str) -> str:
-    """Word a text of the library for who types commands."""
+    """Replace the marked arguments of a text by options of the command line."""
     return word_marked_arguments(text, option_text)
 
 
 def error_text(error: DataError, options: Collection[str] = ()) -> str:
-    """Word an error for who types commands.
+    """Word an error in options of the command line.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ MAX_DEPTH = 6  # of results inside results: a study holds fits that hold estimat
 
 
 def word_results_as_options(value: Any, depth: int = MAX_DEPTH) -> Any:
-    """Return a result, or what holds results, with every sentence in the words of commands.
+    """Replace the marked arguments in every text inside a result by options.
 
     What holds no sentence is returned as it is, not copied.
     """

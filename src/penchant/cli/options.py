@@ -13,7 +13,7 @@ from penchant.models import MODELS
 
 
 def split_tokens(type_: Any, tokens: Sequence[Any]) -> list[str]:
-    """Values given as `a,b` or repeated."""
+    """Split values that are given as `a,b` or repeated."""
     return [part for token in tokens for part in split_commas(token.value)]
 
 
@@ -27,7 +27,7 @@ def split_commas(words: str) -> list[str]:
 
 
 def parse_integer(type_: Any, tokens: Sequence[Any]) -> int:
-    """A whole number; cyclopts would round others."""
+    """Parse a whole number; cyclopts would round others."""
     word = tokens[0].value
     try:
         return int(word)

@@ -176,7 +176,7 @@ def _check_prediction_options(prediction: PredictionOptions, output_options: Out
 def _load_data_and_model(
     file: str | None, data: Data, history: History, agent: Agent, prediction: PredictionOptions
 ) -> tuple[Reading, Any]:
-    """The choices, and the model."""
+    """Load the choices, and build the model."""
     assert agent.model is not None
     if entry_of(agent.model).data == "offers":
         refuse(prediction, f"with --model {agent.model}", names={"clock"})
@@ -206,7 +206,7 @@ def _say_fit(found: Latent, model: Any, weights: ParameterPrior | None) -> None:
 
 
 def _prediction_table(found: Latent, reading: Reading, all_options: bool) -> pa.Table:
-    """The rows of the file with columns added."""
+    """Add columns of predictions to the rows of the file."""
     rows = [own[:n] for own, n in zip(event_rows(reading), found.lengths, strict=True)]
     table: pa.Table = reading.table
     new = found.to_frame("pyarrow", options=all_options, rows=rows)
@@ -221,7 +221,7 @@ def _prediction_table(found: Latent, reading: Reading, all_options: bool) -> pa.
 
 
 def _spread_to_rows(new: pa.Table, rows: IntVector, n_rows: int) -> pa.Table:
-    """Columns with a cell for every row of the file, empty where play had ended before."""
+    """Spread columns over all rows of the file; cells are empty where play had ended before."""
     places = np.full(n_rows, -1)
     places[np.sort(rows[rows >= 0])] = np.arange(len(new))
     return new.take(pa.array(places, mask=places < 0))
@@ -233,7 +233,7 @@ def describe_estimator(weights: ParameterPrior | None) -> str:
 
 
 def _json_rows(table: pa.Table, more: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows as JSON has them, each with what is the same for all."""
+    """Rows for JSON, each with the fields that are the same for all."""
 
     def cell(value: Any) -> Any:
         return None if isinstance(value, float) and not np.isfinite(value) else value
@@ -310,7 +310,7 @@ def run_believe(
 
 
 def _wrap_lines(words: str) -> str:
-    """Lines that a terminal of 80 columns holds."""
+    """Wrap lines at the width of a table."""
     lines = (
         textwrap.wrap(line, MAX_TABLE_WIDTH, subsequent_indent="  ") for line in words.split("\n")
     )

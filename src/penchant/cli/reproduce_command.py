@@ -55,7 +55,7 @@ def run_reproduce(experiments: Experiments, output: Path | None, json: bool) -> 
 
 
 class _ProgressReport:
-    """Says what runs, and how long it took."""
+    """Prints which experiment runs, and how long it took."""
 
     def __init__(self, total: int) -> None:
         self.total, self.count = total, 0
@@ -77,7 +77,7 @@ class _ProgressReport:
 
 
 def verdict_text(found: Reproduction) -> str:
-    """Every claim with its verdict and why, by experiment."""
+    """List the claims of each experiment with their verdicts and reasons."""
     lines = []
     for result in found.results:
         lines += [result.title, "=" * len(result.title)]

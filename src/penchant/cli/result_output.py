@@ -217,12 +217,12 @@ def fits_result(estimates: Estimates, output_options: FitOutputOptions) -> Resul
 
 
 def writes_text_table(output_options: FitOutputOptions) -> bool:
-    """Whether the output file is the table as it is read, which then holds every subject."""
+    """Whether the output file is a table of text (.tex, .txt), which then holds every subject."""
     return output_options.output is not None and output_options.output.suffix in (".txt", ".tex")
 
 
 def check_sound(status: str, theta: Any) -> None:
-    """A converged estimate is a number: anything else is a fault here, never shown as a result."""
+    """Assert that a converged estimate is finite: anything else is an internal error."""
     if status == "converged" and not np.isfinite(theta).all():
         raise AssertionError(f"status is converged, but theta is {theta}")
 

@@ -40,7 +40,7 @@ _ROLE_PATTERN = re.compile("|".join(map(re.escape, ROLE_OPTIONS)))
 
 
 def roles_as_options(text: str) -> str:
-    """A text with the options that say the roles that it names.
+    """Replace the roles that a text names by their options.
 
     >>> roles_as_options("columns.block must name a column of the table")
     '--block must name a column of the table'
@@ -69,7 +69,7 @@ def questions_to_paste(asked: SchemaQuestions, about: str) -> SchemaQuestions:
 
 
 def numbered_questions(questions: Sequence[Question]) -> str:
-    """Every question with its answers on lines of their own, and where answers go."""
+    """Number the questions with their possible answers, and say where answers go."""
     typed = [
         [_option_for_answer(one.role, answer) for answer in _possible_answers(one)]
         for one in questions
@@ -87,7 +87,7 @@ def numbered_questions(questions: Sequence[Question]) -> str:
 
 
 def _possible_answers(question: Question) -> tuple[Any, ...]:
-    """Possible answers; a word in capitals for a column that names say nothing of."""
+    """Possible answers; COLUMN where the names of columns suggest none."""
     unknown = not question.answers and question.role in _COLUMN_ROLES
     return ("COLUMN",) if unknown else question.answers
 

@@ -157,7 +157,7 @@ def build_landscape_model(agent: Agent, landscape: Landscape) -> Any:
 
 
 def _catalogue_model(agent: Agent, n_options: int) -> Any:
-    """A model of the catalogue; the noise is the landscape's, unless it knows of it."""
+    """Build a model of the catalogue, with the noise variance if it has such a setting."""
     assert agent.model is not None
     _check_is_play_model(agent.model)
     knows = "noise_variance" in OPTIONS_OF_MODELS.get(agent.model, set())
@@ -190,7 +190,7 @@ def _parse_means(words: Sequence[str]) -> list[float]:
 
 
 def _parse_parameters(words: Sequence[str], model: Any) -> dict[str, float]:
-    """Natural parameters by name, all that the model has and no other."""
+    """Parse natural parameters by name, all that the model has and no other."""
     found: dict[str, float] = {}
     names = [natural.name for natural in natural_parameters(model)]
     for name, value, word in _parse_named_values(
@@ -305,7 +305,7 @@ def build_task(world: SimulatedWorld, simulation: SimulationOptions) -> Task:
 
 
 def check_counts(simulation: SimulationOptions) -> None:
-    """Refuse nobody, nothing to do, and randomness that could not be had again."""
+    """Refuse counts below 1, and a missing seed."""
     check_seed(simulation.seed)
     for name in ("decisions", "blocks", "subjects"):
         count = getattr(simulation, name)
@@ -314,7 +314,7 @@ def check_counts(simulation: SimulationOptions) -> None:
 
 
 def parse_ranges(words: Sequence[str], model: Any) -> dict[str, Any]:
-    """Numbers and ranges by name, of all natural parameters."""
+    """Parse numbers and ranges of all natural parameters, by name."""
     found = parse_some_ranges(words, model, "--parameters")
     names = [natural.name for natural in natural_parameters(model)]
     missing = [name for name in names if name not in found and name != "implied_noise_sd"]
@@ -329,7 +329,7 @@ def parse_ranges(words: Sequence[str], model: Any) -> dict[str, Any]:
 
 
 def parse_some_ranges(words: Sequence[str], model: Any, option: str) -> dict[str, Any]:
-    """Numbers and ranges by name, of some natural parameters."""
+    """Parse numbers and ranges of some natural parameters, by name."""
     names = [natural.name for natural in natural_parameters(model)]
     found: dict[str, Any] = {}
     for name, value, word in _parse_named_values(
@@ -483,7 +483,7 @@ def _parse_folds(words: str | None) -> Any:
 
 
 def _check_pairs(models: Sequence[str], parameters: Sequence[str]) -> None:
-    """Every model has parameters of its own."""
+    """Refuse another number of --parameters than of models."""
     if len(models) != len(parameters):
         raise DataError(
             "--parameters",

@@ -148,7 +148,7 @@ def _settings_for_model(settings: Mapping[str, Any], agent: Agent) -> dict[str, 
 
 
 def _rename_amounts(words: str, other: str) -> str:
-    """Amounts as a model calls them.
+    """Rename the attribute of amounts in a word of --offers.
 
     >>> _rename_amounts("amount=amount_1/amount_2", "outcome"), _rename_amounts("delay=delay_1/0",
     "outcome") ('outcome=amount_1/amount_2', 'delay=delay_1/0')
@@ -158,7 +158,7 @@ def _rename_amounts(words: str, other: str) -> str:
 
 
 def _fill_defaults(options: Options, settings: dict[str, Any]) -> Options:
-    """Options with the settings of the task where they are as nobody typed them."""
+    """Fill options that have their default with the settings of the task."""
     plain = type(options)()
     added = {
         field.name: settings[field.name]
@@ -216,7 +216,7 @@ def _say_notes(found: StudyData, reading: Reading) -> None:
 def read_offers_study(
     file: str, table: TableOptions, grouping: GroupingOptions, model: str
 ) -> StudyData:
-    """The data of a study of choices among offers."""
+    """Read the data of a study of choices among offers."""
     reading = load_offers(file, table.data(), replace(table.history(), linearized=None), model)
     with reading.in_lines():
         found = read_study(reading, conditions=grouping.condition)
@@ -236,7 +236,7 @@ def _is_experiment(file: str, table: TableOptions, experiment: StudyExperimentOp
 def read_experiment(
     file: str, table: TableOptions, grouping: GroupingOptions, experiment: StudyExperimentOptions
 ) -> tuple[StudyData, Model]:
-    """The data of a study of a choice experiment, and the model: a weight for every attribute."""
+    """Read the data of a study of a choice experiment, and build its model of attributes."""
     history = table.history()
     refuse(history, "with a choice experiment", names={*TASK_COLUMNS, "offers"})
     data = replace(
@@ -350,7 +350,7 @@ def run_study_command(
 
 
 def _with_model(agent: Agent, file: str, table: TableOptions) -> Agent:
-    """The model that is asked for; ucl, the paper's, where options have places."""
+    """Set the model where none is given: ucl, the paper's, if options have locations."""
     if agent.model is not None:
         return agent
     placed = agent.grid is not None or agent.locations is not None
@@ -366,13 +366,13 @@ def _data_size_text(data: StudyData) -> str:
 
 
 def _refuse_play_options(where: str, grouping: GroupingOptions, analysis: AnalysisOptions) -> None:
-    """Refuse options of play, which choices among offers have nothing of."""
+    """Refuse options that have a meaning for task data with rewards only."""
     refuse(grouping, where, names={*REGRET_OPTIONS, "performance"})
     refuse(analysis, where, names=PLAY_ANALYSIS_OPTIONS)
 
 
 def _wants_performance(grouping: GroupingOptions, analysis: AnalysisOptions) -> bool | None:
-    """Whether performance is asked for; nominal points ask for it, as they are chosen by it."""
+    """Whether performance is measured; nominal points by performance require it."""
     points = analysis.nominal_low is not None or analysis.nominal_high is not None
     if grouping.performance is False and points:
         raise DataError(
@@ -385,7 +385,7 @@ def _wants_performance(grouping: GroupingOptions, analysis: AnalysisOptions) -> 
 
 
 def _say_unused(analysis: AnalysisOptions, found: Study) -> None:
-    """Say what has no effect where there is no performance."""
+    """Print a note where --bootstrap has no effect, as performance is not measured."""
     has_bootstrap = analysis.bootstrap not in (0, AnalysisOptions().bootstrap)
     if has_bootstrap and found.data.is_play and not found.plan.performance:
         say("Note: --bootstrap has no effect without performance; --performance asks for it.")

@@ -34,7 +34,7 @@ REQUIRED_PACKAGES = {"starlette": "starlette", "uvicorn": "uvicorn", "sqlalchemy
 
 
 def check_extra() -> None:
-    """Refuse to serve where what it needs is not installed."""
+    """Refuse to serve where the packages of penchant[task] are not installed."""
     missing = [
         name
         for module, name in REQUIRED_PACKAGES.items()
@@ -50,7 +50,7 @@ def check_extra() -> None:
 
 
 def read_plan(file: str | None) -> StudyPlan:
-    """The study of a file; the demonstration if there is none."""
+    """Read the study of a file; the demonstration if there is none."""
     return read_study_text(DEMONSTRATION_STUDY) if file is None else read_study_file(file)
 
 

@@ -57,7 +57,7 @@ def schema_from_options(
     names: Sequence[str] = (),
     formulas: Sequence[str] = (),
 ) -> Schema:
-    """The schema in the file that was named, with what was typed in its place.
+    """Build the schema of the options that were typed, over that of the schema file.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def _long_answers(data: Data, names: Sequence[str], formulas: Sequence[str]) -> 
 
 
 def _wide_answers(data: Data) -> dict[str, Any]:
-    """Columns NAME_OPTION of a table with a row per decision, where options say so."""
+    """Attribute columns NAME_OPTION of a table with a row per decision, with --wide."""
     if not data.wide:
         return {}
     columns = {name: [f"{name}_{option}" for option in data.options] for name in data.explanatory}
@@ -203,7 +203,7 @@ def _option_answers(words: Sequence[str], kind: ReadingKind | None) -> dict[str,
 
 
 def _none_as_empty(given: Any) -> Any:
-    """A role without a column, as `none` is typed for one."""
+    """Replace `none`, which stands for a role without a column, by an empty name."""
     return "" if given == NO_COLUMN else given
 
 
@@ -215,7 +215,7 @@ def split_column_names(given: str | None, names: Sequence[str]) -> Any:
 
 
 def parse_options(words: Sequence[str]) -> list[str] | dict[str, str] | None:
-    """Options as one types them: f,j in their order, or f=left,j=right.
+    """Parse --options: f,j in their order, or f=left,j=right.
 
     >>> parse_options(["f=left", "j=right"]), parse_options(["f", "j"]), parse_options([])
     ({'f': 'left', 'j': 'right'}, ['f', 'j'], None)
@@ -226,7 +226,7 @@ def parse_options(words: Sequence[str]) -> list[str] | dict[str, str] | None:
 
 
 def parse_pairs(words: Sequence[str], option: str) -> dict[str, str]:
-    """NAME=VALUE, each name once."""
+    """Parse pairs NAME=VALUE, each name once."""
     found: dict[str, str] = {}
     for word in words:
         name, sign, value = (part.strip() for part in word.partition("="))
@@ -239,7 +239,7 @@ def parse_pairs(words: Sequence[str], option: str) -> dict[str, str]:
 
 
 def parse_offers(words: Sequence[str]) -> dict[str, list[Any]] | None:
-    """Attributes as one types them: amount=now/later, delay=0/days, outcome=sure+0/gain+loss.
+    """Parse --offers: amount=now/later, delay=0/days, outcome=sure+0/gain+loss.
 
     >>> parse_offers(["amount=now/later", "delay=0/days"])
     {'amount': ['now', 'later'], 'delay': [0.0, 'days']}
@@ -265,7 +265,7 @@ def parse_offers(words: Sequence[str]) -> dict[str, list[Any]] | None:
 
 
 def _number_or_column(word: str) -> Any:
-    """A number, or the name of a column."""
+    """Parse a cell of --offers: a number, or the name of a column."""
     try:
         return float(word)
     except ValueError:
@@ -273,7 +273,7 @@ def _number_or_column(word: str) -> Any:
 
 
 def check_base(base: int) -> None:
-    """The first option has number 0 or 1."""
+    """Refuse a number of the first option other than 0 and 1."""
     if base not in (0, 1):
         raise DataError(
             "--base", "must be 0 or 1", got=base, fix="Say which number the first option has."
@@ -284,7 +284,7 @@ def check_base(base: int) -> None:
 
 
 def open_raw(file: str | None, data: Data) -> RawTable:
-    """The table as the file has it."""
+    """Open the table as the file has it."""
     written = Schema.of(data.schema).with_answers(
         {role: own for role, own in _file_answers(data).items() if own is not None}
     )
@@ -469,7 +469,7 @@ def load_offers_only(file: str | None, example: str | None, words: Sequence[str]
 
 @contextmanager
 def errors_in_lines(origin: TextSource, table: Any) -> Iterator[None]:
-    """Errors about rows of a table as errors about lines of its file."""
+    """Reword errors about rows of a table as errors about lines of its file."""
     try:
         yield
     except DataError as error:
@@ -478,7 +478,7 @@ def errors_in_lines(origin: TextSource, table: Any) -> Iterator[None]:
 
 
 def _offers_without_choices(table: Any, offers: Any) -> list[Offers]:
-    """Offers in which everybody takes the first option: what was chosen does not matter."""
+    """Read offers without their choices: everybody is taken to choose the first option."""
     names = list(table.column_names)
     taken = "first option" + "'" * len(names)  # a name that no column has
     columns = offer_columns(names, {"chosen": taken}, offers)
@@ -596,7 +596,7 @@ def typed_options(*options: Data | History | Agent) -> list[str]:
 
 
 def suggested_model(reading: Reading) -> str:
-    """The model to begin with."""
+    """Model to suggest for a table."""
     if reading.task is not None:
         return reading.task
     if reading.kind == "play":

@@ -103,7 +103,7 @@ def check_criterion(criterion: str | None, folds: str | None) -> None:
 
 
 def check_seed(seed: int | None, where: str = "") -> None:
-    """Refuse randomness that could not be had again."""
+    """Refuse a missing or negative seed."""
     if seed is None or seed < 0:
         got = "none" if seed is None else seed
         raise DataError(
@@ -157,7 +157,7 @@ def _interrupt(number: int, _: object) -> None:
 
 
 def _ignore_error(_: object) -> None:
-    """Say nothing of errors in taking things apart: the process ends."""
+    """Ignore errors of destructors while the process ends."""
 
 
 def _end_after_delay() -> None:

@@ -487,7 +487,7 @@ class TableOutputOptions(OutputOptions):
 @Parameter(name="*", group=Group("Map", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class BeliefMapOptions:
-    """The map that is looked for, and where it is shown.
+    """Map of expected rewards to be estimated, and its output.
 
     Parameters
     ----------
@@ -513,7 +513,7 @@ class BeliefMapOptions:
 @Parameter(name="*", group=Group("Assistance", sort_key=1))
 @dataclass(frozen=True, kw_only=True)
 class AssistantOptions:
-    """The machine that is asked what it would have said.
+    """Beliefs of the machine whose advice is computed.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def raise_if_ending() -> None:
 
 
 def forbid_new_files() -> None:
-    """Let no file be begun from now on."""
+    """Forbid that new files are begun, from now on."""
     _end_requests.append(True)
 
 
@@ -85,7 +85,7 @@ def lock_file(file: Path) -> Iterator[None]:
 
 
 def _acquire_lock(lock: Path, file: Path) -> bool:
-    """Whether the lock was made here; not so where this process holds it already."""
+    """Acquire the lock; False where this process holds it already or the disk is full."""
     if (lock, os.getpid()) in _held_locks:
         return False
     for _ in range(2):
@@ -213,7 +213,7 @@ def _check_folder(given: str, folder: Path) -> None:
 
 @contextmanager
 def atomic_write(path: FilePath, *, overwrite: bool) -> Iterator[Path]:
-    """Give a temporary file to write to; at the end it takes its place in one step.
+    """Yield a temporary file to write to; at the end it replaces the target in one step.
 
     On any failure the old file stays as it was and the temporary one is removed.
     """
@@ -290,7 +290,7 @@ def check_new_folder(path: FilePath) -> Path:
 
 @contextmanager
 def new_folder(path: FilePath) -> Iterator[tuple[Path, Path]]:
-    """The folder to be, and a hidden one beside it that takes its place at the end."""
+    """Yield the path of a new folder, and of a hidden one that takes its place at the end."""
     folder = check_new_folder(path)
     place = folder.with_name(f".{folder.name[:100]}.{secrets.token_hex(4)}.tmp")
     with remove_at_end(place):

@@ -88,7 +88,7 @@ def _count_comment_lines(sample: list[str]) -> int:
 
 
 def _refuse_titles(source: TextSource, sample: list[str]) -> None:
-    """Say where the names of columns are, if titles stand above them as spreadsheets have them."""
+    """Refuse titles above the names of columns, as spreadsheets have them."""
     for delimiter in DELIMITERS:
         try:
             reader = csv.reader(sample, delimiter=delimiter)

@@ -72,7 +72,7 @@ def read_delimited(
 def _read_portion(
     source: TextSource, text: bytes, top: Header, skipped: int, decimal: str = "."
 ) -> pa.Table:
-    """Whole lines of a CSV file as the columns that their cells say."""
+    """Parse whole lines of a CSV file into columns of numbers and text."""
     table = _parse(source, text, top, skipped, _convert_options(decimal=decimal))
     doubtful = _doubtful_numbers(table, _has_leading_zero(text))
     if not doubtful:
@@ -165,7 +165,7 @@ def _has_leading_zero(text: bytes) -> bool:
 
 
 def _doubtful_numbers(table: pa.Table, leading_zeros: bool) -> list[str]:
-    """Columns whose text may say more than the numbers or dates made of it."""
+    """Columns of numbers or dates whose text may hold more, such as leading zeros."""
     return [
         field.name
         for field, column in zip(table.schema, table.columns, strict=True)
@@ -202,7 +202,7 @@ def _final_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def _without_empty_text(table: pa.Table) -> pa.Table:
-    """Text with missing values in place of empty cells."""
+    """Replace empty cells of text columns by missing values."""
     for place, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
             column = table.column(place)

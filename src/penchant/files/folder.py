@@ -40,7 +40,7 @@ _KEYWORD_COLUMNS = {"sub": "subject", "ses": "session", "participant": "subject"
 
 @dataclass(frozen=True)
 class RawTable:
-    """A table as files hold it, and where its rows stand in these.
+    """Table as files hold it, and the file and line that each row comes from.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ def _read_files(
     read: Mapping[str, Any],
     is_wanted: Callable[[Sequence[str]], bool] | None,
 ) -> RawTable:
-    """Files of one kind as one table."""
+    """Read files of one kind as one table."""
     raw = RawTable(
         pa.table({}), (), path, read["delimiter"], read["encoding"], header=read["header"]
     )
@@ -262,7 +262,7 @@ def _select_one_kind(
     given: str,
     is_wanted: Callable[[Sequence[str]], bool] | None,
 ) -> list[int]:
-    """Places of the files to read: all, or those of the one kind that is wanted.
+    """Indices of the files to read: all, or those of the one kind that is wanted.
 
     Raises
     ------
@@ -396,7 +396,7 @@ def _add_constant_columns(table: pa.Table, constants: Mapping[str, str]) -> pa.T
 
 
 def concatenate_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """Tables one below the other: columns that one lacks are empty there, types made the same.
+    """Concatenate tables by rows: columns that one lacks are empty there, types made the same.
 
     >>> concatenate_tables([pa.table({"a": [1]}), pa.table({"a": ["x"], "b": [2.5]})]).to_pylist()
     [{'a': '1', 'b': None}, {'a': 'x', 'b': 2.5}]

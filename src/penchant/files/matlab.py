@@ -17,7 +17,7 @@ MATLAB_MAGIC = b"MATLAB 5.0"
 
 
 def json_of_matlab(origin: TextSource) -> TextSource:
-    """The one table of a Matlab file as JSON: an object of columns, or a list of rows."""
+    """Convert the one table of a Matlab file to JSON: an object of columns, or a list of rows."""
     try:
         with origin.open() as stream:
             variables = loadmat(stream, simplify_cells=True)

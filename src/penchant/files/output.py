@@ -24,7 +24,7 @@ _MAX_NUMBER_DIGITS = 308  # of an integer that fits into float64, whose largest 
 
 @dataclass(frozen=True)
 class _JsonFault:
-    """Stands where a document has something that JSON does not allow."""
+    """Placeholder for a value that JSON does not allow, with the problem."""
 
     problem: str
 
@@ -43,7 +43,7 @@ def read_json(path: FilePath) -> Any:
 
 
 def parse_json(content: bytes, name: str) -> Any:
-    """Return what the bytes of a JSON file say; `name` is what messages call the file."""
+    """Parse the bytes of a JSON file; `name` is the name of the file in messages."""
     try:
         document = json.loads(
             content.decode("utf-8-sig"),
@@ -301,7 +301,7 @@ def _decode_dictionaries(table: pa.Table) -> pa.Table:
 
 
 def without_nan(table: pa.Table, infinite: bool = False) -> pa.Table:
-    """The table with empty cells where numbers are NaN, or infinite, if asked."""
+    """Replace NaN, or with `infinite` also infinities, by empty cells."""
     for place, field in enumerate(table.schema):
         if pa.types.is_floating(field.type):
             column = table.column(place)

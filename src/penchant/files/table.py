@@ -30,7 +30,7 @@ _CELL = re.compile(r"([A-Z]+)(\d+)")
 
 
 def sheet_as_text(origin: TextSource) -> TextSource:
-    """The table of a workbook or of a Matlab file, as text; any other source as it is."""
+    """Convert a workbook or a Matlab file to text; any other source stays as it is."""
     if origin.head(len(MATLAB_MAGIC)).startswith(MATLAB_MAGIC):
         return json_of_matlab(origin)
     return _sheet_as_text(origin) if origin.head(len(ZIP)).startswith(ZIP) else origin
@@ -71,7 +71,7 @@ def _sheet_as_text(origin: TextSource) -> TextSource:
 
 
 def _visible_sheets(book: zipfile.ZipFile) -> dict[str, str]:
-    """Sheets that are shown, and the file of each."""
+    """Paths of the visible sheets of a workbook, by name."""
     links = {
         one.attrib["Id"]: one.attrib["Target"].removeprefix("/xl/")
         for one in Xml.fromstring(_read_part(book, _LINKS))
@@ -123,7 +123,7 @@ def _sheet_rows(book: zipfile.ZipFile, path: str) -> Iterator[list[str]]:
 
 
 def _column_index(letters: str) -> int:
-    """Place of a column, from 0.
+    """Index of a column from its letters, from 0.
 
     >>> _column_index("A"), _column_index("Z"), _column_index("AB")
     (0, 25, 27)
@@ -211,7 +211,7 @@ def _document(content: bytes, name: str) -> Any:
 
 
 def _rows(value: Any, known: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Objects that are rows, each with what is known of all rows around it."""
+    """Yield the objects that are rows, each with the values of the objects around it."""
     if isinstance(value, list):
         lists = [item for item in value if isinstance(item, list)]
         for k, item in enumerate(value):
@@ -250,7 +250,7 @@ def _is_columns(value: Mapping[str, Any]) -> bool:
 
 
 def _flatten(row: Mapping[str, Any], stem: str = "", depth: int = 0) -> dict[str, Any]:
-    """An object without objects in it: their keys follow theirs after a point."""
+    """Flatten an object: keys of inner objects follow theirs after a point."""
     found: dict[str, Any] = {}
     for key, value in row.items():
         name = f"{stem}{key}"
@@ -265,7 +265,7 @@ def _flatten(row: Mapping[str, Any], stem: str = "", depth: int = 0) -> dict[str
 
 
 def column_from_values(values: Sequence[Any]) -> pa.Array:
-    """Plain values as a column of one type: text where they are of several.
+    """Build a column of one type from plain values; text where they are of several types.
 
     >>> column_from_values([1, None, 2.5]).type, column_from_values(["a", 2]).to_pylist()
     (DataType(double), ['a', '2'])
