@@ -61,7 +61,7 @@ class Prefixes:
 
     @property
     def n_replicates(self) -> int:
-        """How many replicates there are."""
+        """Number of replicates."""
         return int(self.exists.shape[1])
 
     @property
@@ -241,7 +241,7 @@ class Convergence:
         return int(np.searchsorted(self.n, n))
 
     def columns(self, names: tuple[str, ...]) -> dict[str, Sequence[float]]:
-        """One row per number of decisions."""
+        """Table of the estimates by number of decisions."""
         found: dict[str, Sequence[float]] = {"n": self.n.tolist(), "missing": self.missing.tolist()}
         for a, name in enumerate(names):
             found[f"{name}_true"] = [float(self.truth[a])] * len(self.n)
@@ -305,7 +305,7 @@ class Ensemble:
 
     @property
     def exists(self) -> BoolVector:
-        """Which replicates have a finite estimate."""
+        """Mask of the replicates with a finite estimate."""
         return np.asarray(np.isfinite(self.theta).all(axis=1))
 
     @property

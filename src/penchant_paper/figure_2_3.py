@@ -452,7 +452,7 @@ class SoftmaxFigure:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What was computed."""
+        """Settings of the computation, for its JSON file."""
         return {
             "options": self.setting.n_options,
             "theta0": list(self.setting.truth),
@@ -462,7 +462,7 @@ class SoftmaxFigure:
         }
 
     def tables(self) -> dict[str, dict[str, Sequence[float]]]:
-        """One row per n."""
+        """Tables of the estimates by number of decisions."""
         columns = self.found.columns(self.parameter_names)
         for a, name in enumerate(self.parameter_names):
             columns[f"{name}_asymptotic_error"] = self.expected.standard_errors[:, a].tolist()

@@ -404,7 +404,7 @@ class UCLFigure:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What was computed."""
+        """Settings of the computation, for its JSON file."""
         s = self.setting
         return {
             "decision_noise": s.decision_noise,
@@ -432,7 +432,7 @@ class UCLFigure:
 
 
 def exact_columns(exact: tuple[ExactEstimates, ...]) -> dict[str, Sequence[float]]:
-    """One row per t at which the exact estimate was made."""
+    """Table of the exact estimates by number of decisions t."""
     found: dict[str, Sequence[float]] = {"t": [e.t for e in exact]}
     statuses = sorted({status for e in exact for status in e.statuses})
     for status in statuses:

@@ -149,7 +149,7 @@ def _is_wide(found: Convergence, a: int) -> bool:
 
 
 def _panel(axes: Any, result: UCLFigure, a: int, *, wide: bool) -> None:
-    """One parameter; where its bands are wide, in units of its true value."""
+    """Draw the panel of one parameter; if `wide`, in units of its true value."""
     found = result.found
     shown = found.n >= FIRST_DECISION_DRAWN
     unit = float(found.truth[a]) if wide else 1.0
@@ -224,7 +224,7 @@ def _theta(setting: UCLSetting, values: Matrix) -> Matrix:
 
 
 def _separated(result: UCLFigure) -> Drawn:
-    """What an optimiser printed where there is no estimate, beside the proof that there is none."""
+    """Draw an optimiser's reports for data without a finite estimate, and the separation."""
     found, stopped = result.found, result.stopped
     made = figure(columns=2, height=2 * PANEL_HEIGHT_INCHES)
     panels = made.subplots(2, 2).ravel()

@@ -96,7 +96,7 @@ class ExactEstimates:
 
     @property
     def medians(self) -> Vector:
-        """Of the converged replicates; NaN if there is none."""
+        """Medians over the converged replicates; NaN if there are none."""
         return np.median(self.values, axis=0) if len(self.values) else np.full(3, np.nan)
 
     @property
@@ -272,7 +272,7 @@ def longer_plays(setting: UCLSetting, episodes: Sequence[Episode]) -> LongerPlay
 
 @dataclass(frozen=True, eq=False)
 class Stopped:
-    """What BFGS reports after the first t decisions of every replicate.
+    """Reports of BFGS after the first t decisions of every replicate.
 
     Attributes
     ----------
@@ -291,7 +291,7 @@ class Stopped:
     success: BoolMatrix
 
     def columns(self, names: Sequence[str]) -> dict[str, Sequence[float]]:
-        """One row per t: medians over the replicates."""
+        """Table of medians over the replicates, by number of decisions t."""
         found: dict[str, Sequence[float]] = {
             "t": self.t.tolist(),
             "success": self.success.sum(axis=1).tolist(),

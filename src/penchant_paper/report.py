@@ -88,7 +88,7 @@ _ONE = {"not enough replicates to tell": "has not enough replicates to tell"}
 
 
 def verdict_counts(found: Reproduction) -> str:
-    """How many claims have each verdict, in words; those that none has are left out."""
+    """Numbers of claims by verdict, in words; verdicts without claims are left out."""
     return ", ".join(
         f"{count} {_ONE.get(verdict, verdict) if count == 1 else _SEVERAL[verdict]}"
         for verdict, count in found.counts().items()

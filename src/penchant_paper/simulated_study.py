@@ -140,7 +140,7 @@ LANDSCAPES: dict[str, Callable[..., Landscape]] = {"A": landscape_a, "B": landsc
 
 @dataclass(frozen=True)
 class Growth:
-    """How regret grows on one landscape.
+    """Growth of regret on one landscape.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ class LengthScales:
 
     @property
     def correlations(self) -> Vector:
-        """Of the mean rewards of neighbouring options: exp(-1 / length scale)."""
+        """Correlations of the mean rewards of neighbouring options: exp(-1 / length scale)."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.exp(-1.0 / self.scales))
 
@@ -261,7 +261,7 @@ class LengthScales:
         return LinearizedParameterMap(model, psi, ratios, "delta").values(np.nanmean(theta, axis=0))
 
     def columns(self) -> dict[str, Sequence[object]]:
-        """One row per length scale."""
+        """Table of the results by length scale."""
         found: dict[str, Sequence[object]] = {
             "performance": [self.performance] * len(self.scales),
             "length_scale": self.scales.tolist(),
@@ -530,7 +530,7 @@ HOMOGENEOUS_STUDIES = 10  # of agents who are alike
 
 @dataclass(frozen=True, eq=False)
 class SimulatedStudy:
-    """What the pipeline makes of agents whose parameters are known.
+    """Results of a study of simulated agents, whose parameters are known.
 
     Attributes
     ----------
@@ -554,7 +554,7 @@ class SimulatedStudy:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What was computed."""
+        """Settings of the computation, for its JSON file."""
         return {
             "subjects": len(self.drawn),
             "decisions": EXPERIMENT_DECISIONS,

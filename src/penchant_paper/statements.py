@@ -1,4 +1,4 @@
-"""What the paper states beside its figures: Lemma 1, Theorem 1, and what it says it has shown.
+"""Checks of the paper's statements beside its figures: Lemma 1, Theorem 1, conclusions.
 
 Section IV: with X = [x_1 .. x_{m-1} 0] the paper asks for a positive definite mean of XX'. A
 softmax knows differences between options only, so what counts is their scatter within the choice
@@ -108,11 +108,11 @@ class Theorem1:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What was computed."""
+        """Settings of the computation, for its JSON file."""
         return {"decisions": DECISIONS, "options": OPTIONS, "replicates": self.n_replicates}
 
     def tables(self) -> dict[str, dict[str, list[object]]]:
-        """One row per design."""
+        """Table of the results by design."""
         words = ("name", "printed", "within", "range", "status")
         return {"theorem-1": {word: [getattr(d, word) for d in self.designs] for word in words}}
 
@@ -342,7 +342,7 @@ def _errors(
 
 
 def _standard_errors(x: Matrix) -> Vector:
-    """Of the linearised theta at the truth, where it is (1/nu, 0, 0)."""
+    """Standard errors of the linearised theta at the true value (1/nu, 0, 0)."""
     q = x[..., 0] / DECISION_NOISE
     p = np.exp(q - q.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
@@ -479,7 +479,7 @@ class Conclusion:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What was computed."""
+        """Settings of the computation, for its JSON file."""
         return {
             "plays": int(self.natural.shape[1]),
             "agents with each prior": len(self.told[0].errors),

@@ -100,7 +100,7 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """What links to the section name it."""
+        """Name of the section in links to it."""
         kept = (letter if letter.isalnum() else "-" for letter in self.title.lower())
         return "-".join(filter(None, "".join(kept).split("-")))
 

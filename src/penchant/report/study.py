@@ -232,13 +232,13 @@ PAPER: Literal["paper"] = "paper"
 
 
 class Study(Findings, JsonDocument):
-    """All that was found of the subjects of a study, one by one and in groups.
+    """Results of a study: the estimates of every subject and of the groups.
 
     Its tables are in `to_frame(name)`; `write(folder)` writes them with figures and a report.
     """
 
     def summary(self) -> str:
-        """What was found, a sentence a line: what the report has in short."""
+        """Summary of the results, one sentence per line, as at the top of the report."""
         return "\n".join(in_short(self))
 
     def __str__(self) -> str:
@@ -250,15 +250,15 @@ class Study(Findings, JsonDocument):
         return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in in_short(self))}</ul>"
 
     def to_pandas(self, name: str = "subjects") -> Any:
-        """One of the tables as a pandas frame."""
+        """Return a table of the results as a pandas frame."""
         return self.to_frame(name, backend="pandas")
 
     def to_polars(self, name: str = "subjects") -> Any:
-        """One of the tables as a polars frame."""
+        """Return a table of the results as a polars frame."""
         return self.to_frame(name, backend="polars")
 
     def to_latex(self, name: str = "table-2") -> str:
-        """One of the tables for a paper (booktabs); the estimates of groups by default."""
+        """Return a table in LaTeX (booktabs); by default the estimates of groups."""
         columns = self.columns(name)
         rows = tuple(tuple(map(shown, row)) for row in zip(*columns.values(), strict=True))
         return Table(

@@ -22,7 +22,7 @@ Key = tuple[str, str]
 
 
 def answers(study: Findings) -> list[MarkedText]:
-    """Who is left out, then whether groups differ: one column of conditions after another."""
+    """Sentences on who is left out and whether groups differ, for each column of conditions."""
     said: list[str] = []
     explained = False  # once is enough
     for key in dict.fromkeys((row.column, row.stratum) for row in study.left_out):
@@ -44,7 +44,7 @@ def answers(study: Findings) -> list[MarkedText]:
 
 
 def group_name(column: str, label: str) -> str:
-    """What a group is called in a sentence: a bare number with its column.
+    """Name of a group in a sentence; a label that is a number gets its column's name.
 
     >>> group_name("group", "patient"), group_name("dose", "2")
     ('patient', 'dose 2')
@@ -344,7 +344,7 @@ def _clear_pairs(tests: Sequence[Any], percent: str) -> list[str]:
 
 
 def _paired_headline(tests: Sequence[Any], named: Sequence[str], key: Key) -> str:
-    """Of more than two conditions within subjects: in which parameters any pair differs."""
+    """Say in which parameters any pair of three or more conditions within subjects differs."""
     least: dict[str, Any] = {}
     for test in sorted(tests, key=lambda t: np.nan_to_num(t.adjusted_p_value, nan=2.0)):
         least.setdefault(test.name, test)

@@ -101,13 +101,13 @@ def paired_section(study: Findings, command: str) -> list[Block]:
 
 
 def _ratios(tests: Sequence[GroupDifference | PairedDifference]) -> str:
-    """How positive parameters are compared, where there are some."""
+    """Explain that positive parameters are compared as ratios; empty if there are none."""
     log = any(test.name.startswith(LOG) for test in tests)
     return f", or first over second. {ON_RATIOS}" if log else "."
 
 
 def _ranks(study: Findings) -> str:
-    """How people without a finite estimate rank, where there are some."""
+    """Explain how subjects without a finite estimate rank; empty if there are none."""
     return f"{RANKS} " if any(row.n_left_out for row in study.left_out) else ""
 
 

@@ -57,7 +57,7 @@ def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Bl
 
 
 def _first(study: Findings, found: StudyPopulation) -> list[str]:
-    """What is read first: the differences, who counts, how far people are told apart."""
+    """Opening sentences: differences of groups, number of subjects, reliabilities."""
     fit = found.fit
     said = []
     for contrast, adjusted in zip(found.contrasts, found.adjusted, strict=True):
@@ -245,7 +245,7 @@ def _whole(ends: Matrix) -> tuple[float, float] | None:
 
 
 def _reference(found: StudyPopulation) -> str:
-    """What coefficients are differences from: the first group, or the mean over conditions."""
+    """Reference level of the coefficients: the first group, or the mean over conditions."""
     if not found.between:
         return "the average of all conditions"
     return format_list([str(found.groups[column][0]) for column in found.between])
@@ -329,7 +329,7 @@ def _members(found: StudyPopulation) -> list[Any]:
 
 
 def _density(link: Transform, h: Vector, mean: float, sd: float) -> Vector:
-    """Of the parameter where its axis is its own; per unit of the logarithm on a logarithmic."""
+    """Density of the parameter on its axis; of its logarithm if the axis is logarithmic."""
     return _on_axis(link, h, np.exp(-0.5 * ((h - mean) / sd) ** 2) / (sd * np.sqrt(2 * np.pi)))
 
 
@@ -400,7 +400,7 @@ def _shrinkage(study: Findings, fit: PopulationFit) -> Iterator[Drawn]:
 
 
 def _rising(link: Transform) -> Callable[[Any], Any] | None:
-    """What numbers an axis of the link, where that is another than the parameter's own."""
+    """Map from the link to the numbers of the axis; None if the axis is the parameter's own."""
     return None if link.name in ("identity", "negative log") else link.value
 
 

@@ -65,7 +65,7 @@ class Drawn:
 
 
 def edges_said(figure: Figure) -> str:
-    """What marks at the edges of a figure are, if it has some; after a blank."""
+    """Explain the marks at the edges of a figure, after a blank; empty if there are none."""
     from matplotlib.text import Text
 
     remarks = " ".join(text.get_text() for text in figure.findobj(Text))
@@ -73,7 +73,7 @@ def edges_said(figure: Figure) -> str:
 
 
 def _arrows_said(figure: Figure, remarks: str) -> str:
-    """What arrows at the ends of intervals are."""
+    """Explain the arrows at the ends of intervals; empty if there are none."""
     log = any(axes.get_xscale() == "log" or axes.get_yscale() == "log" for axes in figure.axes)
     also = " (on a logarithmic axis also one that goes down to 0)" if log else ""
     full = f"full arrow at the edge is an interval without a bound{also}" if FULL in remarks else ""
@@ -84,7 +84,7 @@ def _arrows_said(figure: Figure, remarks: str) -> str:
 
 
 def study_figures(study: Findings) -> list[Drawn]:
-    """All figures that the study has data for, in the order of the report."""
+    """Draw every figure that the study has data for, in the order of the report."""
     made: list[Drawn] = [*_growth(study), *_maps(study), *_forests(study), *_scatter(study)]
     return [*made, *_populations(study), *_forward(study)]
 
@@ -118,7 +118,7 @@ def panelled(
 
 
 def bounds_of(model: Model) -> list[tuple[float, float] | None]:
-    """What natural parameters of the model can be where that is 0 to 1; None for others."""
+    """Ranges of the natural parameters that lie between 0 and 1; None for the others."""
     return [(0.0, 1.0) if share else None for share in proportion_parameter_mask(model)]
 
 
@@ -228,7 +228,7 @@ def _order_said(n: int, names: Sequence[str]) -> str:
 
 
 def _without(study: Findings, fits: Sequence[Estimate]) -> str:
-    """Who has no estimate of some parameter, and how that is drawn."""
+    """Say which subjects have no estimate of a parameter, and how they are drawn."""
     lost = [
         str(subject)
         for subject, fit in zip(study.subjects, fits, strict=True)
@@ -286,7 +286,7 @@ def _scatter(study: Findings) -> Iterator[Drawn]:
 
 
 def _lacking(x: BoolVector, y: BoolVector, unit: str) -> str:
-    """Where subjects are who lack one estimate, or both."""
+    """Say how subjects without an estimate of the x axis, the y axis or both are drawn."""
     one, neither = int((x != y).sum()), int((~x & ~y).sum())
     said = (
         f" At the edge: {format_count(one, unit)} with only one of the two estimates."
@@ -348,7 +348,7 @@ def _populations(study: Findings) -> Iterator[Drawn]:
 
 
 def _pooled(study: Findings, group: Group) -> str:
-    """How many subjects the estimate of a group is of."""
+    """Say how many subjects the estimate of a group rests on."""
     n, everyone = study.exact[group.label]["random-effects"].n_subjects, len(group.subjects)
     return f"n = {n}" if n == everyone else f"n = {n} of {everyone}"
 

@@ -135,7 +135,7 @@ class StudyFolder:
                 left.unlink()
 
     def kept(self, name: str) -> Any | None:
-        """What was kept under this name; None if nothing was."""
+        """Read the document stored under this name; None if there is none."""
         file = self._file(name)
         return read_json(file) if file.exists() else None
 
@@ -145,7 +145,7 @@ class StudyFolder:
 
     @property
     def n_kept(self) -> int:
-        """How many parts are kept."""
+        """Number of parts of the work that are stored."""
         return len(list((self.path / PARTS).glob("*.json")))
 
     def _file(self, name: str) -> Path:

@@ -40,7 +40,7 @@ def study_table(
     note: str = "",
     folded: bool = False,
 ) -> DataTable:
-    """Some columns of one of the study's tables."""
+    """Build a table of the page from chosen columns of a table of the study."""
     return some_columns(caption, study.columns(name), keep, note=note, folded=folded)
 
 
@@ -53,7 +53,7 @@ def some_columns(
     folded: bool = False,
     names: Mapping[str, str] = OF_T_TESTS,
 ) -> DataTable:
-    """Some columns of a table, with numbers as they are read and headings in words."""
+    """Build a table of the page from chosen columns: rounded numbers, headings in words."""
     present = [name for name in keep if name in table]
     columns = [[_cell(name, value) for value in table[name]] for name in present]
     words = frozenset(
@@ -144,7 +144,7 @@ def _ratio(column: LinearizedGroup) -> str:
 
 
 def _facts(cells: Iterator[str]) -> list[str]:
-    """One fact per group, over the two columns that a group has."""
+    """Cells with one number per group, each across the two columns of its group."""
     return [cell for fact in cells for cell in (fact, "")]
 
 
@@ -230,7 +230,7 @@ def linearized_section(study: Findings) -> list[Block]:
 
 
 def _own_scale(study: Findings) -> str:
-    """That the two estimators need not have the same length scale."""
+    """Warn that linearised estimates hold the nominal length scale; empty if they do not."""
     points = study.plan.nominals.values()
     held = any(isinstance(p, RewardPrior) and p.length_scale is not None for p in points)
     if not held:

@@ -98,7 +98,7 @@ def _whose(study: Findings) -> str:
 
 
 def _together(study: Findings) -> str:
-    """What estimates are pooled over."""
+    """Heading of the pooled estimates: of groups, or of all subjects."""
     whose = "Groups" if len(study.groups) > 1 else "All subjects"
     return f"{whose}: {exact_words(study)} estimates"
 
@@ -208,7 +208,7 @@ def _subjects(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
 
 
 def _glossary(names: Sequence[str]) -> list[Block]:
-    """What the parameters are, for those who meet them for the first time."""
+    """Explain each parameter of the model to readers who do not know it."""
     known = [PARAMETER_WORDS[name] for name in names if name in PARAMETER_WORDS]
     told = [f"{words.label}: {words.meaning}" for words in known if words.meaning]
     return [Listing(told)] if told else []

@@ -1,4 +1,4 @@
-"""What a study found and how, in sentences."""
+"""Sentences of the report: question, summary of the results, and methods of a study."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from penchant.tables.labels import in_natural_order
 
 
 def asked(study: Findings) -> str:
-    """What the study asks."""
+    """The study's question, as a sentence."""
     model = model_words(study.plan.model).split("," if study.plan.model.shape else ", worth")[0]
     who = format_count(study.data.n_people, "subject")
     alone = f"The choices of {who} are modelled with {_own_words(study, model)}"
@@ -179,7 +179,7 @@ def _differences(study: Findings) -> list[str]:
 
 
 def _agreement(study: Findings) -> list[str]:
-    """How agents, or the models one step ahead, compare with the people they come from."""
+    """Compare simulated agents, or predictions one step ahead, with the subjects."""
     if study.how_simulated == "one step ahead":
         return _ahead(study)
     if not study.plan.performance:
@@ -215,7 +215,7 @@ def _rewards_agree(study: Findings) -> list[str]:
 
 
 def _ahead(study: Findings) -> list[str]:
-    """What the models expected one step ahead, and what the people then did."""
+    """Compare the expected and the observed share of choices of the likeliest option."""
     known = [fit.simulated for fit in study.fits.values() if fit.simulated is not None]
     pairs = [
         (np.nanmean(one.met), np.nanmean(one.likeliest))
@@ -233,14 +233,14 @@ def _ahead(study: Findings) -> list[str]:
 
 
 def _who(study: Findings, n: int) -> str:
-    """How many subjects; where each is fitted once in every condition, how many fits."""
+    """Number of subjects; also of fits, if each subject is fitted once in every condition."""
     if study.data.people is None:
         return format_count(n, "subject")
     return f"{format_count(study.data.n_people, 'subject')} ({format_count(n, 'fit')})"
 
 
 def simulation_words(study: Findings) -> str:
-    """How agents were simulated, as the end of a sentence about them.
+    """Say how agents were simulated, as the end of a sentence about them.
 
     Captions, methods and the section on agents say the same.
     """
@@ -263,7 +263,7 @@ def simulation_words(study: Findings) -> str:
 
 
 def not_simulated(study: Findings) -> str:
-    """How many subjects are left out: without an estimate to simulate with, or in no group."""
+    """List the subjects who are not simulated: without a finite estimate, or in no group."""
     lost = left_out(study.groups, study.fits)
     grouped = {subject for group in study.groups for subject in group.subjects}
     alone = [subject for subject in study.subjects if subject not in grouped]
@@ -351,7 +351,7 @@ def _search(study: Findings) -> str:
 
 
 def _averaged(study: Findings, scale: str) -> list[str]:
-    """How estimates were pooled, where there are several."""
+    """Describe how the estimates of several subjects were pooled."""
     if len(study.subjects) < 2:
         return []
     lost = any(rules["random-effects"].left_out for rules in study.exact.values())
@@ -363,7 +363,7 @@ def _averaged(study: Findings, scale: str) -> list[str]:
 
 
 def _compared(study: Findings, scale: str) -> list[str]:
-    """How the groups that conditions name were compared."""
+    """Describe the tests between groups, and between conditions within subjects."""
     said = []
     if study.group_tests.differences:
         columns = dict.fromkeys(d.column for d in study.group_tests.differences)
@@ -395,7 +395,7 @@ def _ranked(study: Findings) -> str:
 
 
 def _everybody(study: Findings) -> list[str]:
-    """How the population was fitted."""
+    """Describe the fit of the population model; empty if there is none."""
     if study.everybody is None:
         return []
     fit = study.everybody.fit

@@ -46,7 +46,7 @@ RULES: tuple[Rule, ...] = ("mean-pooled", "mean-sample", "fixed-effect", "random
 
 @dataclass(frozen=True, eq=False)
 class LinearizedGroup:
-    """One column of Tables I and II.
+    """The paper's estimate of a group: its column of Tables I and II.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ MIN_PAIRS = 3  # pairs that a test is done with
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """One parameter of the same subjects in two conditions.
+    """Paired tests of one parameter between two conditions within subjects.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ def _of_pair(
     fits: Mapping[Any, SubjectFit],
     plan: Plan,
 ) -> list[PairedDifference]:
-    """All parameters of two conditions."""
+    """Test every parameter between two conditions within subjects."""
     one, other = ({data.person(s): s for s in factor.groups[label]} for label in pair)
     both = [person for person in one if person in other]
     if not both:

@@ -113,7 +113,7 @@ NOT_CLASSIFIED = "not classified"
 
 
 def columns(study: Findings, name: str) -> Columns:
-    """One table, by columns.
+    """Return a table of the results as {column: values}.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _as_lists(found: Mapping[str, Sequence[Any]]) -> Columns:
 
 
 def _subjects(study: Findings) -> Columns:
-    """One row per subject: condition, play, performance, exact estimates."""
+    """Table of subjects: condition, rewards, performance, exact estimates."""
     data, subjects = study.data, study.subjects
     made: Columns = {"subject": [data.person(s) for s in subjects]}
     made |= {name: [by[s] for s in subjects] for name, by in data.conditions.items()}
@@ -158,7 +158,7 @@ def _played(study: Findings) -> Columns:
 
 
 def _linearized(study: Findings) -> Columns:
-    """One row per subject with a linearised estimate, with its range of validity."""
+    """Table of linearised estimates by subject, with their range of validity."""
     found = [(s, study.fits[s].linearized) for s in study.subjects]
     mine = [(s, fit) for s, fit in found if fit is not None]
     performances = [study.growth.of(s).category for s, _ in mine]
@@ -196,7 +196,7 @@ def _estimates(fits: Sequence[Estimate]) -> Columns:
 
 
 def _growth(study: Findings) -> Columns:
-    """One row per subject: the three curves of regret."""
+    """Table of the three curves of regret that are fitted to each subject."""
     made = _as_lists(study.growth.frame_columns()) if study.growth else {}
     return made
 
@@ -334,7 +334,7 @@ def _failures(study: Findings) -> Columns:
 
 
 def _forward(study: Findings) -> Columns:
-    """What people did and what agents with their estimates do, decision by decision."""
+    """Table of the choices and rewards of subjects and of simulated agents, by decision."""
     if not study.observed:
         return {}
     made = forward_columns(study.groups, study.observed, study.fits, study.how_simulated)
@@ -357,7 +357,7 @@ def _overall(study: Findings) -> Columns:
 
 
 def _left_out(study: Findings) -> Columns:
-    """Who is left out of tests of means, group by group."""
+    """Table of the numbers of subjects left out of tests of means, by group."""
     return _by_rows(vars(group) for group in study.left_out)
 
 
@@ -374,7 +374,7 @@ def _population(study: Findings) -> Columns:
 
 
 def _population_spreads(study: Findings) -> Columns:
-    """How far people differ, on the links, and how much of that is told."""
+    """Table of standard deviations between people on the link scale, and reliabilities."""
     if study.everybody is None:
         return {}
     fit = study.everybody.fit
@@ -412,7 +412,7 @@ def _population_people(study: Findings) -> Columns:
 
 
 def _named(group: Group) -> dict[str, Any]:
-    """Which group a row is of."""
+    """Columns that name the group of a row."""
     condition = {"condition": group.condition}
     return (
         condition if group.performance is None else {"performance": group.performance} | condition
@@ -460,7 +460,7 @@ TABLES: dict[str, Callable[[Findings], Columns]] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings:
-    """All that was found of the subjects of a study, one by one and in groups.
+    """Results of a study: the estimates of every subject and of the groups.
 
     Attributes
     ----------
@@ -519,25 +519,25 @@ class Findings:
         return self.data.subjects
 
     def counts(self) -> dict[str, int]:
-        """How many exact fits have each status."""
+        """Number of exact fits by status."""
         found = [self.fits[subject].exact.status for subject in self.subjects]
         return {status: found.count(status) for status in sorted(set(found))}
 
     @property
     def how_simulated(self) -> How:
-        """What agents that play again are paid by, or that nobody plays: one step ahead."""
+        """Source of the rewards of simulated agents; "one step ahead" if none are simulated."""
         return how_simulated(self.data, self.landscapes)
 
     def fingerprint(self) -> dict[str, Any]:
-        """What makes another study the same."""
+        """Hashes and settings that two studies with the same results share."""
         return fingerprint(self.data, self.landscapes, self.plan)
 
     def columns(self, name: str) -> dict[str, list[Any]]:
-        """One of the tables, by columns: see `penchant.studies.TABLES` for their names."""
+        """Return a table as {column: values}; `penchant.studies.TABLES` has the names."""
         return columns(self, name)
 
     def to_frame(self, name: str = "subjects", backend: Backend = "pandas") -> Any:
-        """One of the tables as a data frame."""
+        """Return a table as a data frame."""
         return make_frame(self.columns(name), backend)
 
     def __repr__(self) -> str:

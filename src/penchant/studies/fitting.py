@@ -36,7 +36,7 @@ How = Literal["payoffs", "landscape", "one step ahead"]
 
 
 def how_simulated(data: StudyData, landscapes: Landscapes) -> How:
-    """What agents are paid by; one step ahead where nobody knows what every option paid.
+    """Choose how to simulate: "one step ahead" if the rewards of unchosen options are unknown.
 
     An option's mean over everybody's decisions is no task: rewards may drift, reverse, or differ
     between people.
@@ -56,7 +56,7 @@ def simulated(
     n_replicates: int,
     rng: np.random.Generator,
 ) -> Measures | None:
-    """What agents with a subject's estimates do, or what these say one step ahead.
+    """Simulate agents with a subject's estimates, or predict the subject one step ahead.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def simulated(
 def one_step_ahead(
     subject: Label, theta: Vector, model: Any, measurer: Measurer
 ) -> Measures | None:
-    """What the model expects of every decision after what truly happened before it."""
+    """Predict every decision of a subject from the choices and rewards before it."""
     if not np.isfinite(theta).all():
         return None
     d, found = len(model.weights), []
@@ -97,7 +97,7 @@ def played_again(
     n_replicates: int,
     rng: np.random.Generator,
 ) -> Measures:
-    """What agents with these parameters do in the episodes of a subject, on average.
+    """Simulate agents with these parameters in the episodes of a subject, and average them.
 
     They are shown what the subject was shown, run out of time where the subject did, and get the
     rewards of what they choose: by the subject's own payoffs of every option at every decision, or
@@ -146,7 +146,7 @@ def _draws(landscapes: Landscapes, i: int, model: Any, rng: np.random.Generator)
 
 @dataclass(frozen=True, eq=False)
 class SubjectFit:
-    """All that is found of a subject.
+    """Estimates and simulations of one subject.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class SubjectFit:
 
 
 def _kept(fit: Estimate) -> dict[str, Any]:
-    """What a file holds of it; whose it is, the file knows already."""
+    """Record of an estimate for a file, without its subject, which the file has already."""
     return serialization.to_dict(fit, parameters_of(fit), *fit.source.default_interval) | {
         "subject": None
     }
@@ -191,7 +191,7 @@ def parameters_of(fit: Estimate) -> tuple[ParameterEstimate, ...]:
 
 
 def of_linearized(found: Estimate, level: float) -> Estimate:
-    """What is kept of a linearised fit: all that the paper's map gives, with standard errors."""
+    """Detach a linearised fit from its data, with the natural parameters of the paper's map."""
     names, values, covariance = found.source.natural(found)
     return found.detached(delta_method_parameters(values, covariance, names, level), level, "wald")
 
@@ -209,24 +209,24 @@ Timings = dict[str, float]
 
 
 class Keeper(Protocol):
-    """Where parts of the work are kept."""
+    """Storage of the finished parts of a study."""
 
     def kept(self, name: str) -> Any | None:
-        """What was kept under this name; None if nothing was."""
+        """Read the document stored under this name; None if there is none."""
 
     def keep(self, name: str, document: Any) -> None:
         """Keep a document, whole or not at all."""
 
 
 class Nowhere:
-    """Keeps nothing."""
+    """Storage that drops every document, for studies without a folder."""
 
     def kept(self, name: str) -> Any | None:
-        """None: nothing was kept."""
+        """Return None, as nothing is stored."""
         return None
 
     def keep(self, name: str, document: Any) -> None:
-        """Nothing happens."""
+        """Drop the document."""
 
 
 def fit_subjects(
@@ -275,7 +275,7 @@ def fit_subjects(
 
 @dataclass(frozen=True)
 class _Part:
-    """Some subjects, by their place among all."""
+    """Consecutive subjects that are fitted and stored together."""
 
     number: int
     start: int
@@ -355,7 +355,7 @@ class _Fitter:
         self.linear = {category: plan.linear(category) for category in plan.nominals}
 
     def part(self, part: _Part) -> dict[str, Any]:
-        """What is kept of some subjects."""
+        """Fit and simulate the subjects of a part, and return the document to store."""
         subjects = part.subjects
         exact = self._timed("exact fits", self._exact, subjects)
         kept = self._timed("intervals", self._with_intervals, exact)

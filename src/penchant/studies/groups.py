@@ -107,7 +107,7 @@ class Group:
 
     @property
     def label(self) -> str:
-        """What the group is called.
+        """Name of the group: performance and condition.
 
         >>> Group("high", "A", (1, 2)).label, Group("low", ALL, ()).label
         ('high, A', 'low')
@@ -155,7 +155,7 @@ def pairs_to_compare(groups: Sequence[Group], within: bool = False) -> list[tupl
 
 @dataclass(frozen=True)
 class Factor:
-    """One column of conditions, and the groups that its labels make.
+    """A column of conditions, and the groups that its labels make.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ def why_left_out(estimates: SubjectEstimates) -> dict[Any, str]:
 
 
 def ranges_of(fits: Mapping[Any, SubjectFit], subjects: Sequence[Label], model: Model) -> Matrix:
-    """Where subjects rank, on the working scale: (n_subjects, n_parameters, 2).
+    """Ranges that rank the subjects, on the working scale: (n_subjects, n_parameters, 2).
 
     Low and high are the same for a point. NaN where nothing is known.
     """
@@ -281,7 +281,7 @@ def _same(value: float, end: float) -> bool:
 
 @dataclass(frozen=True)
 class LeftOutGroup:
-    """How many of a group have no estimate that can be averaged.
+    """Number of subjects of a group without an estimate that can be averaged.
 
     Attributes
     ----------
@@ -335,7 +335,7 @@ def _row(
 
 
 def _test(factor: Factor, why: Mapping[Any, str]) -> tuple[str, float]:
-    """Of groups of different people."""
+    """Test whether the share of subjects left out differs between groups of different people."""
     lost = [sum(s in why for s in subjects) for subjects in factor.groups.values()]
     counts = np.array([lost, [len(s) for s in factor.groups.values()]])
     table: Matrix = np.array([counts[0], counts[1] - counts[0]])
@@ -347,7 +347,7 @@ def _test(factor: Factor, why: Mapping[Any, str]) -> tuple[str, float]:
 
 
 def _paired_test(data: StudyData, factor: Factor, why: Mapping[Any, str]) -> tuple[str, float]:
-    """Of conditions that the same people were in, over those who were in all of them."""
+    """Test whether the share left out differs between conditions, over people in all of them."""
     lost: dict[Any, list[bool]] = {}
     for subjects in factor.groups.values():
         for subject in subjects:
@@ -373,7 +373,7 @@ Fits = Mapping[Any, SubjectFit]
 
 @dataclass(frozen=True)
 class GroupDifference:
-    """One parameter of two groups of different people.
+    """Tests of one parameter between two groups of different people.
 
     Attributes
     ----------
@@ -434,7 +434,7 @@ class GroupDifference:
 
 @dataclass(frozen=True)
 class OverallTest:
-    """One parameter of more than two groups at once.
+    """Tests of one parameter over three or more groups at once.
 
     Attributes
     ----------
@@ -589,7 +589,7 @@ def _exponential(value: float) -> float:
 
 
 def _adjusted(made: Sequence[Any]) -> list[Any]:
-    """All parameters and pairs are one family; tests of means are one, tests by rank another."""
+    """Adjust p-values by Holm's method: tests of means are one family, rank tests another."""
     means = adjusted_p_values([one.p_value for one in made])
     ranks = adjusted_p_values([one.rank_p_value for one in made])
     return [

@@ -1,4 +1,4 @@
-"""What the options paid on average in every episode, and what play looks like beside it."""
+"""Mean rewards of the options in every episode, and regret and other measures of play."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ class Landscapes:
 
     @property
     def words(self) -> str:
-        """How the best mean reward, and so the regret, is known."""
+        """Description for the report of how the best mean reward, and so regret, is known."""
         many = format_count(len(self.labels), "landscape")
         if self.source == "known":
             return (
@@ -210,7 +210,7 @@ class Landscapes:
 
     @classmethod
     def none(cls) -> Landscapes:
-        """Of choices among offers, which pay nothing that is learnt from."""
+        """Landscapes of choices among offers, which pay no rewards: empty."""
         nothing = np.empty(0)
         index = np.empty(0, dtype=np.int64)
         return cls((), np.empty((0, 0)), nothing, index, "known", float("nan"), False)
@@ -453,11 +453,11 @@ class Measurer:
         self.apart = None if locations is None else distances(locations)
 
     def subject(self, subject: Label) -> Measures:
-        """What a subject did, averaged over its episodes."""
+        """Measures of the play of a subject, averaged over its episodes."""
         return averaged([self.episode(i) for i in self.data.of(subject)])
 
     def episode(self, i: int) -> Measures:
-        """What was done in one episode."""
+        """Measures of the play recorded in an episode."""
         episode = self.data.episodes[i]
         done = executed_history(episode).chosen[episode.is_choice]
         return self.play(i, done[None], episode.rewards[episode.is_choice][None])
@@ -488,7 +488,7 @@ class Measurer:
         return means
 
     def ahead(self, i: int, p: Matrix) -> Measures:
-        """What is expected of a subject at every decision, given what truly happened before it.
+        """Measures expected at every decision, given the recorded choices and rewards before it.
 
         Rewards are not known, as nobody knows what options paid that were not chosen.
 

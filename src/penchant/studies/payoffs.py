@@ -1,4 +1,4 @@
-"""What every option paid at every decision, where the table says it: the task as it was."""
+"""Payoffs of every option at every decision, read from columns of the table."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Draw = Callable[[int, IntVector], Vector]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Payoffs:
-    """What every option paid at every event of the episodes of a study.
+    """Payoffs of every option at every event of the episodes of a study.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Payoffs:
 
     @property
     def n_options(self) -> int:
-        """How many options there are columns for."""
+        """Number of options, one for each column."""
         return len(self.columns)
 
     def means(self, i: int) -> Matrix:
@@ -113,7 +113,7 @@ class Payoffs:
 
     @property
     def words(self) -> str:
-        """What agents that choose an option are paid.
+        """Description for the report of the rewards that simulated agents get.
 
         >>> Payoffs(("left", "right"), (), "means", 2.5).words
         'the mean in the columns left, right, with normal noise of variance 2.5'
@@ -303,7 +303,7 @@ def _in_order(by_option: dict[str, str], labels: Sequence[Label] | None) -> tupl
 
 
 def _without_word(rest: str) -> str:
-    """What is left of a name when it says that an option is one: option1, 1arm."""
+    """Strip a word for "option" from the name of an option: option1, 1arm."""
     for word in OPTION_WORDS:
         for left in (rest.removeprefix(word), rest.removesuffix(word)):
             if left not in ("", rest):
@@ -378,7 +378,7 @@ class _Received:
         )
 
     def instance(self, k: int) -> str:
-        """One reward beside what the payoffs say."""
+        """Describe reward k and the payoff of the option chosen there."""
         return (
             f"{self.paid[k]:g} at {self.place(k)}, where column {self.column(k)} says "
             f"{self.said[k]:g}"
@@ -484,7 +484,7 @@ def _found_words(payoffs: Payoffs, free: bool, received: _Received) -> str:
 
 
 def _disagreement(received: _Received, payoffs: Payoffs) -> list[str]:
-    """That rewards received are not those of the option chosen, with the first row."""
+    """Describe rewards that differ from the payoff of the option chosen, with the first row."""
     if payoffs.kind == "rewards":
         wrong = ~_same(received)
     elif payoffs.kind == "means":

@@ -1,4 +1,4 @@
-"""What a study does (model, nominal points, simulations, seed), and what makes two the same."""
+"""Settings of a study (model, nominal points, simulations, seed), and their fingerprint."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def nominal_words(nominal: Nominal) -> str:
 
 
 def fingerprint(data: StudyData, landscapes: Landscapes, plan: Plan) -> dict[str, Any]:
-    """What must not change between the parts of a study: hashes of what is large, settings."""
+    """Hashes of data and settings that must not change between the parts of a study."""
     places = Declared(plan.model).locations
     return {
         "penchant": __version__,
@@ -158,7 +158,7 @@ def fingerprint(data: StudyData, landscapes: Landscapes, plan: Plan) -> dict[str
 
 
 def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs, in words.
+    """Describe the differences between two fingerprints.
 
     >>> changed({"data": "a1", "seed": 3}, {"data": "b2", "seed": 4})
     ['other data', 'seed 4, was 3']

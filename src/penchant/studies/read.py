@@ -179,7 +179,7 @@ class StudyData(JsonDocument):
 
     @property
     def n_people(self) -> int:
-        """How many people there are, in however many conditions."""
+        """Number of people; a person in several conditions counts once."""
         return len(self.subjects if self.people is None else set(self.people.values()))
 
     @property
@@ -189,7 +189,7 @@ class StudyData(JsonDocument):
 
     @property
     def n_options(self) -> int:
-        """As many options as there are labels, or as the largest index says."""
+        """Number of options: of their labels, or by the largest index."""
         if self.options is not None:
             return len(self.options)
         return max(map(largest_option_index, self.episodes)) + 1
@@ -206,7 +206,7 @@ class StudyData(JsonDocument):
         return found
 
     def person(self, subject: Label) -> Any:
-        """Who a subject is, where people are taken for one subject in each condition."""
+        """The person behind a subject; people in several conditions are a subject in each."""
         return subject if self.people is None else self.people[subject]
 
     def condition(self, subject: Label) -> str:
@@ -238,7 +238,7 @@ class StudyData(JsonDocument):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the results should know of the data."""
+        """Remarks on the data for readers of the results."""
         notes = data_notes(self.episodes) if self.is_play else offer_notes(self.episodes)
         notes = (*notes, *(self.payoffs.notes if self.payoffs else ()), *self.remarks)
         if self.people is None:
@@ -522,7 +522,7 @@ def read_study(
 
 
 def _columns_of(reading: Reading) -> str:
-    """Which column of the file is what, in one line."""
+    """Roles of the columns of the file, in one line."""
     return "; ".join(f"{part} = {name}" for part, name in reading.columns.items())
 
 
