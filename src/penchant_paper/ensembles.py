@@ -129,7 +129,7 @@ def fit_prefixes(
     )
     with progress(f"{what}: existence", repeats) as advance:
         for r in range(repeats):
-            found.settle(r, partial(_fit_first, choices.subset(r * n + np.arange(n))))
+            found.find_first_finite(r, partial(_fit_first, choices.subset(r * n + np.arange(n))))
             advance(1)
     return Prefixes(
         found.theta.transpose(1, 0, 2), found.covariance.transpose(1, 0, 2, 3), found.exists.T
@@ -161,7 +161,7 @@ class _FittedCells:
     exists: BoolMatrix
     arrived: BoolMatrix
 
-    def settle(self, r: int, fitted: Callable[[int], Estimate]) -> None:
+    def find_first_finite(self, r: int, fitted: Callable[[int], Estimate]) -> None:
         """Find the first k with a finite estimate; without one before, and with one from there."""
         n = self.exists.shape[1]
         known: dict[int, Estimate] = {}
@@ -354,11 +354,11 @@ def ensembles(
                 repeated = np.broadcast_to(x[:n], (len(some), *x[:n].shape))
                 parts.append(fitted(repeated, some, truth, threads))
                 advance(len(some))
-            found.append(joined(parts))
+            found.append(join_ensembles(parts))
     return tuple(found)
 
 
-def joined(parts: Sequence[Ensemble]) -> Ensemble:
+def join_ensembles(parts: Sequence[Ensemble]) -> Ensemble:
     """Replicates of several ensembles as one."""
     theta, errors, values = (
         np.concatenate([getattr(part, name) for part in parts])

@@ -30,7 +30,7 @@ from penchant_paper.plays import (
     linearized_columns,
     linearized_ensembles,
     longer_plays,
-    played,
+    simulate_plays,
 )
 from penchant_paper.published import (
     EXPERIMENT_DECISIONS,
@@ -164,7 +164,8 @@ def _inside_early(many: Sequence[Ensemble], where: str) -> Claim:
         "The true value of the parameter is within the 95 % confidence interval after 30 observed "
         "choices.",
         parts,
-        f"The interval around the mean estimate reaches {_words(sizes)} times the true value to "
+        f"The interval around the mean estimate reaches {_format_numbers(sizes)} times the true "
+        f"value to "
         f"either side at t = {COVERED_FROM_DECISION}: where that is above 1, holding the truth "
         "says little. The intervals of single plays hold it in "
         + ", ".join(f"{share:.0%} ± {error:.0%}" for share, error in coverage)
@@ -347,7 +348,7 @@ def _more_data(found: Convergence, longer: LongerPlays) -> Claim:
     )
 
 
-def _words(values: Sequence[float]) -> str:
+def _format_numbers(values: Sequence[float]) -> str:
     return ", ".join(f"{value:.2g}" for value in values)
 
 
@@ -483,7 +484,7 @@ def estimable_plays(
         Processors; all if not given. The answer does not depend on it.
     """
     setting = FIGURE_4
-    plays = played(
+    plays = simulate_plays(
         setting, rng=rng, n_replicates=REPLICATE_FACTOR * n_replicates, n_decisions=UCL_DECISIONS
     )
     episodes = tuple(plays[:n_replicates])
@@ -517,7 +518,9 @@ def figure_6(
     of `estimable_plays`.
     """
     setting = FIGURE_6
-    longer = played(setting, rng=rng, n_replicates=n_replicates, n_decisions=EXTENDED_DECISIONS)
+    longer = simulate_plays(
+        setting, rng=rng, n_replicates=n_replicates, n_decisions=EXTENDED_DECISIONS
+    )
     episodes = beginnings(longer, UCL_DECISIONS)
     x, chosen = _columns_and_chosen(setting, episodes)
     estimates = fit_prefixes(x, chosen, what="Figure 6", threads=threads)

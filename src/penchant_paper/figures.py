@@ -313,9 +313,11 @@ def _conclusion(result: Conclusion) -> Drawn:
     left, right = made.subplots(1, 2)
     for i, landscape in enumerate(("A", "B")):
         mine = [t for t in result.told if t.landscape == landscape]
-        _told(left, [t for t in mine if t.length_scale == 1.0], "prior_variance", i)
+        _draw_prior_errors(left, [t for t in mine if t.length_scale == 1.0], "prior_variance", i)
         correlated = [t for t in mine if t.prior_variance == 1.0 and t.length_scale > 0]
-        _told(right, sorted(correlated, key=lambda t: t.length_scale), "length_scale", i)
+        _draw_prior_errors(
+            right, sorted(correlated, key=lambda t: t.length_scale), "length_scale", i
+        )
     with style():
         left.set(xscale="log", xlabel="prior variance σ₀²")
         format_log_axis(left.xaxis)
@@ -335,7 +337,7 @@ def _conclusion(result: Conclusion) -> Drawn:
 
 
 @style()
-def _told(axes: Any, found: list[PriorErrors], word: str, series: int) -> None:
+def _draw_prior_errors(axes: Any, found: list[PriorErrors], word: str, series: int) -> None:
     drawn = series_style(series)
     errors = np.array([t.errors[:, 1] for t in found])
     low, middle, high = np.percentile(errors, [25, 50, 75], axis=1)

@@ -26,7 +26,7 @@ from penchant.paper import landscape_a
 from penchant.result_tables import progress
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.probabilities import decision_log_likelihoods
-from penchant_paper.ensembles import FINITE, Ensemble, fitted, joined
+from penchant_paper.ensembles import FINITE, Ensemble, fitted, join_ensembles
 from penchant_paper.published import GRID, SIMULATION_NOISE_VARIANCE, UCLSetting
 
 
@@ -48,7 +48,7 @@ def natural_truth(setting: UCLSetting) -> dict[str, float]:
     }
 
 
-def played(
+def simulate_plays(
     setting: UCLSetting, *, rng: np.random.Generator, n_replicates: int, n_decisions: int
 ) -> list[Episode]:
     """Plays of agents with the true prior of a figure on Landscape A.
@@ -153,7 +153,7 @@ def linearized_ensembles(
         chosen = np.stack([episode.chosen for episode in some])
         for found, t in zip(parts, at, strict=True):
             found.append(fitted(x[:, :t], chosen[:, :t], truth, threads))
-    return tuple(joined(found) for found in parts)
+    return tuple(join_ensembles(found) for found in parts)
 
 
 MAX_RELATIVE_DIFFERENCE = (

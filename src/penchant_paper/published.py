@@ -256,7 +256,7 @@ class Measured:
         return None
 
     @property
-    def asked(self) -> str:
+    def range_text(self) -> str:
         """The range in words."""
         if np.isinf(self.high):
             return f"{self.low:.3g} or more"

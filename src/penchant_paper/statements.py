@@ -43,7 +43,7 @@ from penchant.results import Live
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.probabilities import decision_log_likelihoods
 from penchant_paper.ensembles import ensembles
-from penchant_paper.plays import linearized_ensembles, model_of, natural_truth, played
+from penchant_paper.plays import linearized_ensembles, model_of, natural_truth, simulate_plays
 from penchant_paper.published import (
     EXPERIMENT_DECISIONS,
     FIGURE_4,
@@ -399,7 +399,7 @@ class RealTime:
     exact: Vector
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """The times, for the terminal."""
         return "; ".join(
             f"{name} estimate: median {1e3 * np.median(s):.0f} ms, slowest {1e3 * s.max():.0f} ms"
@@ -409,7 +409,7 @@ class RealTime:
 
 def real_time(*, rng: np.random.Generator) -> RealTime:
     """Update both estimates after each of the last decisions of a play with the paper's grid."""
-    (play,) = played(FIGURE_4, rng=rng, n_replicates=1, n_decisions=EXPERIMENT_DECISIONS)
+    (play,) = simulate_plays(FIGURE_4, rng=rng, n_replicates=1, n_decisions=EXPERIMENT_DECISIONS)
     model = model_of(FIGURE_4)
     psi, ratios = nominal_psi_and_ratios(model, FIGURE_4.nominal)
     first = EXPERIMENT_DECISIONS - DECISIONS_TIMED
@@ -522,7 +522,7 @@ def conclusion(
     threads
         Processors; all if not given. The answer does not depend on it.
     """
-    plays = played(
+    plays = simulate_plays(
         FIGURE_4,
         rng=rng,
         n_replicates=PLAYS_PER_REPLICATE * n_replicates,

@@ -66,7 +66,7 @@ def test_real_time_is_that_of_a_choice_of_the_experiment(slowest, verdict):
 def test_times_are_measured_after_the_last_choices_and_said_in_words():
     times = real_time(rng=np.random.default_rng(3))
     assert times.linearized.shape == times.exact.shape == (10,)
-    assert "linearised estimate: median" in times.words
+    assert "linearised estimate: median" in times.summary
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ from penchant_paper.plays import (
     compared_nominals,
     linearized_ensembles,
     model_of,
-    played,
+    simulate_plays,
 )
 from penchant_paper.published import FIGURE_4, FIGURE_5, FIGURE_6
 from penchant_paper.simulated_study import Growth
@@ -39,7 +39,7 @@ T = np.arange(1, 101)
 
 @pytest.fixture(scope="module")
 def plays():
-    return played(FIGURE_4, rng=np.random.default_rng(11), n_replicates=3, n_decisions=100)
+    return simulate_plays(FIGURE_4, rng=np.random.default_rng(11), n_replicates=3, n_decisions=100)
 
 
 @pytest.mark.parametrize("setting", [FIGURE_4, FIGURE_5], ids=lambda s: s.name)

@@ -16,7 +16,7 @@ from penchant.report.page import DataTable
 from penchant.report.study_everybody import population_figures, population_section
 from penchant.report.study_figures import study_figures
 from penchant.report.study_page import study_page
-from penchant.report.study_words import in_short, shown
+from penchant.report.study_words import format_cell, in_short
 from penchant.result_tables import format_number, format_p_value
 from penchant.studies.findings import TABLES
 from peopled import q_learners
@@ -99,7 +99,7 @@ def test_estimates_of_subjects_are_those_of_the_fits(found, text):
         assert row[header.index("status")] == fit.status
         for p in fit.parameters:
             place = header.index(p.name.replace("_", " "))
-            assert row[place : place + 3] == [shown(v) for v in (p.estimate, p.low, p.high)]
+            assert row[place : place + 3] == [format_cell(v) for v in (p.estimate, p.low, p.high)]
 
 
 def test_groups_are_those_of_the_pooled_estimates(found, text):
@@ -120,7 +120,7 @@ def test_table_1_is_that_of_the_paper_with_its_validity(found, text):
         assert [row[0] for row in rows[1:3]] == ["subjects", "mean log-likelihood"]
         assert [row[0] for row in rows[3:6]] == ["theta1", "theta2", "theta3"]
         for j, column in enumerate(columns):
-            assert rows[2][1 + 2 * j] == shown(column.mean_log_likelihood)
+            assert rows[2][1 + 2 * j] == format_cell(column.mean_log_likelihood)
             for a in range(3):
                 pair = column.theta.estimate[a], column.theta.standard_errors[a]
                 assert rows[3 + a][1 + 2 * j : 3 + 2 * j] == [format_number(v, 4) for v in pair]

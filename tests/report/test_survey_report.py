@@ -8,7 +8,7 @@ import penchant as pn
 from penchant.models.offers.attributes import Attributes
 from penchant.population.subject_estimates import price_sensitivity_warning
 from penchant.report.study_everybody import population_figures
-from penchant.report.study_words import asked, in_short
+from penchant.report.study_words import in_short, question
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_whose_worth_drags_means_is_said_where_fits_came_back_without_their_mode
 
 
 def test_attributes_are_asked_for_in_words(found):
-    assert "a conditional logit of the attributes cost, comfort low" in asked(found)
+    assert "a conditional logit of the attributes cost, comfort low" in question(found)
     assert not any("comfort:" in words for words in in_short(found))
 
 

@@ -9,7 +9,7 @@ import penchant as pn
 from penchant.cli.wording import in_options
 from penchant.errors import DataError
 from penchant.models.model import natural_parameters
-from penchant.report.study_words import asked, in_short, methods
+from penchant.report.study_words import in_short, methods, question
 from penchant.studies.groups import factors_of, ranges_of
 
 MODEL = pn.QLearning(2)
@@ -214,7 +214,7 @@ def test_the_methods_say_nothing_of_what_was_not_done_and_speak_the_language_of_
 
 
 def test_the_report_asks_whether_the_groups_differ(mixed):
-    assert asked(mixed).startswith(
+    assert question(mixed).startswith(
         "Do control and patient (column group) differ in their parameters?"
     )
 

@@ -198,7 +198,7 @@ def test_regret_is_that_of_the_best_option_at_each_decision_where_means_are_know
     loss = means.max(axis=1) - means[np.arange(len(own)), own.choice]
     np.testing.assert_allclose(one.subject("s01").loss, loss, rtol=1e-12)
     assert one.landscapes.source == "payoffs"
-    assert "at every decision" in one.landscapes.words
+    assert "at every decision" in one.landscapes.description
 
 
 # -- which columns ---------------------------------------------------------------------------------

@@ -385,7 +385,7 @@ def _point(words: str, option: str, agent: Agent) -> RewardPrior | dict[str, flo
         try:
             return nominal(words)
         except DataError as error:
-            raise error.changed(lambda text: text.replace("--linearized", option)) from None
+            raise error.rephrase(lambda text: text.replace("--linearized", option)) from None
     try:
         return {name.strip(): float(value) for name, value in _pairs(words)}
     except ValueError:
@@ -505,6 +505,6 @@ def _kept_said(folder: StudyFolder, data: StudyData) -> Iterator[None]:
 def _kept_words(folder: StudyFolder, data: StudyData) -> str:
     n_parts = -(-len(data.subjects) // PART)
     return (
-        f"{min(folder.n_kept, n_parts)} of {n_parts} parts are kept in {folder.path}. "
+        f"{min(folder.n_stored, n_parts)} of {n_parts} parts are kept in {folder.path}. "
         "The same command with --resume goes on."
     )

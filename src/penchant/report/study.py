@@ -24,7 +24,7 @@ from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pooled_estimates import pool
 from penchant.population.regret_growth_categories import GrowthOrders, growth_orders
 from penchant.report.study_files import Figures, StudyFolder, write_study
-from penchant.report.study_words import in_short, shown
+from penchant.report.study_words import format_cell, in_short
 from penchant.result_tables import (
     Table,
 )
@@ -38,7 +38,7 @@ from penchant.studies.comparisons import (
     study_population,
 )
 from penchant.studies.findings import Findings
-from penchant.studies.fitting import Keeper, Nowhere, Timings, fit_subjects
+from penchant.studies.fitting import NoStorage, PartStorage, Timings, fit_subjects
 from penchant.studies.groups import (
     Group,
     conditions_of,
@@ -66,7 +66,7 @@ def carry_out(
     landscape: Any = None,
     joint: bool = False,
     threads: int | None = None,
-    keeper: Keeper | None = None,
+    storage: PartStorage | None = None,
     begin: Callable[[dict[str, Any]], None] | None = None,
 ) -> Findings:
     """Carry out a plan, keeping what is done.
@@ -75,7 +75,7 @@ def carry_out(
     ----------
     data, plan, landscape, joint, threads
         As for `study`.
-    keeper
+    storage
         Where parts of the work are kept.
     begin
         Called with the fingerprint of the study before the work starts; it may refuse.
@@ -100,8 +100,8 @@ def carry_out(
     categories: dict[Any, Category | None] = dict.fromkeys(data.subjects)
     categories |= dict(zip(growth.subjects, growth.categories, strict=True))
     clock.lap("growth of regret")
-    keep = Nowhere() if keeper is None else keeper
-    fits = fit_subjects(measurer, plan, categories, keeper=keep, threads=threads, timings=timings)
+    keep = NoStorage() if storage is None else storage
+    fits = fit_subjects(measurer, plan, categories, storage=keep, threads=threads, timings=timings)
     clock.start()
     groups = groups_of(data, categories) if plan.performance else conditions_of(data)
     factors = factors_of(data)
@@ -196,15 +196,15 @@ def _known_regret(measures: Measures) -> Any:
 
 
 def _jointly(
-    groups: Sequence[Group], data: StudyData, plan: Plan, keeper: Keeper
+    groups: Sequence[Group], data: StudyData, plan: Plan, storage: PartStorage
 ) -> dict[str, PopulationEstimate]:
     found = {}
     for i, group in enumerate(groups):
         name = f"joint-{i + 1:02d}"
-        document = keeper.kept(name)
+        document = storage.read(name)
         if document is None:
             document = _joint(group, data, plan)
-            keeper.keep(name, document)
+            storage.store(name, document)
         found[group.label] = _population(document, group, name)
     return found
 
@@ -260,7 +260,7 @@ class Study(Findings, JsonDocument):
     def to_latex(self, name: str = "table-2") -> str:
         """Return a table in LaTeX (booktabs); by default the estimates of groups."""
         columns = self.columns(name)
-        rows = tuple(tuple(map(shown, row)) for row in zip(*columns.values(), strict=True))
+        rows = tuple(tuple(map(format_cell, row)) for row in zip(*columns.values(), strict=True))
         return Table(
             repr(self).strip("<>"), (), tuple(map(display_name, columns)), rows, ()
         ).latex()
@@ -435,7 +435,7 @@ def study(
             landscape=landscape,
             joint=joint,
             threads=threads,
-            keeper=folder if isinstance(folder, StudyFolder) else None,
+            storage=folder if isinstance(folder, StudyFolder) else None,
             begin=folder.begin if isinstance(folder, StudyFolder) else None,
         )
     return Study(**vars(found))

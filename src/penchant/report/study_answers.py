@@ -61,10 +61,10 @@ def plain_name(name: str) -> str:
     return display_name(name.removeprefix(LOG))
 
 
-def p_words(value: float) -> str:
+def p_text(value: float) -> str:
     """A p-value behind the letter p, with its sign.
 
-    >>> p_words(0.0301), p_words(1e-9)
+    >>> p_text(0.0301), p_text(1e-9)
     ('= 0.030', '< 0.001')
     """
     said = format_p_value(value)
@@ -92,7 +92,7 @@ def _left_out(study: Findings, key: Key, rows: Sequence[LeftOutGroup], explain: 
     head = f"Left out of {of}{_where(key)}: {lost} of {everyone} {what} ({parts})."
     if not explain:
         return f"{head}{_shares(rows)}"
-    return f"{head}{why}{_shares(rows)} {_kept(study)}".rstrip()
+    return f"{head}{why}{_shares(rows)} {_rank_test_sentence(study)}".rstrip()
 
 
 def _left_out_of(row: LeftOutGroup) -> str:
@@ -107,11 +107,11 @@ def _shares(rows: Sequence[LeftOutGroup]) -> str:
     differ = "differ" if rows[0].p_value < SIGNIFICANT else "do not differ clearly"
     return (
         f" Shares of subjects left out {differ} between groups ({rows[0].test}, "
-        f"p {p_words(rows[0].p_value)})."
+        f"p {p_text(rows[0].p_value)})."
     )
 
 
-def _kept(study: Findings) -> str:
+def _rank_test_sentence(study: Findings) -> str:
     tests = study.group_tests.differences or study.paired_tests
     ranks = "Rank tests keep every subject whose choices tell a rank; " if tests else ""
     if study.plan.parameter_prior is not None:
@@ -171,7 +171,7 @@ def _population_answer(study: Findings, key: Key) -> list[str]:
             lines.append(
                 f"{display_name(name)}: "
                 f"{_link_effect(contrast, a, first, second)} ({percent} interval "
-                f"{_link_ends(contrast, a)}), p {p_words(adjusted[a])}."
+                f"{_link_ends(contrast, a)}), p {p_text(adjusted[a])}."
             )
     several = len(found.groups[key[0]]) > 2
     yes = [
@@ -259,7 +259,7 @@ def _rank_p(test: Any) -> float:
 def _difference_line(d: GroupDifference, percent: str) -> str:
     first, second = (group_name(d.column, label) for label in (d.first, d.second))
     ranked = (
-        f"rank test of {d.first_ranked} and {d.second_ranked}: p {p_words(d.rank_p_value)}, "
+        f"rank test of {d.first_ranked} and {d.second_ranked}: p {p_text(d.rank_p_value)}, "
         f"adjusted {format_p_value(d.adjusted_rank_p_value)}, probability of a higher rank in "
         f"{first} {format_number(d.superiority, 2)}"
     )
@@ -274,7 +274,7 @@ def _difference_line(d: GroupDifference, percent: str) -> str:
         f"{_effect(d, first, second, percent)}, Hedges' g {format_number(d.hedges_g, 2)} "
         f"({format_number(d.hedges_g_low, 2)} to {format_number(d.hedges_g_high, 2)}), Welch's "
         f"t({format_number(d.degrees_of_freedom, 3)}) = {format_number(d.statistic, 3)}, "
-        f"p {p_words(d.p_value)}, adjusted {format_p_value(d.adjusted_p_value)}; {ranked}."
+        f"p {p_text(d.p_value)}, adjusted {format_p_value(d.adjusted_p_value)}; {ranked}."
     )
 
 
@@ -296,7 +296,7 @@ def _effect(d: Any, first: str, second: str, percent: str) -> str:
 def _paired_line(d: PairedDifference, percent: str) -> str:
     first, second = (group_name(d.column, label) for label in (d.first, d.second))
     ranked = (
-        f"signed-rank test of {d.n_ranked}: p {p_words(d.wilcoxon_p_value)}, adjusted "
+        f"signed-rank test of {d.n_ranked}: p {p_text(d.wilcoxon_p_value)}, adjusted "
         f"{format_p_value(d.adjusted_wilcoxon_p_value)}"
     )
     if np.isnan(d.wilcoxon_p_value):
@@ -310,13 +310,13 @@ def _paired_line(d: PairedDifference, percent: str) -> str:
         f"{_effect(d, first, second, percent)}, Cohen's dz {format_number(d.cohens_dz, 2)} "
         f"({format_number(d.cohens_dz_low, 2)} to {format_number(d.cohens_dz_high, 2)}), paired "
         f"t({format_number(d.degrees_of_freedom, 3)}) = {format_number(d.statistic, 3)}, "
-        f"p {p_words(d.p_value)}, adjusted {format_p_value(d.adjusted_p_value)}; {ranked}."
+        f"p {p_text(d.p_value)}, adjusted {format_p_value(d.adjusted_p_value)}; {ranked}."
     )
 
 
 def _overall_line(test: OverallTest) -> str:
     ranked = (
-        f"Kruskal-Wallis test of {test.n_ranked} subjects: p {p_words(test.rank_p_value)}, "
+        f"Kruskal-Wallis test of {test.n_ranked} subjects: p {p_text(test.rank_p_value)}, "
         f"adjusted {format_p_value(test.adjusted_rank_p_value)}"
     )
     if np.isnan(test.p_value):
@@ -325,7 +325,7 @@ def _overall_line(test: OverallTest) -> str:
     return (
         f"{plain_name(test.name)}: Welch's F({test.df_1:g}, {format_number(test.df_2, 3)}) = "
         f"{format_number(test.statistic, 3)} over {test.n_subjects} subjects, p "
-        f"{p_words(test.p_value)}, adjusted {format_p_value(test.adjusted_p_value)}; {ranked}."
+        f"{p_text(test.p_value)}, adjusted {format_p_value(test.adjusted_p_value)}; {ranked}."
     )
 
 
@@ -336,7 +336,7 @@ def _clear_pairs(tests: Sequence[Any], percent: str) -> list[str]:
     named = [
         f"{plain_name(d.name)}, "
         + _effect(d, group_name(d.column, d.first), group_name(d.column, d.second), percent)
-        + f" (p {p_words(d.adjusted_p_value)})"
+        + f" (p {p_text(d.adjusted_p_value)})"
         for d in clear
     ]
     found = f"{len(clear)} of {len(done)} have p < 0.05 after Holm's adjustment"

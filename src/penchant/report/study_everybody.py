@@ -22,10 +22,10 @@ from penchant.models.transforms import Transform
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.hierarchy.result_builder import CODING
 from penchant.report.page import Block, DataTable, Drawing, Listing
-from penchant.report.study_answers import p_words
+from penchant.report.study_answers import p_text
 from penchant.report.study_figures import Drawn, edges_said, panelled
-from penchant.report.study_groups import MIN_FOLDED_ROWS, some_columns, some_drawn
-from penchant.report.study_words import capital, for_reader, shown
+from penchant.report.study_groups import MIN_COLLAPSED_ROWS, some_columns, some_drawn
+from penchant.report.study_words import capital, for_reader, format_cell
 from penchant.result_tables import format_count
 from penchant.studies.comparisons import StudyPopulation
 from penchant.studies.findings import Findings
@@ -44,7 +44,7 @@ def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Bl
     if found is None:
         return []
     fit = found.fit
-    blocks: list[Block] = [Listing(_first(study, found))]
+    blocks: list[Block] = [Listing(_opening_sentences(study, found))]
     blocks += [_contrasts(study)] if found.contrasts else []
     blocks += some_drawn(drawn, "population-coefficients")
     blocks += [_typical(study, found), *_spreads(study)]
@@ -56,7 +56,7 @@ def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Bl
     return blocks
 
 
-def _first(study: Findings, found: StudyPopulation) -> list[str]:
+def _opening_sentences(study: Findings, found: StudyPopulation) -> list[str]:
     """Opening sentences: differences of groups, number of subjects, reliabilities."""
     fit = found.fit
     said = []
@@ -68,10 +68,11 @@ def _first(study: Findings, found: StudyPopulation) -> list[str]:
                 first, second = contrast.words.split(" - ")
                 said.append(
                     f"{display_name(name).capitalize()} is {way} in {first} than in {second}: "
-                    f"{contrast.words} = {shown(float(contrast.difference[a]))} on the "
+                    f"{contrast.words} = {format_cell(float(contrast.difference[a]))} on the "
                     f"{contrast.links[a]} scale "
-                    f"({100 * study.plan.level:g} % interval {shown(float(contrast.low[a]))} to "
-                    f"{shown(float(contrast.high[a]))}, p {p_words(adjusted[a])}, adjusted by "
+                    f"({100 * study.plan.level:g} % interval {format_cell(float(contrast.low[a]))} "
+                    f"to "
+                    f"{format_cell(float(contrast.high[a]))}, p {p_text(adjusted[a])}, adjusted by "
                     "Holm's method over all differences here)."
                 )
     if found.contrasts and not said:
@@ -83,10 +84,10 @@ def _first(study: Findings, found: StudyPopulation) -> list[str]:
         f"finite estimate alone. Status: {for_reader(fit.status, (*fit.names, *fit.links))}."
     )
     told = [*fit.reliability.items()]
-    said += [_told(*told[a]) for a in _in_order(study, [name for name, _ in told])]
+    said += [_reliability_sentence(*told[a]) for a in _in_order(study, [name for name, _ in told])]
     said.append(
-        f"Integration error: the log-likelihood ({shown(fit.log_likelihood)}) changes by "
-        f"{shown(fit.integration_error)} with other nodes."
+        f"Integration error: the log-likelihood ({format_cell(fit.log_likelihood)}) changes by "
+        f"{format_cell(fit.integration_error)} with other nodes."
     )
     return said
 
@@ -105,7 +106,7 @@ def _parameter(name: str, known: Iterable[str]) -> str:
     return max(mine, key=len, default=re.split(r"[:[]", name)[0])
 
 
-def _told(name: str, value: float) -> str:
+def _reliability_sentence(name: str, value: float) -> str:
     share = f"{capital(name_in_sentence(name))}: reliability {value:.2f}"
     if value < LITTLE:
         return (
@@ -127,7 +128,7 @@ def _contrasts(study: Findings) -> DataTable:
         note="Differences of means, first minus second, on the scale of each parameter's link "
         "function: on the log scale the logarithm of a ratio. p-values are adjusted by Holm's "
         "method over all of them.",
-        folded=len(table["parameter"]) > MIN_FOLDED_ROWS,
+        collapsed=len(table["parameter"]) > MIN_COLLAPSED_ROWS,
         names={"t": "t"},
     )
 
@@ -148,14 +149,16 @@ def _typical(study: Findings, found: StudyPopulation) -> DataTable:
         for p in (every[a] for a in _in_order(study, [p.name for p in every])):
             name, _, condition = p.name.removesuffix("]").partition("[")
             whose = f"{who}, {condition}" if condition and covariates else condition or who
-            rows.append([display_name(name), whose, *map(shown, (p.estimate, p.low, p.high))])
+            rows.append([display_name(name), whose, *map(format_cell, (p.estimate, p.low, p.high))])
     header = ("parameter", "of whom", "typical", "low", "high")
     note = (
         f"The parameter at the mean of its link scale; low and high: {100 * level:g} % intervals "
         "of that mean."
     )
     words = frozenset((0, 1))
-    return DataTable("The typical person", header, rows, note, len(rows) > MIN_FOLDED_ROWS, words)
+    return DataTable(
+        "The typical person", header, rows, note, len(rows) > MIN_COLLAPSED_ROWS, words
+    )
 
 
 def _kinds(found: StudyPopulation) -> list[tuple[str, dict[str, str]]]:
@@ -354,7 +357,7 @@ def _band(link: Transform, h: Vector, means: Vector, sds: Vector) -> Matrix:
     return np.stack([_on_axis(link, h, low), _on_axis(link, h, high)], axis=1)
 
 
-def _alone(study: Findings, fit: PopulationFit) -> Matrix:
+def _own_fit_parameters(study: Findings, fit: PopulationFit) -> Matrix:
     """Natural parameters by each subject's own fit: (n, n_natural)."""
     by_label = {study.data.person(s): study.fits[s].exact for s in study.subjects}
     found = []
@@ -368,7 +371,7 @@ def _shrinkage(study: Findings, fit: PopulationFit) -> Iterator[Drawn]:
     links, names = _links(fit), fit.subjects.natural_names
     if len(names) < 2:
         return
-    alone = _alone(study, fit)
+    alone = _own_fit_parameters(study, fit)
     on_link = np.stack([link.inverse(alone[:, a]) for a, link in enumerate(links)], axis=1)
     prior = fit.prior_for()
     first, *others = _in_order(study, names)
@@ -406,7 +409,7 @@ def _rising(link: Transform) -> Callable[[Any], Any] | None:
 
 def _forest(study: Findings, fit: PopulationFit) -> Drawn:
     links, names, subjects = _links(fit), fit.subjects.natural_names, fit.subjects
-    alone, ends = _alone(study, fit), subjects.interval(study.plan.level)
+    alone, ends = _own_fit_parameters(study, fit), subjects.interval(study.plan.level)
     typical = fit.parameters_at(study.plan.level)
     panels = _in_order(study, names)
     # the same row is the same subject in every panel

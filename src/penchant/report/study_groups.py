@@ -13,8 +13,8 @@ from penchant.report.page import Block, DataTable, Drawing, Paragraph
 from penchant.report.study_words import (
     capital,
     exact_words,
+    format_cell,
     not_simulated,
-    shown,
     simulation_words,
 )
 from penchant.result_tables import format_p_value
@@ -27,7 +27,7 @@ from penchant.tables.labels import in_natural_order
 
 P_VALUES = ("p_value", "adjusted_p_value")
 SHOWN_AS_P = (*P_VALUES, "wilcoxon_p_value")
-MIN_FOLDED_ROWS = 12  # rows from which on a table of groups is shown only when asked for
+MIN_COLLAPSED_ROWS = 12  # rows from which on a table of groups is shown only when asked for
 OF_T_TESTS = {"statistic": "t"}
 
 
@@ -38,10 +38,10 @@ def study_table(
     keep: Sequence[str],
     *,
     note: str = "",
-    folded: bool = False,
+    collapsed: bool = False,
 ) -> DataTable:
     """Build a table of the page from chosen columns of a table of the study."""
-    return some_columns(caption, study.columns(name), keep, note=note, folded=folded)
+    return some_columns(caption, study.columns(name), keep, note=note, collapsed=collapsed)
 
 
 def some_columns(
@@ -50,7 +50,7 @@ def some_columns(
     keep: Sequence[str],
     *,
     note: str = "",
-    folded: bool = False,
+    collapsed: bool = False,
     names: Mapping[str, str] = OF_T_TESTS,
 ) -> DataTable:
     """Build a table of the page from chosen columns: rounded numbers, headings in words."""
@@ -63,13 +63,13 @@ def some_columns(
     )
     rows = [list(row) for row in zip(*columns, strict=True)]
     header = [names.get(name, display_name(name)) for name in present]
-    return DataTable(caption, header, rows, note, folded, words)
+    return DataTable(caption, header, rows, note, collapsed, words)
 
 
 def _cell(column: str, value: Any) -> str:
     if column in SHOWN_AS_P:
         return format_p_value(value)
-    return display_name(value) if column in ("parameter", "name") else shown(value)
+    return display_name(value) if column in ("parameter", "name") else format_cell(value)
 
 
 def only(table: Mapping[str, Sequence[Any]], name: str, value: Any) -> dict[str, list[Any]]:
@@ -97,12 +97,15 @@ def _table_1(study: Findings, columns: Sequence[LinearizedGroup], words: str) ->
         header += [f"{_name(column)}: theta", "std. error"]
     rows = [
         ["subjects", *_facts(f"{c.theta.n_subjects} of {len(c.group.subjects)}" for c in columns)],
-        ["mean log-likelihood", *_facts(shown(c.mean_log_likelihood) for c in columns)],
+        ["mean log-likelihood", *_facts(format_cell(c.mean_log_likelihood) for c in columns)],
     ]
     for j, name in enumerate(columns[0].theta.names):
         row = [name]
         for column in columns:
-            row += [shown(column.theta.estimate[j]), shown(column.theta.standard_errors[j])]
+            row += [
+                format_cell(column.theta.estimate[j]),
+                format_cell(column.theta.standard_errors[j]),
+            ]
         rows.append(row)
     rows.append(["Delta / nominal", *_facts(map(_ratio, columns))])
     return DataTable(f"Table I: theta, {words}", header, rows)
@@ -118,8 +121,8 @@ def _table_2(study: Findings, columns: Sequence[LinearizedGroup], words: str) ->
         row = [display_name(name)]
         for column, found in zip(columns, exact, strict=True):
             own = [p for p in found if p.name == name]
-            row.append(shown(column.natural.estimate[j]))
-            row += [shown(v) for p in own for v in (p.estimate, p.low, p.high)] or ["-"] * 3
+            row.append(format_cell(column.natural.estimate[j]))
+            row += [format_cell(v) for p in own for v in (p.estimate, p.low, p.high)] or ["-"] * 3
         rows.append(row)
     rows.append(["Delta / nominal", *(cell for c in columns for cell in (_ratio(c), "", "", ""))])
     note = (
@@ -140,7 +143,7 @@ def _name(column: LinearizedGroup) -> str:
 
 def _ratio(column: LinearizedGroup) -> str:
     doubt = "" if column.valid else ", not small"
-    return f"{shown(column.ratio)}{doubt}"
+    return f"{format_cell(column.ratio)}{doubt}"
 
 
 def _facts(cells: Iterator[str]) -> list[str]:
@@ -167,14 +170,14 @@ def groups_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]
             exact,
             keep,
             note=_weighted(study),
-            folded=len(exact["parameter"]) > MIN_FOLDED_ROWS,
+            collapsed=len(exact["parameter"]) > MIN_COLLAPSED_ROWS,
         ),
         study_table(
             study,
             "populations",
             "By every rule",
             ("performance", "condition", "rule", *keep[2:], "i2"),
-            folded=True,
+            collapsed=True,
             note="Positive parameters are pooled as logarithms and mapped back. I²: share of the "
             "variance that lies between subjects.",
         ),
@@ -224,7 +227,7 @@ def linearized_section(study: Findings) -> list[Block]:
             "linearized",
             "Linearised estimates of all subjects",
             _linearized_columns(study),
-            folded=True,
+            collapsed=True,
         ),
     ]
 
@@ -320,7 +323,7 @@ def forward_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block
             cells: list[Any] = [group.label, max(table["n_subjects"][i] for i in last)]
             cells += [_mean(table["people"], last), _mean(table["simulated"], last)]
             cells += [_mean(table["people"], steps), _mean(table["simulated"], steps)]
-            rows.append([shown(cell) for cell in cells])
+            rows.append([format_cell(cell) for cell in cells])
     who = "expected" if ahead else "agents"
     step = "switch rate" if Declared(study.plan.model).locations is None else "mean step"
     header = ("group", "subjects", f"{shown_as}: people", who, f"{step}: people", who)

@@ -11,7 +11,7 @@ from penchant.errors import format_for_python, format_list
 from penchant.figures.label_text import attribute_label, display_name
 from penchant.models.model import Declared
 from penchant.models.parameter_words import PARAMETER_WORDS
-from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, page
+from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, render_page
 from penchant.report.study_comparison import comparison_section, paired_section
 from penchant.report.study_everybody import population_section
 from penchant.report.study_groups import (
@@ -23,13 +23,13 @@ from penchant.report.study_groups import (
     tests_section,
 )
 from penchant.report.study_words import (
-    asked,
     capital,
     exact_words,
     for_reader,
     in_short,
     interval_words,
     methods,
+    question,
 )
 from penchant.result_tables import format_count
 from penchant.softmax.prior import ScaledPrior
@@ -73,16 +73,16 @@ def study_page(
     command = command or _call(study.plan)
     drawn = {one.name: one for one in figures}
     sections = [
-        Section("Questions", [Paragraph(asked(study))]),
+        Section("Questions", [Paragraph(question(study))]),
         Section("In short", [Listing(in_short(study))]),
         Section("Do the groups differ?", comparison_section(study, command)),
         Section("Do conditions differ within subjects?", paired_section(study, command)),
         Section("The population", population_section(study, drawn)),
         Section("The data", _data(study, drawn)),
         Section("Performance", _performance(study, drawn)),
-        Section(_whose(study), _subjects(study, drawn)),
+        Section(_subjects_heading(study), _subjects(study, drawn)),
         Section("Fits without a converged estimate", _failures(study)),
-        Section(_together(study), groups_section(study, drawn)),
+        Section(_groups_heading(study), groups_section(study, drawn)),
         Section("The paper's linearised estimates", linearized_section(study)),
         Section("Tests by performance", tests_section(study)),
         Section(_checked(study), forward_section(study, drawn)),
@@ -90,14 +90,14 @@ def study_page(
         Section("How to reproduce this report", _reproduce(study, command)),
     ]
     made = f"{format_count(study.data.n_people, 'subject')}; made by Penchant {__version__}"
-    return page(title, made, [section for section in sections if section.blocks], words)
+    return render_page(title, made, [section for section in sections if section.blocks], words)
 
 
-def _whose(study: Findings) -> str:
+def _subjects_heading(study: Findings) -> str:
     return "Estimates of subjects" if len(study.subjects) > 1 else "Estimates of the subject"
 
 
-def _together(study: Findings) -> str:
+def _groups_heading(study: Findings) -> str:
     """Heading of the pooled estimates: of groups, or of all subjects."""
     whose = "Groups" if len(study.groups) > 1 else "All subjects"
     return f"{whose}: {exact_words(study)} estimates"
@@ -135,7 +135,7 @@ def _data(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
     if data.notes:
         blocks.append(Listing([for_reader(note) for note in data.notes]))
     if study.plan.performance:
-        blocks.append(Paragraph(study.landscapes.words))
+        blocks.append(Paragraph(study.landscapes.description))
     return [*blocks, *some_drawn(drawn, "choices")]
 
 
@@ -191,7 +191,7 @@ def _subjects(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
             f"Status of the {exact_words(study)} fits",
             ("status", "subjects" if study.data.people is None else "fits", "what it means"),
             counts,
-            words=frozenset((0, 2)),
+            text_columns=frozenset((0, 2)),
         ),
         *_glossary(names),
         *some_drawn(drawn, "subjects", "scatter"),
@@ -200,7 +200,7 @@ def _subjects(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
             "subjects",
             f"{capital(exact_words(study))} estimates of all subjects",
             keep,
-            folded=True,
+            collapsed=True,
             note=f"low and high: {100 * study.plan.level:g} % "
             f"{interval_words(study.plan.intervals)} intervals.",
         ),
@@ -243,7 +243,7 @@ def _failures(study: Findings) -> list[Block]:
         "interval."
     )
     note = note if len(study.subjects) > 1 else ""
-    return [DataTable("What went wrong, and for whom", header, rows, note, words=words)]
+    return [DataTable("What went wrong, and for whom", header, rows, note, text_columns=words)]
 
 
 def _advised(study: Findings, message: str) -> str:
@@ -268,7 +268,10 @@ def _reproduce(study: Findings, command: str) -> list[Block]:
         Paragraph(f"{made} the same tables, figures and report from the same {source}:"),
         Paragraph(command, code=True),
         DataTable(
-            "Settings, and fingerprints of the data", ("what", "is"), facts, words=frozenset((0, 1))
+            "Settings, and fingerprints of the data",
+            ("what", "is"),
+            facts,
+            text_columns=frozenset((0, 1)),
         ),
     ]
 

@@ -14,7 +14,7 @@ from penchant.figures.label_text import display_name, name_in_sentence
 from penchant.models.offers.attributes import Attributes
 from penchant.models.parameter_words import PARAMETER_WORDS
 from penchant.population.subject_estimates import positive_parameter_mask, price_sensitivity_warning
-from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
+from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_text, plain_name
 from penchant.result_tables import format_count, format_number
 from penchant.softmax.prior import ScaledPrior
 from penchant.studies.findings import Findings, left_out
@@ -23,7 +23,7 @@ from penchant.studies.plan import model_words, nominal_words
 from penchant.tables.labels import in_natural_order
 
 
-def asked(study: Findings) -> str:
+def question(study: Findings) -> str:
     """The study's question, as a sentence."""
     model = model_words(study.plan.model).split("," if study.plan.model.shape else ", worth")[0]
     who = format_count(study.data.n_people, "subject")
@@ -169,7 +169,7 @@ def _differences(study: Findings) -> list[str]:
         none = f"none of {done} differences has p < 0.05 after Holm's adjustment"
         return [f"Tests by performance: {none}."]
     named = [
-        f"{plain_name(d.name)} of {d.first} against {d.second} (p {p_words(d.adjusted_p_value)})"
+        f"{plain_name(d.name)} of {d.first} against {d.second} (p {p_text(d.adjusted_p_value)})"
         for d in clear
     ]
     return [
@@ -181,9 +181,9 @@ def _differences(study: Findings) -> list[str]:
 def _agreement(study: Findings) -> list[str]:
     """Compare simulated agents, or predictions one step ahead, with the subjects."""
     if study.how_simulated == "one step ahead":
-        return _ahead(study)
+        return _prediction_agreement(study)
     if not study.plan.performance:
-        return _rewards_agree(study)
+        return _reward_agreement(study)
     pairs = [
         (study.observed[s].regret[-1], fit.simulated.regret[-1])
         for s, fit in study.fits.items()
@@ -193,13 +193,13 @@ def _agreement(study: Findings) -> list[str]:
         return []
     people, agents = np.mean(pairs, axis=0)
     return [
-        f"Forward simulation: {_who(study, len(pairs))} end with a regret of "
+        f"Forward simulation: {_subject_count(study, len(pairs))} end with a regret of "
         f"{format_number(float(people), 4)} on average, agents with their estimates with "
         f"{format_number(float(agents), 4)}."
     ]
 
 
-def _rewards_agree(study: Findings) -> list[str]:
+def _reward_agreement(study: Findings) -> list[str]:
     pairs = [
         (np.nanmean(study.observed[s].reward), np.nanmean(fit.simulated.reward))
         for s, fit in study.fits.items()
@@ -209,12 +209,13 @@ def _rewards_agree(study: Findings) -> list[str]:
         return []
     people, agents = np.mean(pairs, axis=0)
     return [
-        f"Forward simulation: {_who(study, len(pairs))} receive {format_number(float(people), 4)} "
+        f"Forward simulation: {_subject_count(study, len(pairs))} receive "
+        f"{format_number(float(people), 4)} "
         f"a trial on average, agents with their estimates {format_number(float(agents), 4)}."
     ]
 
 
-def _ahead(study: Findings) -> list[str]:
+def _prediction_agreement(study: Findings) -> list[str]:
     """Compare the expected and the observed share of choices of the likeliest option."""
     known = [fit.simulated for fit in study.fits.values() if fit.simulated is not None]
     pairs = [
@@ -226,13 +227,13 @@ def _ahead(study: Findings) -> list[str]:
         return []
     people, models = 100 * np.mean(pairs, axis=0)
     return [
-        f"Prediction one step ahead: {_who(study, len(pairs))} "
+        f"Prediction one step ahead: {_subject_count(study, len(pairs))} "
         f"{'choose' if len(pairs) > 1 else 'chooses'} the option that their model holds likeliest "
         f"in {people:.1f} % of trials, where it expects {models:.1f} %."
     ]
 
 
-def _who(study: Findings, n: int) -> str:
+def _subject_count(study: Findings, n: int) -> str:
     """Number of subjects; also of fits, if each subject is fitted once in every condition."""
     if study.data.people is None:
         return format_count(n, "subject")
@@ -248,7 +249,8 @@ def simulation_words(study: Findings) -> str:
         assert study.data.payoffs is not None
         return (
             "agents that play every subject's own blocks anew with the subject's "
-            f"estimates: who chooses an option gets {study.data.payoffs.words}, at that decision "
+            f"estimates: who chooses an option gets {study.data.payoffs.description}, at that "
+            f"decision "
             "of that subject"
         )
     if study.how_simulated == "landscape":
@@ -436,7 +438,7 @@ def _simulation(study: Findings) -> str:
         )
     paid = f"rewards drawn in known landscapes ({_noise(study)})"
     if study.data.payoffs is not None:
-        paid = f"the options they chose paying {study.data.payoffs.words}, at that decision"
+        paid = f"the options they chose paying {study.data.payoffs.description}, at that decision"
     return (
         f"For every subject with an estimate, {study.plan.n_replicates} agents played the "
         "subject's own episodes, with the same options shown and the same decisions missed, making "
@@ -446,7 +448,8 @@ def _simulation(study: Findings) -> str:
 
 def _regret(study: Findings) -> str:
     return (
-        f"{study.landscapes.words} Where a subject played several episodes, losses were averaged "
+        f"{study.landscapes.description} Where a subject played several episodes, losses were "
+        f"averaged "
         "over them decision by decision. Curves a + b t, a t^b and a + b log t were fitted to "
         "cumulative regret by least squares; performance is high where the logarithm fits best or "
         "regret does not grow, and low otherwise. Linear against power law is close to arbitrary, "
@@ -470,7 +473,7 @@ def _names(study: Findings) -> tuple[str, ...]:
     return study.fits[study.subjects[0]].exact.natural_names
 
 
-def shown(value: Any, digits: int = 4) -> str:
+def format_cell(value: Any, digits: int = 4) -> str:
     """A cell for reading."""
     if value is None:
         return "-"

@@ -137,11 +137,11 @@ def _subjects(study: Findings) -> Columns:
     made |= {name: [by[s] for s in subjects] for name, by in data.conditions.items()}
     made["n_episodes"] = [len(data.of(s)) for s in subjects]
     made["n_decisions"] = [study.fits[s].exact.n_decisions for s in subjects]
-    made |= _played(study) if data.is_play else {}
+    made |= _performance_columns(study) if data.is_play else {}
     return made | _estimates([study.fits[s].exact for s in subjects])
 
 
-def _played(study: Findings) -> Columns:
+def _performance_columns(study: Findings) -> Columns:
     """Rewards of every subject; regret and performance, where the plan has these."""
     subjects = study.subjects
     rewards: Columns = {"mean_reward": [_mean(study.observed[s].reward) for s in subjects]}

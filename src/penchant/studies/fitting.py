@@ -84,7 +84,7 @@ def one_step_ahead(
     for i in measurer.data.of(subject):
         episode = measurer.data.episodes[i]
         log_p = log_choice_probabilities(model, episode, theta[:d], theta[d:])
-        found.append(measurer.ahead(i, np.exp(log_p[episode.is_choice])))
+        found.append(measurer.predicted_measures(i, np.exp(log_p[episode.is_choice])))
     return averaged(found)
 
 
@@ -167,8 +167,8 @@ class SubjectFit:
         """Plain numbers and text."""
         linear, played = self.linearized, self.simulated
         return {
-            "exact": _kept(self.exact),
-            "linearized": None if linear is None else _kept(linear),
+            "exact": _estimate_record(self.exact),
+            "linearized": None if linear is None else _estimate_record(linear),
             "simulated": to_json(played),
         }
 
@@ -178,7 +178,7 @@ class SubjectFit:
         return from_json(cls, kept)
 
 
-def _kept(fit: Estimate) -> dict[str, Any]:
+def _estimate_record(fit: Estimate) -> dict[str, Any]:
     """Record of an estimate for a file, without its subject, which the file has already."""
     return serialization.to_dict(fit, parameters_of(fit), *fit.source.default_interval) | {
         "subject": None
@@ -208,24 +208,24 @@ USABLE = ("converged", "weakly identified", "at a bound")
 Timings = dict[str, float]
 
 
-class Keeper(Protocol):
+class PartStorage(Protocol):
     """Storage of the finished parts of a study."""
 
-    def kept(self, name: str) -> Any | None:
+    def read(self, name: str) -> Any | None:
         """Read the document stored under this name; None if there is none."""
 
-    def keep(self, name: str, document: Any) -> None:
+    def store(self, name: str, document: Any) -> None:
         """Keep a document, whole or not at all."""
 
 
-class Nowhere:
+class NoStorage:
     """Storage that drops every document, for studies without a folder."""
 
-    def kept(self, name: str) -> Any | None:
+    def read(self, name: str) -> Any | None:
         """Return None, as nothing is stored."""
         return None
 
-    def keep(self, name: str, document: Any) -> None:
+    def store(self, name: str, document: Any) -> None:
         """Drop the document."""
 
 
@@ -234,7 +234,7 @@ def fit_subjects(
     plan: Plan,
     categories: Mapping[Any, Category | None],
     *,
-    keeper: Keeper,
+    storage: PartStorage,
     threads: int | None,
     timings: Timings,
 ) -> dict[Any, SubjectFit]:
@@ -248,7 +248,7 @@ def fit_subjects(
         The settings.
     categories
         Performance of every subject, which says what the linearised fit is linearised about.
-    keeper
+    storage
         Where parts are kept. The parts do not depend on what is kept already, so that work that was
         interrupted gives the same numbers.
     threads
@@ -259,12 +259,12 @@ def fit_subjects(
     subjects = measurer.data.subjects
     fitter = _Fitter(measurer, plan, categories, timings)
     parts = [_Part(i + 1, start, subjects) for i, start in enumerate(range(0, len(subjects), PART))]
-    documents = {part: keeper.kept(part.name) for part in parts}
+    documents = {part: storage.read(part.name) for part in parts}
     with progress("Fitting subjects", len(subjects)) as advance:
         advance(sum(len(part.subjects) for part in parts if documents[part] is not None))
         missing = [part for part in parts if documents[part] is None]
         for part, document in _worked(fitter.part, missing, threads):
-            keeper.keep(part.name, document)
+            storage.store(part.name, document)
             documents[part] = document
             advance(len(part.subjects))
     found: dict[Any, SubjectFit] = {}
@@ -359,9 +359,9 @@ class _Fitter:
         subjects = part.subjects
         exact = self._timed("exact fits", self._exact, subjects)
         kept = self._timed("intervals", self._with_intervals, exact)
-        linear = self._timed("linearised fits", self._each, self._linearized, subjects)
+        linear = self._timed("linearised fits", self._apply_to_each, self._linearized, subjects)
         places = list(enumerate(zip(subjects, kept, strict=True), part.start))
-        played = self._timed("forward simulation", self._each, self._simulated, places)
+        played = self._timed("forward simulation", self._apply_to_each, self._simulated, places)
         fits = zip(kept, linear, played, strict=True)
         return {
             "subjects": [_label(subject) for subject in subjects],
@@ -377,7 +377,7 @@ class _Fitter:
             self.timings[step] = self.timings.get(step, 0.0) + spent
         return found
 
-    def _each(self, work: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
+    def _apply_to_each(self, work: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
         return [work(thing) for thing in things]
 
     def _episodes(self, subject: Label) -> list[Any]:

@@ -264,18 +264,20 @@ def _range(
 ) -> tuple[float, float]:
     """Between which values a subject lies who has no estimate that can be averaged."""
     low, high = max(p.low, ends[0]), min(p.high, ends[1])
-    if _same(low, ends[0]) and _same(high, ends[1]):  # anything is possible
+    if _is_at_end(low, ends[0]) and _is_at_end(high, ends[1]):  # anything is possible
         return np.nan, np.nan
     goes_on = status == "separated" and np.isnan(p.estimate) and not natural.is_shape
     for value, end in zip((low, high), ends, strict=True):
-        if _same(p.estimate, end) or (goes_on and _same(value, end)):  # its weight is infinite
+        if _is_at_end(p.estimate, end) or (
+            goes_on and _is_at_end(value, end)
+        ):  # its weight is infinite
             return end, end
     if np.isnan([p.low, p.high]).any():  # Wald intervals know nothing here
         return (np.nan, np.nan) if status in OPEN else (p.estimate, p.estimate)
     return low, high
 
 
-def _same(value: float, end: float) -> bool:
+def _is_at_end(value: float, end: float) -> bool:
     return value == end or bool(np.isclose(value, end, rtol=SAME, atol=0.0))
 
 

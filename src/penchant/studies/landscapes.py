@@ -135,7 +135,7 @@ def _order(
     return [int(place) for place in np.argsort(numbers)]
 
 
-SEEN_OFTEN = 5  # rewards that make the mean of an option fit to be called the best
+MIN_REWARDS_OF_BEST = 5  # rewards that make the mean of an option fit to be called the best
 Source = Literal["known", "expected", "payoffs", "estimated"]
 
 
@@ -174,7 +174,7 @@ class Landscapes:
     complete: bool = False
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Description for the report of how the best mean reward, and so regret, is known."""
         many = format_count(len(self.labels), "landscape")
         if self.source == "known":
@@ -196,7 +196,8 @@ class Landscapes:
         return (
             "The mean rewards are not known. The best one is estimated from the data: the highest "
             f"mean of the rewards of an option over all subjects of a landscape ({many}), among "
-            f"options seen {SEEN_OFTEN} times or more. Regret is that minus the rewards received; "
+            f"options seen {MIN_REWARDS_OF_BEST} times or more. Regret is that minus the rewards "
+            f"received; "
             "a landscape file would make it exact."
         )
 
@@ -241,7 +242,7 @@ def landscapes_of(
     labels, of_episode = _distinct(data)
     rewards = _Rewards.of(data, of_episode, len(labels), n_options)
     if known is not None:
-        means, of_episode, labels = _known(known, labels, of_episode, n_options)
+        means, of_episode, labels = _known_landscapes(known, labels, of_episode, n_options)
         source: Source = "known"
         best = means.max(axis=1)
         complete = True
@@ -301,7 +302,7 @@ class _Rewards:
 
     def best(self) -> Vector:
         """Highest mean among the options that were seen often enough."""
-        enough = np.minimum(self.count.max(axis=1, keepdims=True), SEEN_OFTEN)
+        enough = np.minimum(self.count.max(axis=1, keepdims=True), MIN_REWARDS_OF_BEST)
         return np.asarray(np.where(self.count >= enough, self.means, -np.inf).max(axis=1))
 
     def noise_variance(self) -> float:
@@ -312,7 +313,7 @@ class _Rewards:
         return float(max(left, 0.0) / freedom) if freedom else float("nan")
 
 
-def _known(
+def _known_landscapes(
     known: Any, labels: tuple[tuple[Any, ...], ...], of_episode: IntVector, n_options: int
 ) -> tuple[Matrix, IntVector, tuple[tuple[Any, ...], ...]]:
     if not isinstance(known, Mapping):
@@ -487,7 +488,7 @@ class Measurer:
         means: Matrix = self.data.payoffs.means(i)[self.data.episodes[i].is_choice]
         return means
 
-    def ahead(self, i: int, p: Matrix) -> Measures:
+    def predicted_measures(self, i: int, p: Matrix) -> Measures:
         """Measures expected at every decision, given the recorded choices and rewards before it.
 
         Rewards are not known, as nobody knows what options paid that were not chosen.

@@ -112,10 +112,10 @@ class Payoffs:
         return lambda k, options: values[k, options] + sd * rng.standard_normal(len(options))
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Description for the report of the rewards that simulated agents get.
 
-        >>> Payoffs(("left", "right"), (), "means", 2.5).words
+        >>> Payoffs(("left", "right"), (), "means", 2.5).description
         'the mean in the columns left, right, with normal noise of variance 2.5'
         """
         named = f"in the columns {format_list(self.columns)}"
@@ -277,7 +277,7 @@ def usual_columns(
     for stem in USUAL:
         by_option = {}
         for name in reversed(names):
-            plain = _plain(name)
+            plain = _normalize_name(name)
             if plain.startswith(stem) or plain.endswith(stem):
                 rest = plain.removeprefix(stem) if plain.startswith(stem) else plain[: -len(stem)]
                 by_option[rest] = by_option[_without_word(rest)] = name
@@ -289,7 +289,7 @@ def usual_columns(
 
 def _in_order(by_option: dict[str, str], labels: Sequence[Label] | None) -> tuple[str, ...] | None:
     if labels is not None:
-        keys = [_plain(str(label)) for label in labels]
+        keys = [_normalize_name(str(label)) for label in labels]
         known = len(set(keys)) == len(keys) and all(key in by_option for key in keys)
         return tuple(by_option[key] for key in keys) if known else None
     numbers = sorted((int(key), name) for key, name in by_option.items() if key.isdecimal())
@@ -311,7 +311,7 @@ def _without_word(rest: str) -> str:
     return rest
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
@@ -330,7 +330,7 @@ def _values(
             raise DataError(
                 f"payoffs {columns[option]!r}",
                 "must be a number wherever an option was chosen",
-                got=f"{values[event, option]:g} at {_place(episode, int(mine[event]))}",
+                got=f"{values[event, option]:g} at {_describe_row(episode, int(mine[event]))}",
                 fix="Fill it, or leave the columns out.",
             )
         values.flags.writeable = False
@@ -338,7 +338,7 @@ def _values(
     return tuple(found)
 
 
-def _place(episode: Episode, row: int) -> str:
+def _describe_row(episode: Episode, row: int) -> str:
     return f"{row_place(row)} (subject {episode.subject})"
 
 
@@ -373,7 +373,7 @@ class _Received:
             np.concatenate(paid)[known],
             found[known],
             at[:, 0],
-            lambda k: _place(episodes[at[k, 0]], int(at[k, 1])),
+            lambda k: _describe_row(episodes[at[k, 0]], int(at[k, 1])),
             lambda k: columns[int(episodes[at[k, 0]].executed[at[k, 2]])],
         )
 
@@ -429,7 +429,7 @@ def _kind(
 ) -> tuple[Kind, tuple[float, float]]:
     if noise is not None:
         return ("means" if noise > 0 else "rewards"), (0.0, 1.0)
-    same = _same(received)
+    same = _matches_payoffs(received)
     if not same.size or same.mean() >= MIN_SHARE_PAID_AS_SAID:
         return "rewards", (0.0, 1.0)
     rewards = np.unique(received.paid)
@@ -441,7 +441,7 @@ def _kind(
     return "means", (0.0, 1.0)
 
 
-def _same(received: _Received) -> BoolVector:
+def _matches_payoffs(received: _Received) -> BoolVector:
     scale = float(np.abs(received.paid).max(initial=0.0))
     return np.isclose(received.paid, received.said, rtol=1e-6, atol=1e-9 * scale)
 
@@ -473,9 +473,9 @@ def _refuse(received: _Received, k: int) -> None:
 
 def _found_words(payoffs: Payoffs, free: bool, received: _Received) -> str:
     how = "recognised by their names" if payoffs.recognised else "as named"
-    said = f"Payoffs of every option at every decision ({how}): agents get {payoffs.words}"
+    said = f"Payoffs of every option at every decision ({how}): agents get {payoffs.description}"
     if payoffs.kind == "means" and free:
-        k = int(np.flatnonzero(~_same(received))[0])
+        k = int(np.flatnonzero(~_matches_payoffs(received))[0])
         said += (
             f", found from the rewards, which differ from these columns (the first: "
             f"{received.instance(k)})"
@@ -486,7 +486,7 @@ def _found_words(payoffs: Payoffs, free: bool, received: _Received) -> str:
 def _disagreement(received: _Received, payoffs: Payoffs) -> list[str]:
     """Describe rewards that differ from the payoff of the option chosen, with the first row."""
     if payoffs.kind == "rewards":
-        wrong = ~_same(received)
+        wrong = ~_matches_payoffs(received)
     elif payoffs.kind == "means":
         sd = np.sqrt(payoffs.noise_variance)
         wrong = np.abs(received.paid - received.said) > MAX_NOISE_SDS * sd

@@ -157,10 +157,10 @@ def fingerprint(data: StudyData, landscapes: Landscapes, plan: Plan) -> dict[str
     }
 
 
-def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def describe_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Describe the differences between two fingerprints.
 
-    >>> changed({"data": "a1", "seed": 3}, {"data": "b2", "seed": 4})
+    >>> describe_changes({"data": "a1", "seed": 3}, {"data": "b2", "seed": 4})
     ['other data', 'seed 4, was 3']
     """
     found = []
@@ -171,11 +171,11 @@ def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         if key in ("data", "landscapes", "locations"):
             found.append(f"other {key}")
         else:
-            found.append(f"{key} {_said(new)}, was {_said(old)}")
+            found.append(f"{key} {_format_setting(new)}, was {_format_setting(old)}")
     return found
 
 
-def _said(value: Any) -> str:
+def _format_setting(value: Any) -> str:
     if isinstance(value, Mapping):
         return "; ".join(f"{k}: {v}" for k, v in value.items()) or "none"
     return "none" if value is None else str(value)

@@ -185,7 +185,7 @@ class StudyData(JsonDocument):
     @property
     def subjects(self) -> tuple[Label, ...]:
         """Every subject once, in natural order."""
-        return tuple(self._places)
+        return tuple(self._episodes_by_subject)
 
     @property
     def n_options(self) -> int:
@@ -196,10 +196,10 @@ class StudyData(JsonDocument):
 
     def of(self, subject: Label) -> list[int]:
         """Places of a subject's episodes."""
-        return self._places.get(subject, [])
+        return self._episodes_by_subject.get(subject, [])
 
     @cached_property
-    def _places(self) -> dict[Any, list[int]]:
+    def _episodes_by_subject(self) -> dict[Any, list[int]]:
         found: dict[Any, list[int]] = {}
         for i, episode in enumerate(self.episodes):
             found.setdefault(episode.subject, []).append(i)
