@@ -294,7 +294,7 @@ def _biased_above(drawn: Sequence[Ensemble], expected: Asymptotics, where: str) 
         + "; ".join(said)
         + f". The bias falls as 1/n and does not stop at n = 50, where it is still "
         f"{_format_numbers(later)} to first order. For very small n the mean does not exist: see "
-        f"below.",
+        "below.",
         {"bias": numbers},
     )
 
@@ -357,7 +357,7 @@ def _widths(last: Ensemble, expected: Asymptotics) -> Claim:
         f"{_format_numbers(widths)} wide, as {_format_numbers(ratios)}, not as "
         f"{_format_numbers(wanted)}; asymptotic standard "
         f"errors are {_format_numbers(at_truth)}. For such variables the variance is a + b "
-        f"theta_i^2, which "
+        "theta_i^2, which "
         f"predicts {middle:.3g} for the middle one.",
         {
             "asymptotic_errors": at_truth.tolist(),

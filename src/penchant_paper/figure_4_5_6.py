@@ -165,7 +165,7 @@ def _inside_early(many: Sequence[Ensemble], where: str) -> Claim:
         "choices.",
         parts,
         f"The interval around the mean estimate reaches {_format_numbers(sizes)} times the true "
-        f"value to "
+        "value to "
         f"either side at t = {COVERED_FROM_DECISION}: where that is above 1, holding the truth "
         "says little. The intervals of single plays hold it in "
         + ", ".join(f"{share:.0%} ± {error:.0%}" for share, error in coverage)
@@ -244,7 +244,7 @@ def _compare_by_likelihood(nominals: NominalComparison) -> Claim:
             ),
         },
         f"Of {nominals.agrees.size} plays where both linearised estimates lie inside the model, "
-        f"the linearised likelihood prefers the estimate with the higher exact likelihood in "
+        "the linearised likelihood prefers the estimate with the higher exact likelihood in "
         f"{share[0]:.0%} ± {share[1]:.1%}. Linearised likelihoods of different points belong to "
         "different models; only the exact one compares them.",
         {"comparable": int(nominals.agrees.size), "agree": int(nominals.agrees.sum())},

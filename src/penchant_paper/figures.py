@@ -91,7 +91,7 @@ def _softmax(result: SoftmaxFigure) -> Drawn:
     return Drawn(
         result.name,
         result.title,
-        f"Left: mean of the existing estimates, 95 % of them (shaded), and the asymptotic 95 % "
+        "Left: mean of the existing estimates, 95 % of them (shaded), and the asymptotic 95 % "
         f"band at the truth (dashed), from n = {FIRST_DECISION_DRAWN} on; {found.n_replicates} "
         "replicates. "
         "Right: share of replicates without a finite estimate, with Wilson's 95 % band. Bands that "

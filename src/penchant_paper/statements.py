@@ -227,7 +227,7 @@ def _claims(
                     common.printed > 0 and common.range < LOG_LIKELIHOOD_ROUNDING
                 )
             },
-            f"With a variable that is equal across options the printed matrix has smallest "
+            "With a variable that is equal across options the printed matrix has smallest "
             f"eigenvalue {common.printed:.3g}, and the log-likelihood is flat along it (it changes "
             f"by {common.range:.1g}; status: {common.status}). Nor is the condition needed: with "
             f"all variation in the last option that eigenvalue is {last.printed:.3g}, and the "
@@ -242,7 +242,7 @@ def _claims(
             "If the second-moment matrix is positive definite, the maximum likelihood problem is "
             "convex.",
             {"no Hessian has a positive eigenvalue": curved < 1e-12},
-            f"The Hessian is minus a covariance: over 200 random designs and theta, some with "
+            "The Hessian is minus a covariance: over 200 random designs and theta, some with "
             f"variables that are 0, its largest eigenvalue is {max(curved, 0.0):.1g} of its size "
             "at most. It is convex whatever the matrix, and strictly so exactly where the model is "
             "identified.",

@@ -307,7 +307,7 @@ def _mapping(mapped: tuple[MappedBack, ...]) -> Claim:
             "within 2 %": largest < MAX_TABLE_DEVIATION,
             "within the rounding of Table I": not wrong,
         },
-        f"With noise variance 10, which is not stated, Table I maps back to Table II within "
+        "With noise variance 10, which is not stated, Table I maps back to Table II within "
         f"{largest:.1%}. Outside what the rounding of Table I allows: "
         + (", ".join(wrong) or "nothing")
         + ".",

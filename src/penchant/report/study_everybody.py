@@ -71,7 +71,7 @@ def _opening_sentences(study: Findings, found: StudyPopulation) -> list[str]:
                     f"{contrast.words} = {format_cell(float(contrast.difference[a]))} on the "
                     f"{contrast.links[a]} scale "
                     f"({100 * study.plan.level:g} % interval {format_cell(float(contrast.low[a]))} "
-                    f"to "
+                    "to "
                     f"{format_cell(float(contrast.high[a]))}, p {p_text(adjusted[a])}, adjusted by "
                     "Holm's method over all differences here)."
                 )

@@ -250,7 +250,7 @@ def simulation_words(study: Findings) -> str:
         return (
             "agents that play every subject's own blocks anew with the subject's "
             f"estimates: who chooses an option gets {study.data.payoffs.description}, at that "
-            f"decision "
+            "decision "
             "of that subject"
         )
     if study.how_simulated == "landscape":
@@ -449,7 +449,7 @@ def _simulation(study: Findings) -> str:
 def _regret(study: Findings) -> str:
     return (
         f"{study.landscapes.description} Where a subject played several episodes, losses were "
-        f"averaged "
+        "averaged "
         "over them decision by decision. Curves a + b t, a t^b and a + b log t were fitted to "
         "cumulative regret by least squares; performance is high where the logarithm fits best or "
         "regret does not grow, and low otherwise. Linear against power law is close to arbitrary, "

@@ -197,7 +197,7 @@ class Landscapes:
             "The mean rewards are not known. The best one is estimated from the data: the highest "
             f"mean of the rewards of an option over all subjects of a landscape ({many}), among "
             f"options seen {MIN_REWARDS_OF_BEST} times or more. Regret is that minus the rewards "
-            f"received; "
+            "received; "
             "a landscape file would make it exact."
         )
 

@@ -477,7 +477,7 @@ def _found_words(payoffs: Payoffs, free: bool, received: _Received) -> str:
     if payoffs.kind == "means" and free:
         k = int(np.flatnonzero(~_matches_payoffs(received))[0])
         said += (
-            f", found from the rewards, which differ from these columns (the first: "
+            ", found from the rewards, which differ from these columns (the first: "
             f"{received.instance(k)})"
         )
     return f"{said}."
