@@ -33,7 +33,7 @@ def everybody_by_nuts(fit: pn.results.PopulationFit, *, draws: int, tune: int, s
 
     source = fit.source
     found, people = source.descriptive, source.likelihoods
-    target, s = LogPosterior.of(found, people), found.marginal.structure
+    target, s = LogPosterior.around_optimum(found, people), found.marginal.structure
     n, r, b = len(people.subjects), len(s.random), s.n_beta
     size = len(found.x)
     everyone = np.arange(n)
