@@ -236,7 +236,8 @@ def posterior_beliefs(
         Options observed and rewards received.
     distances
         Distances of all options to those observed, in the order of `options` of
-        `ObservedSequence.from_episode(episode)`: (n_options, n_observed). `distances_to_options` makes them.
+        `ObservedSequence.from_episode(episode)`: (n_options, n_observed). They come from
+        `distances_to_options`.
     delta
         Relative precision sigma_s^2 / sigma0^2.
     length_scale
