@@ -14,7 +14,7 @@ from penchant._version import __version__
 from penchant.figures import inline_svg, save
 from penchant.figures.label_text import display_name
 from penchant.figures.style import panel_view_boxes
-from penchant.files.atomic import new_folder
+from penchant.files.atomic_files import new_folder
 from penchant.files.output import write_json, write_table, write_text
 from penchant.report.page import Block, DataTable, Drawing, Paragraph, Section, render_page
 from penchant.report.study_figures import Drawn

@@ -15,7 +15,7 @@ import pyarrow.csv
 import pytest
 
 import penchant as pn
-from penchant.cli import studying
+from penchant.cli import study_command
 from penchant.report import study_files as folders
 from penchant.studies import fitting
 from small_study import MEANS, MODEL, table
@@ -279,7 +279,7 @@ POINTS_TO_STOP = [
     (fitting, "fit_linearized"),
     (fitting, "simulated"),
     (folders, "write_json"),
-    (studying.Study, "write"),
+    (study_command.Study, "write"),
 ]
 
 

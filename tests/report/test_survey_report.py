@@ -31,7 +31,7 @@ def survey(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(survey):
-    from penchant.cli.studying import read_experiment
+    from penchant.cli.study_command import read_experiment
     from penchant.cli.workflow_options import Compared, Experiment, Played
 
     data, model = read_experiment(

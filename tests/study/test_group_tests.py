@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import penchant as pn
-from penchant.cli.wording import in_options
+from penchant.cli.option_wording import in_options
 from penchant.errors import DataError
 from penchant.models.model import natural_parameters
 from penchant.report.study_words import in_short, methods, question

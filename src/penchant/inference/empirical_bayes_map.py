@@ -207,7 +207,9 @@ def _fit_at_width(
     if spread:
         evidence -= 0.5 * (np.log(width / (WIDTH_PRIOR_MEDIAN * spread)) / WIDTH_PRIOR_LOG_SD) ** 2
     model = cast(UCL, profiles.model)
-    return estimate, MapFit.of(model, estimate.theta, estimate.covariance, width, evidence, nu)
+    return estimate, MapFit.from_estimate(
+        model, estimate.theta, estimate.covariance, width, evidence, nu
+    )
 
 
 def _next_prior_width(model: UCL, optimum: Optima, width: float, nu: float, spread: float) -> float:
@@ -254,7 +256,7 @@ def _maximize_at_width(
     x, _ = bare.variables(np.zeros(1, dtype=np.int64), psi[len(psi) // 2][None], False)
     weights = _weights_prior(x, model, prior, width / nu)
     profiles = ProfileProblems(model, (tuple(episodes),), weights)
-    start = None if near is None else WarmStart.of(near)
+    start = None if near is None else WarmStart.from_optimum(near)
     if near is None:
         subjects = np.zeros(len(psi), dtype=np.int64)
         points = profiles.solve(subjects, psi, accuracy=FINITE_VALUES)

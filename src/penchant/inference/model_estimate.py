@@ -238,9 +238,9 @@ class ModelSource(EstimateSource):
                 got=f"one that is {found.status}",
                 fix="Fit with parameter_prior=MapPrior().",
             )
-        fits = self.maps or (MapFit.of(model, found.theta, found.covariance),)
+        fits = self.maps or (MapFit.from_estimate(model, found.theta, found.covariance),)
         told = found.status, found.message, found.n_decisions
-        return BeliefMap.of(fits, *told, model.locations)
+        return BeliefMap.from_fits(fits, *told, model.locations)
 
     def intervals(
         self,
@@ -480,7 +480,7 @@ def profile_along(
         if natural.is_shape:
             natural.set_value(float(value), np.empty(0), start)
         else:
-            asked = LinearConstraint.of(natural, np.array([value]), profiles.n_weights)
+            asked = LinearConstraint.from_parameter(natural, np.array([value]), profiles.n_weights)
         optimum = newton_from(profiles, start, fixed=fixed, constraint=asked)
         psi = optimum.points.psi[0]
         found.append(float(optimum.points.value[0]))

@@ -295,7 +295,7 @@ def _log_probabilities(
             got="one that is not",
             fix=f"Fit with {mark_weak_prior_argument()} to predict.",
         )
-    return _ScoredDecisions.of(model, episodes, psi).log_probabilities(theta)
+    return _ScoredDecisions.from_episodes(model, episodes, psi).log_probabilities(theta)
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,9 @@ class _ScoredDecisions:
     choices: Choices
 
     @classmethod
-    def of(cls, model: Model, episodes: Sequence[History], psi: Vector) -> _ScoredDecisions:
+    def from_episodes(
+        cls, model: Model, episodes: Sequence[History], psi: Vector
+    ) -> _ScoredDecisions:
         profiles = ProfileProblems(model, (tuple(episodes),))
         return cls(profiles, profiles.choices_at(psi))
 
@@ -369,7 +371,7 @@ def probabilities_over_posterior(
     for psi, theta, share in zip(*sample, strict=True):
         mine = np.flatnonzero(share > MIN_POSTERIOR_WEIGHT)
         if len(mine):
-            asked = _ScoredDecisions.of(model, episodes, psi)
+            asked = _ScoredDecisions.from_episodes(model, episodes, psi)
             each = (share[i] * np.exp(asked.log_probabilities(theta[i])) for i in mine)
             found = sum(each, start=found)
     return np.asarray(

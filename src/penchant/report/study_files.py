@@ -15,7 +15,7 @@ from penchant.argument_checks import check_one_of
 from penchant.errors import DataError, MarkedText, format_for_python, mark_argument, text_with_marks
 from penchant.figures import inline_svg, save
 from penchant.figures.style import panel_view_boxes
-from penchant.files.atomic import locked
+from penchant.files.atomic_files import locked
 from penchant.files.output import (
     field,
     read_document,

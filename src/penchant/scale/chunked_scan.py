@@ -412,7 +412,7 @@ def _scan_choices(files: tuple[StoredFile, ...], layout: ChoiceLayout, chunk_row
     before: _DecisionStarts | None = None
     with progress("Looking for decisions", len(files)) as advance:
         for file in files:
-            cutting = _DecisionStarts.of(file, layout)
+            cutting = _DecisionStarts.from_file(file, layout)
             if cutting.n_rows:
                 if before is not None:
                     _check_decision_in_one_file(before, cutting)
@@ -477,7 +477,7 @@ class _DecisionStarts:
     last: tuple[Any, ...]
 
     @classmethod
-    def of(cls, file: StoredFile, layout: ChoiceLayout) -> _DecisionStarts:
+    def from_file(cls, file: StoredFile, layout: ChoiceLayout) -> _DecisionStarts:
         """Read the columns that name decisions, one row group at a time."""
         edges = tuple(file.group_edges())
         starts, labels = [], []

@@ -34,7 +34,7 @@ from penchant._version import __version__
 from penchant.argument_checks import check_one_of, check_threads
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
-from penchant.files.atomic import check_writable, locked, written
+from penchant.files.atomic_files import check_writable, locked, written
 from penchant.result_tables import (
     Backend,
     Table,

@@ -60,7 +60,7 @@ class ChunkedDecisions:
     summary: ChunkSummary
 
     @classmethod
-    def of(cls, reducer: ChunkMapper, with_start: bool = True) -> ChunkedDecisions:
+    def from_chunks(cls, reducer: ChunkMapper, with_start: bool = True) -> ChunkedDecisions:
         """Take the first pass; `with_start`: every chunk finds a maximum of its own."""
         return cls(reducer, summarize_chunks(reducer, with_start))
 
@@ -108,13 +108,15 @@ class ChunkedDecisions:
         if unit == 1.0:
             return self, unit
         # unusual weights are rescaled by a power of 2, which needs a second first pass
-        return ChunkedDecisions.of(self._reducer_with(partial(_rescaled_weights, unit=unit))), unit
+        return ChunkedDecisions.from_chunks(
+            self._reducer_with(partial(_rescaled_weights, unit=unit))
+        ), unit
 
     def in_coordinates(self, basis: Matrix, rank: int | None = None) -> ChunkedDecisions:
         """Decisions for phi, where theta = basis phi."""
         turned = self._reducer_with(partial(choices_in_coordinates, basis=basis, rank=rank))
         # directions beyond the rank have a start of their own: the prior's
-        return ChunkedDecisions.of(turned, with_start=rank is None)
+        return ChunkedDecisions.from_chunks(turned, with_start=rank is None)
 
     def _reducer_with(self, *transforms: Transform) -> ChunkMapper:
         return reduce(ChunkMapper.with_transform, transforms, self.reducer)
@@ -148,11 +150,11 @@ class ChunkedDecisions:
             basis=basis,
         )
         inner = unit if basis is None else np.ones(basis.shape[1])
-        return ChunkedRecessionCone.of(self.reducer, differences, inner)
+        return ChunkedRecessionCone.from_chunks(self.reducer, differences, inner)
 
     def without_vanishing_options(self, vanishing_options: VanishingOptions) -> ChunkedDecisions:
         """Decisions without the options that a recession direction resolves."""
-        return ChunkedDecisions.of(self._reducer_with(*vanishing_options.removals))
+        return ChunkedDecisions.from_chunks(self._reducer_with(*vanishing_options.removals))
 
     def count_vanishing_options(self, vanishing_options: VanishingOptions) -> tuple[int, int, int]:
         """Count options resolved, options that might be, and decisions that lose some."""
@@ -183,7 +185,7 @@ class ChunkedDecisions:
         if not any(list(self.reducer.map_chunks(work, "small differences"))):
             return None
         plain = self._reducer_with(partial(_with_negligible_differences_zeroed, limit=limit))
-        return ChunkedDecisions.of(plain, with_start=False)
+        return ChunkedDecisions.from_chunks(plain, with_start=False)
 
 
 def _rescaled_weights(choices: Choices, unit: float) -> Choices:
@@ -275,7 +277,7 @@ class ChunkedRecessionCone:
     seen: set[bytes] = field(default_factory=set)
 
     @classmethod
-    def of(
+    def from_chunks(
         cls, reducer: ChunkMapper, differences: Callable[[Choices], Differences], unit: Vector
     ) -> ChunkedRecessionCone | None:
         """Start with a sample of rows from each chunk; None where no row differs."""

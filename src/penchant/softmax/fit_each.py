@@ -126,7 +126,7 @@ class Grouping:
     bounds: IntVector
 
     @classmethod
-    def of(cls, choices: Choices) -> Grouping:
+    def from_choices(cls, choices: Choices) -> Grouping:
         """Group by subject, each subject's decisions in order of the size of their sets."""
         assert choices.subject is not None and choices.subject_labels is not None
         sizes, subject = choices.n_options, choices.subject
@@ -208,7 +208,7 @@ def group_log_likelihood_derivatives(
     kernel = moment_kernel(d, len(table[1]) > 0)
     given = table, kernel, groups.order, groups.bounds, blocks, np.ascontiguousarray(theta)
     kernels.sum_subject_moments(
-        *given, found, *_ScratchSizes.of(*blocks).allocate_fit_workspace(kernel)
+        *given, found, *_ScratchSizes.from_block_rows(*blocks).allocate_fit_workspace(kernel)
     )
     # Comparisons of vector code pass over NaN, which large numbers would end in, too.
     found[0][~(np.abs(theta) < MAX_THETA).all(axis=2)] = np.nan
@@ -249,7 +249,7 @@ def _fit_in_tasks(
     given = table, kernel, groups.order, groups.bounds, blocks
     added = _kernel_prior_terms(prior, d, max_steps)
 
-    scratch = _ScratchSizes.of(*blocks)
+    scratch = _ScratchSizes.from_block_rows(*blocks)
 
     def work(begin: int, workspace: Any = None) -> None:
         end = min(begin + SUBJECTS_PER_TASK, n)
@@ -285,7 +285,7 @@ class _ScratchSizes:
     most_rows: int
 
     @classmethod
-    def of(cls, rows: IntVector, first: IntVector) -> _ScratchSizes:
+    def from_block_rows(cls, rows: IntVector, first: IntVector) -> _ScratchSizes:
         rows_of_subjects = np.diff(np.append(0, np.cumsum(rows))[first])
         most = (int(sizes.max(initial=1)) for sizes in (np.diff(first), rows_of_subjects, rows))
         return cls(*most)
@@ -358,7 +358,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[FitEachOptions]) -> Estim
             got="none with a subject",
             fix=f"Pass {mark_quoted_argument('subject')}, or use fit.",
         )
-    groups = Grouping.of(choices)
+    groups = Grouping.from_choices(choices)
     prior, threads = given.get("parameter_prior"), given.get("threads")
     max_steps = given.get("max_steps")
     workers = available_threads() if threads is None else threads

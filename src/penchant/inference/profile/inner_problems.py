@@ -75,8 +75,8 @@ class DecisionIndex(NamedTuple):
         """Scored decisions, and where those of each pair begin."""
         return Grouping(self.order, self.bounds)
 
-    def of(self, k: int) -> IntVector:
-        """Scored decisions of one pair."""
+    def scored_events(self, k: int) -> IntVector:
+        """Indices of the scored events of pair k."""
         return self.order[self.bounds[k] : self.bounds[k + 1]]
 
     def select_pairs(self, which: IntVector) -> DecisionIndex:
@@ -94,7 +94,7 @@ def scored_choices_of_pair(
     pair: int, rows: DecisionIndex, x: Matrix, names: tuple[str, ...]
 ) -> Choices:
     """Scored decisions of one (subject, psi) pair; their variables are known to be finite."""
-    mine = rows.of(pair)
+    mine = rows.scored_events(pair)
     n, (_, m, d) = len(mine), x.shape
     return Choices(
         explanatory=x[mine].reshape(n * m, d),
@@ -191,7 +191,7 @@ class LinearConstraint:
     value: Vector
 
     @classmethod
-    def of(cls, natural: Parameter, values: Vector, d: int) -> LinearConstraint:
+    def from_parameter(cls, natural: Parameter, values: Vector, d: int) -> LinearConstraint:
         """Constrain a natural parameter made of weights to these values."""
         return cls(*natural.plane(values, d))
 

@@ -937,7 +937,7 @@ class ProfileProblems:
         if np.isfinite(x.sum()) or np.isfinite(x[rows.order]).all():
             return
         for k in range(len(rows.bounds) - 1):
-            mine = rows.of(k)
+            mine = rows.scored_events(k)
             Choices.from_arrays(x[mine], rows.chosen[mine], names=self.weights)
 
     def _fit_weight_batch(self, x: Matrix, rows: DecisionIndex, near: Matrix | None) -> Batch:
@@ -968,7 +968,7 @@ class ProfileProblems:
     ) -> None:
         """Solve pairs one by one to the end: maxima far out, on a boundary, or at infinity."""
         for k in which:
-            mine = rows.of(int(k))
+            mine = rows.scored_events(int(k))
             choices = Choices.from_arrays(x[mine], rows.chosen[mine], names=self.weights)
             hypothesis = None
             if constraint is not None:

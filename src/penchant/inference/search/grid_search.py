@@ -191,7 +191,7 @@ class CoarseGrid:
     axes: tuple[IntVector, ...]
 
     @classmethod
-    def of(cls, dimensions: tuple[int, ...]) -> CoarseGrid:
+    def from_dimensions(cls, dimensions: tuple[int, ...]) -> CoarseGrid:
         """Coarsen a grid with so many points along its axes."""
         return cls(dimensions, tuple(np.unique([*range(0, n, 2), n - 1]) for n in dimensions))
 
@@ -328,7 +328,7 @@ def _refine_grids(
         return ProfileGrids(
             psi, values, theta, dimensions, np.ones(values.shape, dtype=bool)
         ), rough
-    coarse = CoarseGrid.of(dimensions)
+    coarse = CoarseGrid.from_dimensions(dimensions)
     found, rough_found = _refine_grids(profiles, psi[coarse.cells], coarse.shape, rounds - 1)
     values, theta = coarse.interpolated(found.values), coarse.interpolated(found.theta)
     solved = np.zeros(values.shape, dtype=bool)

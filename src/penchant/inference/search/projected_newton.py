@@ -84,7 +84,7 @@ class WarmStart:
     curvature: Matrix
 
     @classmethod
-    def of(cls, optimum: Optima) -> WarmStart:
+    def from_optimum(cls, optimum: Optima) -> WarmStart:
         """Start from the optimum of similar data."""
         return cls(optimum.points.theta, optimum.curvature)
 

@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 
 from penchant.argument_checks import check_threads
 from penchant.bandit.beliefs import RewardPrior
-from penchant.cli.fitting import model_for, ready_model
-from penchant.cli.loading import with_formula
-from penchant.cli.options import Agent, History
-from penchant.cli.running import prior
-from penchant.cli.settings import (
+from penchant.cli.choice_input import with_formula
+from penchant.cli.fit_choices_command import prior
+from penchant.cli.fit_model_command import model_for, ready_model
+from penchant.cli.model_settings import (
     PLACES,
     TAKEN,
     counts_options,
@@ -25,7 +24,9 @@ from penchant.cli.settings import (
     nominal,
     width_height,
 )
-from penchant.cli.tables import (
+from penchant.cli.option_wording import in_options
+from penchant.cli.options import Agent, History
+from penchant.cli.table_input import (
     check_base,
     check_model_given,
     kind_of,
@@ -34,13 +35,12 @@ from penchant.cli.tables import (
     open_raw,
     read_as,
 )
-from penchant.cli.wording import in_options
-from penchant.cli.words import refuse, say, when_interrupted
+from penchant.cli.terminal import refuse, say, when_interrupted
 from penchant.cli.workflow_options import Analysis, Compared, Experiment, Kept, Played
 from penchant.errors import DataError, NotWrittenError, text_with_marks
 from penchant.files.folder import TABLES
 from penchant.files.output import json_text, write_json
-from penchant.files.text import STDIN
+from penchant.files.text_source import STDIN
 from penchant.json_records import to_json
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, Model

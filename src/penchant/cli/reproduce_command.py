@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from penchant.cli.options import Experiments
-from penchant.cli.words import say
-from penchant.files.atomic import check_new_folder, locked
+from penchant.cli.terminal import say
+from penchant.files.atomic_files import check_new_folder, locked
 from penchant.files.output import json_text
 from penchant_paper.published import Claim
 from penchant_paper.report import (

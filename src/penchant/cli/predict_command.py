@@ -13,14 +13,14 @@ import pyarrow.csv as pa_csv
 
 from penchant._typing import IntVector, Label
 from penchant.argument_checks import check_threads
-from penchant.cli.comparing import is_experiment, predicted_rows
-from penchant.cli.fitting import play_for, ready_model
+from penchant.cli.compare_command import is_experiment, predicted_rows
+from penchant.cli.fit_choices_command import prior
+from penchant.cli.fit_model_command import play_for, ready_model
+from penchant.cli.model_settings import model_named
 from penchant.cli.options import Agent, Data, History
-from penchant.cli.running import prior
-from penchant.cli.settings import model_named
-from penchant.cli.showing import kept, reserved
-from penchant.cli.tables import check_model_given, load_offers
-from penchant.cli.words import check_file, check_seed, refuse, say
+from penchant.cli.result_output import kept, reserved
+from penchant.cli.table_input import check_model_given, load_offers
+from penchant.cli.terminal import check_file, check_seed, refuse, say
 from penchant.cli.workflow_options import Believed, Described, Played, Prediction, Written
 from penchant.errors import DataError, NotWrittenError, format_list
 from penchant.figures.choices_and_learning import belief_map
