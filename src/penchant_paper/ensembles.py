@@ -343,7 +343,7 @@ def ensembles(
     threads
         Processors; all if not given. The answer does not depend on it.
     """
-    chosen = sampled(x[: max(at)], truth, n_replicates, rng)
+    chosen = sample_choices(x[: max(at)], truth, n_replicates, rng)
     found = []
     with progress(f"{what}: replicates", len(at) * n_replicates) as advance:
         for n in at:
@@ -367,7 +367,9 @@ def join_ensembles(parts: Sequence[Ensemble]) -> Ensemble:
     return Ensemble(parts[0].n, parts[0].truth, theta, errors, values)
 
 
-def sampled(x: Matrix, theta: Vector, n_replicates: int, rng: np.random.Generator) -> IntMatrix:
+def sample_choices(
+    x: Matrix, theta: Vector, n_replicates: int, rng: np.random.Generator
+) -> IntMatrix:
     """Options chosen with the probabilities of Eq. (3): (n_replicates, n_decisions)."""
     q = x @ theta
     p = np.exp(q - q.max(axis=1, keepdims=True))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from penchant_paper.ensembles import (
     convergence,
     ensembles,
     fit_prefixes,
-    sampled,
+    sample_choices,
 )
 from penchant_paper.published import (
     FIGURE_2,
@@ -496,7 +496,7 @@ def figure_2(
     threads
         Processors; all if not given. The answer does not depend on it.
     """
-    found, expected, drawn = _converging(FIGURE_2, rng, n_replicates, n_decisions, threads)
+    found, expected, drawn = _simulate_estimates(FIGURE_2, rng, n_replicates, n_decisions, threads)
     other = counterexample(rng=rng, n_replicates=300 * n_replicates, threads=threads)
     claims = claims_of_figure_2(found, expected, drawn, other)
     return SoftmaxFigure(FIGURE_2, found, expected, drawn, claims, other)
@@ -510,21 +510,29 @@ def figure_3(
     threads: int | None = None,
 ) -> SoftmaxFigure:
     """Figure 3: m = 100 options, theta0 = (1, 2, 3). Parameters are those of `figure_2`."""
-    found, expected, drawn = _converging(FIGURE_3, rng, n_replicates, n_decisions, threads)
+    found, expected, drawn = _simulate_estimates(FIGURE_3, rng, n_replicates, n_decisions, threads)
     claims = claims_of_figure_3(found, expected, drawn)
     return SoftmaxFigure(FIGURE_3, found, expected, drawn, claims)
 
 
-def _converging(
+class _SimulatedEstimates(NamedTuple):
+    """Estimates of a figure by number of decisions, what asymptotics predict, and ensembles."""
+
+    convergence: Convergence
+    asymptotics: Asymptotics
+    ensembles: tuple[Ensemble, ...]
+
+
+def _simulate_estimates(
     setting: SoftmaxSetting,
     rng: np.random.Generator,
     n_replicates: int,
     n_decisions: int,
     threads: int | None,
-) -> tuple[Convergence, Asymptotics, tuple[Ensemble, ...]]:
+) -> _SimulatedEstimates:
     truth = np.array(setting.truth)
     x = rng.normal(size=(n_decisions, setting.n_options, len(truth)))
-    chosen = sampled(x, truth, n_replicates, rng)
+    chosen = sample_choices(x, truth, n_replicates, rng)
     repeated = np.ascontiguousarray(np.broadcast_to(x, (n_replicates, *x.shape)))
     what = f"Figure {setting.name[-1]}"
     estimates = fit_prefixes(repeated, chosen, what=what, threads=threads)
@@ -537,4 +545,4 @@ def _converging(
         what=what,
         threads=threads,
     )
-    return convergence(estimates, truth), asymptotics(x, truth), many
+    return _SimulatedEstimates(convergence(estimates, truth), asymptotics(x, truth), many)

@@ -23,10 +23,10 @@ from penchant_paper.plays import (
     LongerPlays,
     NominalComparison,
     Stopped,
-    beginnings,
     bfgs_stops,
-    compared_nominals,
+    compare_nominals,
     exact_estimates,
+    first_decisions,
     linearized_columns,
     linearized_ensembles,
     longer_plays,
@@ -48,7 +48,7 @@ from penchant_paper.published import (
     median_of,
     share_of,
 )
-from penchant_paper.simulated_study import Growth, growth_words, regret_growth
+from penchant_paper.simulated_study import Growth, growth_text, regret_growth
 
 MAX_RELATIVE_ERROR_OF_MEAN = 0.2  # relative error of a mean that has converged
 MAX_CHANGE_BY_NOMINAL_POINT = (
@@ -258,7 +258,7 @@ def _regret(growth: Sequence[Growth], who: str, order: str, performance: str) ->
         f"The parameters {who} result in {performance}, specifically {order} regret.",
         {},
         f"Share of agents whose regret over 100 decisions is best described as {order}: "
-        + growth_words(growth, order)
+        + growth_text(growth, order)
         + ". It depends on the landscape and on the size of its rewards, which the paper does not "
         "state for its simulations; both landscapes are reconstructions.",
         {
@@ -494,7 +494,7 @@ def estimable_plays(
         episodes,
         tuple(exact_estimates(setting, episodes, t, threads) for t in EXACT_AT),
         many,
-        compared_nominals(plays, first, second),
+        compare_nominals(plays, first, second),
         regret_growth(setting, rng=rng, n_replicates=n_replicates),
     )
 
@@ -521,7 +521,7 @@ def figure_6(
     longer = simulate_plays(
         setting, rng=rng, n_replicates=n_replicates, n_decisions=EXTENDED_DECISIONS
     )
-    episodes = beginnings(longer, UCL_DECISIONS)
+    episodes = first_decisions(longer, UCL_DECISIONS)
     x, chosen = _columns_and_chosen(setting, episodes)
     estimates = fit_prefixes(x, chosen, what="Figure 6", threads=threads)
     found = convergence(estimates, np.array(setting.truth))

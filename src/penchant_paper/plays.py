@@ -68,7 +68,7 @@ def simulate_plays(
     return plays
 
 
-def beginnings(episodes: Sequence[Episode], t: int) -> list[Episode]:
+def first_decisions(episodes: Sequence[Episode], t: int) -> list[Episode]:
     """The first t decisions of every play."""
     return [Episode(e.chosen[:t], e.rewards[:t], subject=e.subject) for e in episodes]
 
@@ -109,7 +109,7 @@ def exact_estimates(
     setting: UCLSetting, episodes: Sequence[Episode], t: int, threads: int | None = None
 ) -> ExactEstimates:
     """Fit the first t decisions of every play exactly."""
-    estimates = fit_each_model(beginnings(episodes, t), model_of(setting), threads=threads)
+    estimates = fit_each_model(first_decisions(episodes, t), model_of(setting), threads=threads)
     converged = [e.parameters for e in estimates if e.status == "converged"]
     truth = tuple(natural_truth(setting).values())
     values = [[p.estimate for p in found] for found in converged]
@@ -199,7 +199,7 @@ class NominalComparison:
         return np.asarray(np.isfinite(self.natural).all(axis=2))
 
 
-def compared_nominals(
+def compare_nominals(
     episodes: Sequence[Episode],
     first: tuple[UCLSetting, Ensemble],
     second: tuple[UCLSetting, Ensemble],
@@ -333,7 +333,11 @@ def bfgs_stops(x: Matrix, chosen: IntVector, at: Sequence[int]) -> Stopped:
             for r in range(repeats):
                 here = x[r, :t] - x[r, :t].mean(axis=1, keepdims=True)
                 found = optimize.minimize(
-                    _minus, np.zeros(d), (here, chosen[r, :t]), jac=True, method="BFGS"
+                    _negative_log_likelihood,
+                    np.zeros(d),
+                    (here, chosen[r, :t]),
+                    jac=True,
+                    method="BFGS",
                 )
                 theta[i, r], values[i, r], success[i, r] = found.x, -found.fun, found.success
                 errors[i, r] = _errors(found.x, here)
@@ -349,7 +353,7 @@ def _probabilities(theta: Matrix, x: Matrix) -> tuple[Matrix, Matrix]:
     return q - np.log(total), p / total
 
 
-def _minus(theta: Matrix, x: Matrix, chosen: IntVector) -> tuple[float, Matrix]:
+def _negative_log_likelihood(theta: Matrix, x: Matrix, chosen: IntVector) -> tuple[float, Matrix]:
     """Minus the log-likelihood, Eq. (5), and its gradient."""
     rows = np.arange(len(chosen))
     log_p, p = _probabilities(theta, x)

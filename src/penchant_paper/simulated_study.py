@@ -187,7 +187,7 @@ def regret_growth(
     return tuple(found)
 
 
-def growth_words(grown: Sequence[Growth], order: str) -> str:
+def growth_text(grown: Sequence[Growth], order: str) -> str:
     """Share of the agents whose regret grows so, place by place."""
     return "; ".join(
         f"{getattr(g, order)[0]:.0%} ± {getattr(g, order)[1]:.0%} on {g.landscape} with rewards of "
@@ -277,7 +277,7 @@ def _model(scale: float) -> UCL:
     return UCL(locations=grid(*GRID), noise_variance=EXPERIMENT_NOISE_VARIANCE, length_scale=scale)
 
 
-def compared_length_scales(
+def compare_length_scales(
     episodes: Sequence[Episode], performance: str, threads: int | None = None
 ) -> LengthScales:
     """Fit plays about the nominal point of a category at several length scales."""
@@ -323,7 +323,7 @@ def claims_of_study(
     return (
         _categories(study, drawn),
         _table_2(study, truth),
-        _matched(study, studies),
+        _claim_matched(study, studies),
         _length_scale(scales),
     )
 
@@ -431,7 +431,7 @@ def _exact_variances(study: Findings) -> dict[str, float]:
     return found
 
 
-def _matched(study: Findings, studies: HomogeneityTests) -> Claim:
+def _claim_matched(study: Findings, studies: HomogeneityTests) -> Claim:
     exact = _between_landscapes(study.exact_tests)
     rejected = ", ".join(f"{share:.0%} ± {error:.0%}" for share, error in studies.rejected)
     return Claim(
@@ -611,7 +611,7 @@ def simulated_study(
         threads=threads,
     )
     scales = {
-        who: compared_length_scales(
+        who: compare_length_scales(
             [e for e in episodes if drawn[e.subject] == who][:SUBJECTS_PER_LENGTH_SCALE_CHECK],
             who,
             threads,

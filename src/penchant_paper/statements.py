@@ -418,7 +418,7 @@ def real_time(*, rng: np.random.Generator) -> RealTime:
         now = Episode(play.chosen[:t], play.rewards[:t])
         fit_choices(linearized_choices(ProfileProblems(model, ((now,),)), psi, ratios), threads=1)
 
-    known = _watching(play, live(model), first)
+    known = _observe_first(play, live(model), first)
 
     def exact(t: int) -> None:
         known.observe(int(play.chosen[t - 1]), float(play.rewards[t - 1]))
@@ -428,7 +428,7 @@ def real_time(*, rng: np.random.Generator) -> RealTime:
     return RealTime(_timed(linearized, first), _timed(exact, first))
 
 
-def _watching(play: Episode, known: Live, n: int) -> Live:
+def _observe_first(play: Episode, known: Live, n: int) -> Live:
     for t in range(n):
         known.observe(int(play.chosen[t]), float(play.rewards[t]))
     known.estimate()
@@ -533,7 +533,7 @@ def conclusion(
         rng=rng, n_replicates=max(MIN_ESTIMATES, round(PRIOR_AGENTS_PER_REPLICATE * n_replicates))
     )
     times = real_time(rng=rng)
-    claims = (_estimated(natural), _easier(found), _fast(times))
+    claims = (_estimated(natural), _claim_easier(found), _claim_fast(times))
     return Conclusion(natural, found, times, claims)
 
 
@@ -583,7 +583,7 @@ def _estimated(natural: Matrix) -> Claim:
     )
 
 
-def _easier(found: Sequence[PriorErrors]) -> Claim:
+def _claim_easier(found: Sequence[PriorErrors]) -> Claim:
     parts: dict[str, Part] = {}
     said = []
     far = max(VARIANCES)
@@ -640,7 +640,7 @@ def _medians(found: Sequence[PriorErrors], landscape: str) -> str:
     )
 
 
-def _fast(times: RealTime) -> Claim:
+def _claim_fast(times: RealTime) -> Claim:
     within = {
         "linearised": bool(times.linearized.max() < SECONDS_PER_CHOICE),
         "exact": bool(times.exact.max() < SECONDS_PER_CHOICE),

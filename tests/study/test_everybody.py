@@ -5,10 +5,10 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
+from penchant.report.group_sentences import answers, p_text
 from penchant.report.page import DataTable
-from penchant.report.study_answers import answers, p_text
 from penchant.report.study_comparison import comparison_section
-from penchant.report.study_everybody import population_figures
+from penchant.report.study_population import population_figures
 from peopled import MODEL, q_learners
 
 

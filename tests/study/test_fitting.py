@@ -38,7 +38,7 @@ class Shelf:
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch):
-    monkeypatch.setattr(fitting, "PART", 2)
+    monkeypatch.setattr(fitting, "SUBJECTS_PER_PART", 2)
 
 
 def carried_out(storage=None, joint=True):

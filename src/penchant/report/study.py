@@ -24,7 +24,7 @@ from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pooled_estimates import pool
 from penchant.population.regret_growth_categories import GrowthOrders, growth_orders
 from penchant.report.study_files import Figures, StudyFolder, write_study
-from penchant.report.study_words import format_cell, in_short
+from penchant.report.study_sentences import format_report_cell, summary_sentences
 from penchant.result_tables import (
     Table,
 )
@@ -56,7 +56,7 @@ from penchant.studies.landscapes import (
 )
 from penchant.studies.payoffs import check_count
 from penchant.studies.plan import PAPER_NOMINALS, Category, Plan, fingerprint
-from penchant.studies.read import StudyData
+from penchant.studies.study_data import StudyData
 
 
 def carry_out(
@@ -85,7 +85,7 @@ def carry_out(
     clock = _Clock(timings)
     locations = Declared(plan.model).locations
     n_options = int(Declared(plan.model).n_options or data.n_options)
-    landscapes = Landscapes.none()
+    landscapes = Landscapes.empty()
     if data.is_play:
         data = _with_payoffs(data, n_options)
         landscapes = landscapes_of(data, n_options, locations, landscape)
@@ -239,7 +239,7 @@ class Study(Findings, JsonDocument):
 
     def summary(self) -> str:
         """Summary of the results, one sentence per line, as at the top of the report."""
-        return "\n".join(in_short(self))
+        return "\n".join(summary_sentences(self))
 
     def __str__(self) -> str:
         return self.summary()
@@ -247,7 +247,7 @@ class Study(Findings, JsonDocument):
     def _repr_html_(self) -> str:
         from markupsafe import escape
 
-        return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in in_short(self))}</ul>"
+        return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in summary_sentences(self))}</ul>"
 
     def to_pandas(self, name: str = "subjects") -> Any:
         """Return a table of the results as a pandas frame."""
@@ -260,7 +260,9 @@ class Study(Findings, JsonDocument):
     def to_latex(self, name: str = "table-2") -> str:
         """Return a table in LaTeX (booktabs); by default the estimates of groups."""
         columns = self.columns(name)
-        rows = tuple(tuple(map(format_cell, row)) for row in zip(*columns.values(), strict=True))
+        rows = tuple(
+            tuple(map(format_report_cell, row)) for row in zip(*columns.values(), strict=True)
+        )
         return Table(
             repr(self).strip("<>"), (), tuple(map(display_name, columns)), rows, ()
         ).latex()

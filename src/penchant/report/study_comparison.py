@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from penchant.errors import PythonExpression, mark_argument, mark_weak_prior_argument
+from penchant.report.group_sentences import plain_name, population_decides
 from penchant.report.page import Block, DataTable, Paragraph
-from penchant.report.study_answers import plain_name, population_decides
 from penchant.report.study_groups import MIN_COLLAPSED_ROWS, some_columns
-from penchant.report.study_words import format_cell
+from penchant.report.study_sentences import format_report_cell
 from penchant.result_tables import format_p_value
 from penchant.studies.comparisons import PairedDifference
 from penchant.studies.findings import Findings
@@ -137,7 +137,11 @@ def _difference_table(
     rows = []
     for d in tests:
         row = [plain_name(d.name), *([d.stratum] if strata else []), d.first, d.second]
-        row += [f"{d.first_n}, {d.second_n}", format_cell(d.first_mean), format_cell(d.second_mean)]
+        row += [
+            f"{d.first_n}, {d.second_n}",
+            format_report_cell(d.first_mean),
+            format_report_cell(d.second_mean),
+        ]
         row += _effect_cells(d)
         rows.append([*row, format_p_value(d.adjusted_p_value)] if tested else row)
     words = {header.index(name) for name in ("parameter", "first", "second", "compared as")}
@@ -159,9 +163,9 @@ def _tests_table(column: str, tests: Sequence[GroupDifference], percent: str) ->
     rows = []
     for d in tests:
         row = [plain_name(d.name), *([d.stratum] if strata else []), d.first, d.second]
-        row += [format_cell(d.hedges_g, 3), _interval(d.hedges_g_low, d.hedges_g_high, 3)]
+        row += [format_report_cell(d.hedges_g, 3), _interval(d.hedges_g_low, d.hedges_g_high, 3)]
         row += [_t(d), format_p_value(d.p_value)]
-        row += [f"{d.first_ranked}, {d.second_ranked}", format_cell(d.superiority, 2)]
+        row += [f"{d.first_ranked}, {d.second_ranked}", format_report_cell(d.superiority, 2)]
         row += [format_p_value(d.rank_p_value), format_p_value(d.adjusted_rank_p_value)]
         rows.append(row)
     words = frozenset(range(3 + strata))
@@ -174,14 +178,14 @@ def _tests_table(column: str, tests: Sequence[GroupDifference], percent: str) ->
 def _t(d: GroupDifference | PairedDifference) -> str:
     if np.isnan(d.statistic):
         return "-"
-    return f"{format_cell(d.statistic, 3)} ({format_cell(d.degrees_of_freedom, 3)})"
+    return f"{format_report_cell(d.statistic, 3)} ({format_report_cell(d.degrees_of_freedom, 3)})"
 
 
 def _interval(low: float, high: float, digits: int = 4) -> str:
     return (
         "-"
         if np.isnan([low, high]).all()
-        else f"{format_cell(low, digits)} to {format_cell(high, digits)}"
+        else f"{format_report_cell(low, digits)} to {format_report_cell(high, digits)}"
     )
 
 
@@ -190,7 +194,7 @@ def _effect_cells(d: GroupDifference | PairedDifference) -> list[str]:
     if d.name.startswith(LOG):
         with np.errstate(over="ignore"):
             kind, (value, low, high) = "ratio", map(float, np.exp([value, low, high]))
-    return [kind, format_cell(value), _interval(low, high)]
+    return [kind, format_report_cell(value), _interval(low, high)]
 
 
 def _overall_table(column: str, tests: Sequence[OverallTest]) -> DataTable:
@@ -202,10 +206,10 @@ def _overall_table(column: str, tests: Sequence[OverallTest]) -> DataTable:
     for t in tests:
         row = [plain_name(t.name), *([t.stratum] if strata else [])]
         row += [str(t.n_groups), str(t.n_subjects)]
-        row += [format_cell(v) for v in (t.statistic, t.df_1, t.df_2)]
+        row += [format_report_cell(v) for v in (t.statistic, t.df_1, t.df_2)]
         row += [format_p_value(t.p_value), format_p_value(t.adjusted_p_value), str(t.n_ranked)]
         row += [
-            format_cell(t.rank_statistic),
+            format_report_cell(t.rank_statistic),
             format_p_value(t.rank_p_value),
             format_p_value(t.adjusted_rank_p_value),
         ]
@@ -223,7 +227,11 @@ def _paired_table(study: Findings, percent: str, *, tested: bool = True) -> Data
     rows = []
     for d in tests:
         row = [d.first, d.second, plain_name(d.name), *([d.stratum] if strata else [])]
-        row += [f"{d.n_pairs} of {d.n_both}", format_cell(d.first_mean), format_cell(d.second_mean)]
+        row += [
+            f"{d.n_pairs} of {d.n_both}",
+            format_report_cell(d.first_mean),
+            format_report_cell(d.second_mean),
+        ]
         row += _effect_cells(d)
         rows.append([*row, format_p_value(d.adjusted_p_value)] if tested else row)
     words = {0, 1, 2, header.index("compared as")} | ({3} if strata else set())
@@ -238,7 +246,7 @@ def _paired_tests_table(study: Findings, percent: str) -> DataTable:
     rows = []
     for d in study.paired_tests:
         row = [d.first, d.second, plain_name(d.name), *([d.stratum] if strata else [])]
-        row += [format_cell(d.cohens_dz, 3), _interval(d.cohens_dz_low, d.cohens_dz_high, 3)]
+        row += [format_report_cell(d.cohens_dz, 3), _interval(d.cohens_dz_low, d.cohens_dz_high, 3)]
         row += [_t(d), format_p_value(d.p_value)]
         row += [str(d.n_ranked), format_p_value(d.wilcoxon_p_value)]
         rows.append([*row, format_p_value(d.adjusted_wilcoxon_p_value)])

@@ -25,9 +25,9 @@ from penchant.files.output import (
     write_text,
 )
 from penchant.report.page import Drawing
-from penchant.report.study_everybody import population_figures
 from penchant.report.study_figures import Drawn, study_figures
 from penchant.report.study_page import study_page
+from penchant.report.study_population import population_figures
 from penchant.studies.findings import TABLES, Findings
 from penchant.studies.plan import describe_changes
 

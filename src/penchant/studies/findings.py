@@ -24,15 +24,15 @@ from penchant.studies.fitting import (
     parameters_of,
     validity_of,
 )
-from penchant.studies.groups import Group, GroupTests, LeftOutGroup, natural_again
+from penchant.studies.groups import Group, GroupTests, LeftOutGroup, to_natural_scale
 from penchant.studies.landscapes import Landscapes, Measures
-from penchant.studies.plan import Plan, fingerprint, nominal_words
-from penchant.studies.read import StudyData
+from penchant.studies.plan import Plan, fingerprint, nominal_text
+from penchant.studies.study_data import StudyData
 
 MEASURES = ("reward", "regret", "distance", "likeliest")
 
 
-def both(
+def subject_and_agent_measures(
     group: Group, measure: str, observed: Mapping[Any, Measures], fits: Mapping[Any, SubjectFit]
 ) -> tuple[Matrix, Matrix]:
     """A measure of the subjects of a group and of their agents: (n_subjects, n_decisions) each.
@@ -51,7 +51,7 @@ def both(
         made = getattr(played, measure)
         unknown = measure == "regret" and np.isnan(played.loss).all()
         agents.append(np.full(len(made), np.nan) if unknown else made)
-    return stacked(people), stacked(agents)
+    return stack_padded(people), stack_padded(agents)
 
 
 def left_out(groups: Sequence[Group], fits: Mapping[Any, SubjectFit]) -> list[Any]:
@@ -59,7 +59,7 @@ def left_out(groups: Sequence[Group], fits: Mapping[Any, SubjectFit]) -> list[An
     return [s for group in groups for s in group.subjects if fits[s].simulated is None]
 
 
-def stacked(rows: Sequence[Vector]) -> Matrix:
+def stack_padded(rows: Sequence[Vector]) -> Matrix:
     """Vectors of different lengths as one matrix, NaN behind the end of each."""
     longest = max(map(len, rows), default=0)
     filled = np.full((len(rows), longest), np.nan)
@@ -85,7 +85,7 @@ def forward_columns(
     }
     for group in groups:
         for measure in MEASURES:
-            people, agents = both(group, measure, observed, fits)
+            people, agents = subject_and_agent_measures(group, measure, observed, fits)
             for t in range(people.shape[1]):
                 known = ~np.isnan(people[:, t])
                 cells = (
@@ -166,7 +166,7 @@ def _linearized(study: Findings) -> Columns:
         "subject": [s for s, _ in mine],
         "condition": [study.data.condition(s) for s, _ in mine],
         "performance": list(performances),
-        "nominal": [nominal_words(study.plan.nominals[p]) for p in performances if p],
+        "nominal": [nominal_text(study.plan.nominals[p]) for p in performances if p],
     }
     for j, name in enumerate(mine[0][1].names if mine else ()):
         made[name] = [float(fit.theta[j]) for _, fit in mine]
@@ -234,12 +234,12 @@ def _table_2(study: Findings) -> Columns:
         population = study.exact[group.label]["random-effects"]
         rows += [
             ("exact", group, p, population, float("nan"), None)
-            for p in natural_again(population, study.plan.level, study.plan.model)
+            for p in to_natural_scale(population, study.plan.level, study.plan.model)
         ]
     return _by_rows(
         {
             "estimator": estimator,
-            **_named(group),
+            **_group_columns(group),
             "n_subjects": population.n_subjects,
             "parameter": p.name,
             "estimate": p.estimate,
@@ -265,12 +265,12 @@ def _populations(study: Findings) -> Columns:
             known = population.heterogeneity
             i2 = [float("nan")] * len(population.names) if known is None else known.i2_each
             for p, share in zip(
-                natural_again(population, study.plan.level, study.plan.model), i2, strict=True
+                to_natural_scale(population, study.plan.level, study.plan.model), i2, strict=True
             ):
                 rows.append((group, rule, population, p, float(share)))
     return _by_rows(
         {
-            **_named(group),
+            **_group_columns(group),
             "rule": rule,
             "n_subjects": population.n_subjects,
             "n_left_out": len(population.left_out),
@@ -411,7 +411,7 @@ def _population_people(study: Findings) -> Columns:
     return _as_lists(subjects.frame_columns(study.plan.level))
 
 
-def _named(group: Group) -> dict[str, Any]:
+def _group_columns(group: Group) -> dict[str, Any]:
     """Columns that name the group of a row."""
     condition = {"condition": group.condition}
     return (

@@ -42,7 +42,7 @@ from penchant.population.subject_estimates import (
 from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.studies.fitting import SubjectFit
 from penchant.studies.plan import CATEGORIES, Category, Plan
-from penchant.studies.read import ALL, StudyData
+from penchant.studies.study_data import ALL, StudyData
 from penchant.tables.labels import in_natural_order
 
 LOG = "log "
@@ -67,7 +67,7 @@ def exact_on_working_scale(
     )
 
 
-def natural_again(
+def to_natural_scale(
     population: PopulationEstimate, level: float, model: Model | None = None
 ) -> tuple[ParameterEstimate, ...]:
     """A population's parameters in their own units: geometric means where logarithms were pooled.
@@ -220,10 +220,10 @@ def _named(groups: Mapping[Any, list[Any]]) -> dict[str, tuple[Any, ...]]:
 
 
 OPEN = ("separated", "not identified", "stopped early")  # the estimate is no point of the model
-SAME = 1e-9  # relative distance at which an estimate lies at the end of a range
+RANGE_END_TOL = 1e-9  # relative distance at which an estimate lies at the end of a range
 
 
-def why_left_out(estimates: SubjectEstimates) -> dict[Any, str]:
+def left_out_reasons(estimates: SubjectEstimates) -> dict[Any, str]:
     """{subject: status, or what else is wrong} of those whom no average can use."""
     status = dict(zip(estimates.subjects, estimates.status, strict=True))
     return {
@@ -232,13 +232,15 @@ def why_left_out(estimates: SubjectEstimates) -> dict[Any, str]:
     }
 
 
-def ranges_of(fits: Mapping[Any, SubjectFit], subjects: Sequence[Label], model: Model) -> Matrix:
+def ranking_ranges(
+    fits: Mapping[Any, SubjectFit], subjects: Sequence[Label], model: Model
+) -> Matrix:
     """Ranges that rank the subjects, on the working scale: (n_subjects, n_parameters, 2).
 
     Low and high are the same for a point. NaN where nothing is known.
     """
     estimates = exact_on_working_scale(fits, subjects, model)
-    lost = why_left_out(estimates)
+    lost = left_out_reasons(estimates)
     naturals = natural_parameters(model)
     found = np.repeat(estimates.estimates[:, :, None], 2, axis=2)
     for i, subject in enumerate(subjects):
@@ -278,7 +280,7 @@ def _range(
 
 
 def _is_at_end(value: float, end: float) -> bool:
-    return value == end or bool(np.isclose(value, end, rtol=SAME, atol=0.0))
+    return value == end or bool(np.isclose(value, end, rtol=RANGE_END_TOL, atol=0.0))
 
 
 @dataclass(frozen=True)
@@ -312,7 +314,7 @@ def left_out_groups(
     data: StudyData, factors: Sequence[Factor], fits: Mapping[Any, SubjectFit], plan: Plan
 ) -> tuple[LeftOutGroup, ...]:
     """A row for every group of every column; one for all subjects where no column is named."""
-    why = why_left_out(exact_on_working_scale(fits, data.subjects, plan.model))
+    why = left_out_reasons(exact_on_working_scale(fits, data.subjects, plan.model))
     if not factors:
         return (_row(("", "", ALL), data.subjects, why, ("", np.nan)),)
     made = []
@@ -497,7 +499,7 @@ def _differences(factor: Factor, fits: Fits, plan: Plan) -> list[GroupDifference
         for label, subjects in factor.groups.items()
     }
     compared = compare_groups(estimates, scale="natural", level=plan.level)
-    ranges = {label: ranges_of(fits, s, plan.model) for label, s in factor.groups.items()}
+    ranges = {label: ranking_ranges(fits, s, plan.model) for label, s in factor.groups.items()}
     names = next(iter(estimates.values())).names
     made = []
     for pair, found in zip(
@@ -554,7 +556,7 @@ def _overall(factor: Factor, fits: Fits, plan: Plan) -> list[OverallTest]:
         pool(exact_on_working_scale(fits, subjects, plan.model), rule="mean-sample")
         for subjects in groups
     ]
-    ranges = [ranges_of(fits, subjects, plan.model) for subjects in groups]
+    ranges = [ranking_ranges(fits, subjects, plan.model) for subjects in groups]
     fine = [one for one in pooled if one.n_subjects > 1]
     made = []
     for j, name in enumerate(pooled[0].names):

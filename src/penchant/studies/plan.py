@@ -18,7 +18,7 @@ from penchant.inference.linearized_model import Nominal, nominal_psi_and_ratios
 from penchant.models.model import Declared, Model
 from penchant.softmax.prior import ParameterPrior
 from penchant.studies.landscapes import Landscapes
-from penchant.studies.read import StudyData
+from penchant.studies.study_data import StudyData
 
 Category = Literal["low", "high"]
 CATEGORIES: tuple[Category, ...] = ("high", "low")
@@ -115,7 +115,7 @@ class Plan:
         """The settings as plain words and numbers."""
         return {
             "model": model_words(self.model),
-            "nominals": {name: nominal_words(point) for name, point in self.nominals.items()},
+            "nominals": {name: nominal_text(point) for name, point in self.nominals.items()},
             "parameter_prior": None if self.parameter_prior is None else repr(self.parameter_prior),
             "level": self.level,
             "intervals": self.intervals,
@@ -133,10 +133,10 @@ def model_words(model: Any) -> str:
     return type(model).__name__ if described.startswith("<") else described
 
 
-def nominal_words(nominal: Nominal) -> str:
+def nominal_text(nominal: Nominal) -> str:
     """A nominal point in words.
 
-    >>> nominal_words(RewardPrior(mean=200, variance=1e6, length_scale=4))
+    >>> nominal_text(RewardPrior(mean=200, variance=1e6, length_scale=4))
     'prior mean 200, prior variance 1e+06, length scale 4'
     """
     if isinstance(nominal, RewardPrior):

@@ -81,7 +81,7 @@ def _left_out(study: Findings, key: Key, rows: Sequence[LeftOutGroup], explain: 
     what = "subjects" if not _is_within(study, key) else "fits, one of each subject and condition"
     if not lost:
         sizes = ", ".join(f"{group_name(column, r.group)} {r.n_subjects}" for r in rows)
-        return f"{of[0].upper()}{of[1:]}{_where(key)} have all {everyone} {what} ({sizes})."
+        return f"{of[0].upper()}{of[1:]}{_column_text(key)} have all {everyone} {what} ({sizes})."
     some = [row for row in rows if row.n_left_out]
     parts = "; ".join(map(_left_out_of, some)) if column else rows[0].reasons
     parts += "; no others" if len(some) < len(rows) else ""
@@ -89,7 +89,7 @@ def _left_out(study: Findings, key: Key, rows: Sequence[LeftOutGroup], explain: 
         " Subjects without a finite estimate enter no mean, and the most consistent are often "
         "among them: means describe the other subjects only."
     )
-    head = f"Left out of {of}{_where(key)}: {lost} of {everyone} {what} ({parts})."
+    head = f"Left out of {of}{_column_text(key)}: {lost} of {everyone} {what} ({parts})."
     if not explain:
         return f"{head}{_shares(rows)}"
     return f"{head}{why}{_shares(rows)} {_rank_test_sentence(study)}".rstrip()
@@ -124,9 +124,9 @@ def _rank_test_sentence(study: Findings) -> str:
 
 
 def _answer(study: Findings, key: Key) -> list[str]:
-    overall = _of(study.group_tests.overall, key)
-    differences = _of(study.group_tests.differences, key)
-    pairs = _of(study.paired_tests, key)
+    overall = _tests_of(study.group_tests.overall, key)
+    differences = _tests_of(study.group_tests.differences, key)
+    pairs = _tests_of(study.paired_tests, key)
     labels = [row.group for row in study.left_out if (row.column, row.stratum) == key]
     named = [group_name(key[0], label) for label in labels]
     percent = f"{100 * study.plan.level:g} %"
@@ -185,7 +185,8 @@ def _population_answer(study: Findings, key: Key) -> list[str]:
     who = f"{', '.join(named[:-1])} and {named[-1]}"
     within = " within subjects" if key[0] in found.within else ""
     return [
-        f"Do {who} differ{within}{_where(key)}? {answer[0].upper()}{answer[1:]}. This is by the "
+        f"Do {who} differ{within}{_column_text(key)}? {answer[0].upper()}{answer[1:]}. This is by "
+        f"the "
         f"population model, which includes all {found.fit.n_subjects} subjects; p-values are "
         "adjusted by Holm's method over all of its differences.",
         *lines,
@@ -209,15 +210,15 @@ def _link_ends(contrast: Contrast, a: int) -> str:
     return f"{format_number(ends[0], 3)} to {format_number(ends[1], 3)}"
 
 
-def _of(tests: Sequence[Any], key: Key) -> list[Any]:
+def _tests_of(tests: Sequence[Any], key: Key) -> list[Any]:
     return [test for test in tests if (test.column, test.stratum) == key]
 
 
 def _is_within(study: Findings, key: Key) -> bool:
-    return bool(_of(study.paired_tests, key))
+    return bool(_tests_of(study.paired_tests, key))
 
 
-def _where(key: Key) -> str:
+def _column_text(key: Key) -> str:
     return f" ({key[0]}; {key[1]})" if key[1] else (f" ({key[0]})" if key[0] else "")
 
 
@@ -238,7 +239,7 @@ def _headline(tests: Sequence[Any], who: str, key: Key, how: str = "") -> str:
         if found[verdict]
     ]
     answer = "; ".join(said)
-    return f"Do {who} differ{how}{_where(key)}? {answer[0].upper()}{answer[1:]}."
+    return f"Do {who} differ{how}{_column_text(key)}? {answer[0].upper()}{answer[1:]}."
 
 
 def _verdict(test: Any) -> str:

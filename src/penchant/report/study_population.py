@@ -21,20 +21,22 @@ from penchant.figures.subject_estimates import (
 from penchant.models.transforms import Transform
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.hierarchy.result_builder import CODING
+from penchant.report.group_sentences import p_text
 from penchant.report.page import Block, DataTable, Drawing, Listing
-from penchant.report.study_answers import p_text
-from penchant.report.study_figures import Drawn, edges_said, panelled
-from penchant.report.study_groups import MIN_COLLAPSED_ROWS, some_columns, some_drawn
-from penchant.report.study_words import capital, for_reader, format_cell
+from penchant.report.study_figures import Drawn, explain_edges, panel_figure
+from penchant.report.study_groups import MIN_COLLAPSED_ROWS, drawings_named, some_columns
+from penchant.report.study_sentences import capital, for_reader, format_report_cell
 from penchant.result_tables import format_count
 from penchant.studies.comparisons import StudyPopulation
 from penchant.studies.findings import Findings
 
 LITTLE, MUCH = 0.3, 0.7  # reliabilities
-WIDE = 3.2  # standard deviations of a population that are drawn
-POINTS = 121
-BANDED = 3  # groups at most whose bands can be told apart
-BEYOND = 4.0  # units of the link that are drawn beyond people, where the spread is absurd
+DRAWN_HALF_WIDTH_SDS = 3.2  # standard deviations of a population that are drawn
+DENSITY_POINTS = 121
+MAX_GROUPS_WITH_BANDS = 3  # groups at most whose bands can be told apart
+MAX_LINK_BEYOND_PEOPLE = (
+    4.0  # units of the link that are drawn beyond people, where the spread is absurd
+)
 MAX_ABS_LOGIT = 12.0  # |logit| at which a share is 0 or 1 on any axis
 
 
@@ -46,9 +48,11 @@ def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Bl
     fit = found.fit
     blocks: list[Block] = [Listing(_opening_sentences(study, found))]
     blocks += [_contrasts(study)] if found.contrasts else []
-    blocks += some_drawn(drawn, "population-coefficients")
+    blocks += drawings_named(drawn, "population-coefficients")
     blocks += [_typical(study, found), *_spreads(study)]
-    blocks += some_drawn(drawn, "population-density", "population-shrinkage", "population-forest")
+    blocks += drawings_named(
+        drawn, "population-density", "population-shrinkage", "population-forest"
+    )
     said = [*([fit.message] if fit.message else []), *fit.notes]
     names = (*fit.names, *fit.links)
     shown_words = [for_reader(words, names) for words in said if not words.startswith(CODING)]
@@ -68,11 +72,14 @@ def _opening_sentences(study: Findings, found: StudyPopulation) -> list[str]:
                 first, second = contrast.words.split(" - ")
                 said.append(
                     f"{display_name(name).capitalize()} is {way} in {first} than in {second}: "
-                    f"{contrast.words} = {format_cell(float(contrast.difference[a]))} on the "
+                    f"{contrast.words} = {format_report_cell(float(contrast.difference[a]))} on "
+                    f"the "
                     f"{contrast.links[a]} scale "
-                    f"({100 * study.plan.level:g} % interval {format_cell(float(contrast.low[a]))} "
+                    f"({100 * study.plan.level:g} % interval "
+                    f"{format_report_cell(float(contrast.low[a]))} "
                     "to "
-                    f"{format_cell(float(contrast.high[a]))}, p {p_text(adjusted[a])}, adjusted by "
+                    f"{format_report_cell(float(contrast.high[a]))}, p {p_text(adjusted[a])}, "
+                    f"adjusted by "
                     "Holm's method over all differences here)."
                 )
     if found.contrasts and not said:
@@ -86,8 +93,9 @@ def _opening_sentences(study: Findings, found: StudyPopulation) -> list[str]:
     told = [*fit.reliability.items()]
     said += [_reliability_sentence(*told[a]) for a in _in_order(study, [name for name, _ in told])]
     said.append(
-        f"Integration error: the log-likelihood ({format_cell(fit.log_likelihood)}) changes by "
-        f"{format_cell(fit.integration_error)} with other nodes."
+        f"Integration error: the log-likelihood ({format_report_cell(fit.log_likelihood)}) changes "
+        f"by "
+        f"{format_report_cell(fit.integration_error)} with other nodes."
     )
     return said
 
@@ -149,7 +157,9 @@ def _typical(study: Findings, found: StudyPopulation) -> DataTable:
         for p in (every[a] for a in _in_order(study, [p.name for p in every])):
             name, _, condition = p.name.removesuffix("]").partition("[")
             whose = f"{who}, {condition}" if condition and covariates else condition or who
-            rows.append([display_name(name), whose, *map(format_cell, (p.estimate, p.low, p.high))])
+            rows.append(
+                [display_name(name), whose, *map(format_report_cell, (p.estimate, p.low, p.high))]
+            )
     header = ("parameter", "of whom", "typical", "low", "high")
     note = (
         f"The parameter at the mean of its link scale; low and high: {100 * level:g} % intervals "
@@ -228,12 +238,12 @@ def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
 
     high = labelled_row_height_inches([*names.values()], COLUMN_INCHES[1])
     row = 0.8 + high * max(map(len, panels.values()))
-    made = panelled(len(panels), draw, row=row, least=row)
+    made = panel_figure(len(panels), draw, row=row, least=row)
     return Drawn(
         "population-coefficients",
         "What differs in the population",
         f"Coefficients of the population with {100 * study.plan.level:g} % interval: how far a "
-        f"{what} lies from {_reference(found)}.{edges_said(made)}",
+        f"{what} lies from {_reference(found)}.{explain_edges(made)}",
         made,
     )
 
@@ -267,15 +277,15 @@ def _densities(study: Findings, found: StudyPopulation) -> Drawn:
     typical = [fit.parameters_at(level, **covariates) for _, covariates in kinds]
     order = _in_order(study, names)
     priors = [fit.prior_for(**covariates) for _, covariates in kinds]
-    whose = _members(found)
-    few = len(kinds) <= BANDED
+    whose = _group_members(found)
+    few = len(kinds) <= MAX_GROUPS_WITH_BANDS
 
     def draw(axes: Any, panel: int) -> None:
         j = order[panel]
         link, own = links[j], spreads.get(names[j])
         means = np.array([prior.mean[j] for prior in priors])
         sds = np.sqrt([prior.covariance[j, j] for prior in priors])
-        h = np.linspace(*_drawn(link, means, sds, fit.subjects.mean[:, j]), POINTS)
+        h = np.linspace(*_drawn_range(link, means, sds, fit.subjects.mean[:, j]), DENSITY_POINTS)
         ratios = (1.0, 1.0) if own is None or own.sd == 0 else (own.low / own.sd, own.high / own.sd)
         heights, bands = [], []
         for mean, sd, person in zip(means, sds, typical, strict=True):
@@ -305,20 +315,28 @@ def _densities(study: Findings, found: StudyPopulation) -> Drawn:
         "How people are distributed",
         f"Density of each parameter in the population.{band} Marks below: the estimate of each "
         "subject under the population.",
-        panelled(len(names), draw),
+        panel_figure(len(names), draw),
     )
 
 
-def _drawn(link: Transform, means: Vector, sds: Vector, people: Vector) -> tuple[float, float]:
+def _drawn_range(
+    link: Transform, means: Vector, sds: Vector, people: Vector
+) -> tuple[float, float]:
     """Ends of what is drawn of a density: most of it, and no more than some way beyond people."""
-    low, high = float((means - WIDE * sds).min()), float((means + WIDE * sds).max())
-    low, high = max(low, float(people.min()) - BEYOND), min(high, float(people.max()) + BEYOND)
+    low, high = (
+        float((means - DRAWN_HALF_WIDTH_SDS * sds).min()),
+        float((means + DRAWN_HALF_WIDTH_SDS * sds).max()),
+    )
+    low, high = (
+        max(low, float(people.min()) - MAX_LINK_BEYOND_PEOPLE),
+        min(high, float(people.max()) + MAX_LINK_BEYOND_PEOPLE),
+    )
     steep = MAX_ABS_LOGIT if link.name == "logit" else np.inf
     low, high = min(max(low, -steep), steep - 1.0), max(min(high, steep), 1.0 - steep)
     return low, high  # the last unit, where everybody is beyond
 
 
-def _members(found: StudyPopulation) -> list[Any]:
+def _group_members(found: StudyPopulation) -> list[Any]:
     """Places of the people of each group of the first column, or of everybody."""
     fit = found.fit
     if not found.between:
@@ -386,7 +404,7 @@ def _shrinkage(study: Findings, fit: PopulationFit) -> Iterator[Drawn]:
             mean=prior.mean[pair],
             covariance=prior.covariance[np.ix_(pair, pair)],
             names=(names[pair[0]], names[pair[1]]),
-            values=(_rising(links[pair[0]]), _rising(links[pair[1]])),
+            values=(_axis_of_link(links[pair[0]]), _axis_of_link(links[pair[1]])),
         )
 
     lost = not np.isfinite(on_link).all()
@@ -398,11 +416,11 @@ def _shrinkage(study: Findings, fit: PopulationFit) -> Iterator[Drawn]:
         f"joined by a line{edge}. Axes are the scales on which people are taken to be normally "
         "distributed, with the parameter's own numbers. Ellipses hold 50 and 95 % of the "
         "population.",
-        panelled(len(pairs), draw, row=2.9),
+        panel_figure(len(pairs), draw, row=2.9),
     )
 
 
-def _rising(link: Transform) -> Callable[[Any], Any] | None:
+def _axis_of_link(link: Transform) -> Callable[[Any], Any] | None:
     """Map from the link to the numbers of the axis; None if the axis is the parameter's own."""
     return None if link.name in ("identity", "negative log") else link.value
 
@@ -433,13 +451,13 @@ def _forest(study: Findings, fit: PopulationFit) -> Drawn:
 
     n = len(subjects)
     height = 0.9 + n * (NAMED_ROW_INCHES if n <= MAX_NAMED_SUBJECTS else UNNAMED_ROW_INCHES)
-    made = panelled(len(names), draw, row=height)
+    made = panel_figure(len(names), draw, row=height)
     return Drawn(
         "population-forest",
         "Everybody under the population",
         f"Posterior means of all subjects (blue) with {100 * study.plan.level:g} % intervals, the "
         "estimate of each subject alone (hollow, orange), and the typical person below; every "
         f"panel in the order of the {display_name(names[panels[0]])}."
-        f"{edges_said(made)}",
+        f"{explain_edges(made)}",
         made,
     )

@@ -14,12 +14,12 @@ from penchant.figures.label_text import display_name, name_in_sentence
 from penchant.models.offers.attributes import Attributes
 from penchant.models.parameter_words import PARAMETER_WORDS
 from penchant.population.subject_estimates import positive_parameter_mask, price_sensitivity_warning
-from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_text, plain_name
+from penchant.report.group_sentences import SIGNIFICANT, answers, group_name, p_text, plain_name
 from penchant.result_tables import format_count, format_number
 from penchant.softmax.prior import ScaledPrior
 from penchant.studies.findings import Findings, left_out
 from penchant.studies.fitting import validity_of
-from penchant.studies.plan import model_words, nominal_words
+from penchant.studies.plan import model_words, nominal_text
 from penchant.tables.labels import in_natural_order
 
 
@@ -27,9 +27,9 @@ def question(study: Findings) -> str:
     """The study's question, as a sentence."""
     model = model_words(study.plan.model).split("," if study.plan.model.shape else ", worth")[0]
     who = format_count(study.data.n_people, "subject")
-    alone = f"The choices of {who} are modelled with {_own_words(study, model)}"
+    alone = f"The choices of {who} are modelled with {_model_description(study, model)}"
     modelled = f"{alone}, subject by subject." if study.data.n_people > 1 else f"{alone}."
-    questions = [_groups_asked(column, study) for column in study.data.conditions]
+    questions = [_group_question(column, study) for column in study.data.conditions]
     if study.plan.performance:
         questions.append(
             "What distinguishes subjects whose regret stops growing from those whose regret grows "
@@ -46,7 +46,7 @@ def question(study: Findings) -> str:
     return " ".join([*questions, modelled])
 
 
-def _own_words(study: Findings, described: str) -> str:
+def _model_description(study: Findings, described: str) -> str:
     """A model in words, its attributes as readers know them."""
     for name in study.plan.model.weights:
         if display_name(name) != name:
@@ -58,7 +58,7 @@ def _own_words(study: Findings, described: str) -> str:
     return described
 
 
-def _groups_asked(column: str, study: Findings) -> str:
+def _group_question(column: str, study: Findings) -> str:
     labels = in_natural_order(set(study.data.conditions[column].values()))
     named = [group_name(column, str(label)) for label in labels]
     if len(named) == 2:
@@ -93,7 +93,7 @@ def for_reader(message: str, names: Iterable[str] = ()) -> str:
     )
 
 
-def exact_words(study: Findings) -> str:
+def estimator_text(study: Findings) -> str:
     """The estimator of the exact fits, as readers know it."""
     return "maximum-likelihood" if study.plan.parameter_prior is None else "MAP"
 
@@ -108,7 +108,7 @@ def capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def in_short(study: Findings) -> list[MarkedText]:
+def summary_sentences(study: Findings) -> list[MarkedText]:
     """The findings, each in one sentence."""
     data = study.data
     decisions = sum(fit.exact.n_decisions for fit in study.fits.values())
@@ -125,7 +125,7 @@ def in_short(study: Findings) -> list[MarkedText]:
     alone = len(study.subjects) == 1
     means = "Weakly identified estimates are kept in means: read their intervals."
     kept = f" {'Read its interval.' if alone else means}" if weak else ""
-    said.append(f"{capital(exact_words(study))} fits: {counts}.{kept}")
+    said.append(f"{capital(estimator_text(study))} fits: {counts}.{kept}")
     worth = price_sensitivity_warning(
         ((s, study.fits[s].exact) for s in study.subjects), study.plan.model
     )
@@ -240,7 +240,7 @@ def _subject_count(study: Findings, n: int) -> str:
     return f"{format_count(study.data.n_people, 'subject')} ({format_count(n, 'fit')})"
 
 
-def simulation_words(study: Findings) -> str:
+def simulation_text(study: Findings) -> str:
     """Say how agents were simulated, as the end of a sentence about them.
 
     Captions, methods and the section on agents say the same.
@@ -300,7 +300,7 @@ def methods(study: Findings) -> list[str]:
             "subject."
         )
     paragraphs = [
-        f"Choices were modelled by {_own_words(study, model_words(plan.model))}. {shared} "
+        f"Choices were modelled by {_model_description(study, model_words(plan.model))}. {shared} "
         f"{_linear(study)} {how}{_search(study)}, with {100 * plan.level:g} % {kind} "
         f"(Penchant {__version__}).",
         *_compared(study, scale),
@@ -311,7 +311,7 @@ def methods(study: Findings) -> list[str]:
     ]
     if plan.nominals:
         points = "; ".join(
-            f"{name} performance: {nominal_words(p)}" for name, p in plan.nominals.items()
+            f"{name} performance: {nominal_text(p)}" for name, p in plan.nominals.items()
         )
         paragraphs.append(
             "The paper's estimator linearises the model about a nominal point per performance "
@@ -359,7 +359,8 @@ def _averaged(study: Findings, scale: str) -> list[str]:
     lost = any(rules["random-effects"].left_out for rules in study.exact.values())
     left = "; subjects without a finite estimate are listed and left out, never averaged"
     return [
-        f"{capital(exact_words(study))} estimates of groups were pooled{scale} by random effects "
+        f"{capital(estimator_text(study))} estimates of groups were pooled{scale} by random "
+        f"effects "
         f"(REML), and by other rules for comparison{left if lost else ''}."
     ]
 
@@ -473,7 +474,7 @@ def _names(study: Findings) -> tuple[str, ...]:
     return study.fits[study.subjects[0]].exact.natural_names
 
 
-def format_cell(value: Any, digits: int = 4) -> str:
+def format_report_cell(value: Any, digits: int = 4) -> str:
     """A cell for reading."""
     if value is None:
         return "-"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -470,10 +470,10 @@ def read_study(
     seen: dict[str, Any] = {}
     conditions = (conditions,) if isinstance(conditions, str) else conditions
     if isinstance(table, Reading) and table.kind == "choices":
-        return _experiment(table, conditions)
+        return _experiment_data(table, conditions)
     if isinstance(table, Reading):
         kind = "play" if table.kind == "play" else "offers"
-        columns, offers, options = _as_read(table, columns)
+        columns, offers, options = _arguments_of_reading(table, columns)
         base, gaps = table.arguments.get("base", 0), gaps or table.arguments.get("gaps")
         locations = table.arguments.get("locations") if locations is None else locations
         shown = shown or table.arguments.get("shown", 0)
@@ -526,17 +526,23 @@ def _columns_of(reading: Reading) -> str:
     return "; ".join(f"{part} = {name}" for part, name in reading.columns.items())
 
 
-def _as_read(
-    reading: Reading, columns: Mapping[str, Any] | None
-) -> tuple[dict[str, Any], Any, Any]:
-    """Columns, offers and options as `read` found or was told them."""
+class _TableArguments(NamedTuple):
+    """Columns, offers and options of a table."""
+
+    columns: dict[str, Any]
+    offers: Any
+    options: Any
+
+
+def _arguments_of_reading(reading: Reading, columns: Mapping[str, Any] | None) -> _TableArguments:
+    """Columns, offers and options that `read` found or was given."""
     known = reading.arguments
     parts = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored", "executed")
     found = {part: known[part] or NO_COLUMN for part in parts if part in known}
-    return {**found, **(columns or {})}, known.get("offers"), known.get("options")
+    return _TableArguments({**found, **(columns or {})}, known.get("offers"), known.get("options"))
 
 
-def _experiment(reading: Reading, conditions: Sequence[str]) -> StudyData:
+def _experiment_data(reading: Reading, conditions: Sequence[str]) -> StudyData:
     """The data of a choice experiment: its variables are attributes of what was offered."""
     if reading.data.subject is None:
         raise DataError(
