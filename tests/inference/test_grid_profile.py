@@ -202,7 +202,14 @@ def test_numbers_on_the_way_are_those_of_proven_maxima(held):
         np.testing.assert_allclose(
             getattr(found, name)[same], getattr(proven, name)[same], rtol=0, atol=1e-10
         )
-    for name in ("theta", "gradient", "gradient_slope_in_psi", "weight_psi_information", "psi_information", "information"):
+    for name in (
+        "theta",
+        "gradient",
+        "gradient_slope_in_psi",
+        "weight_psi_information",
+        "psi_information",
+        "information",
+    ):
         np.testing.assert_allclose(
             getattr(found, name)[same], getattr(proven, name)[same], rtol=1e-6, atol=1e-6
         )

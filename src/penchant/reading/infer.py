@@ -115,7 +115,8 @@ class Inference:
         """Ask about a role of which nothing is said; what is not needed is asked once."""
         known = self.draft.get(role) is not None or role in {one.role for one in self.questions}
         if not known and (needed or role not in self.said.raised):
-            self.questions.append(Question(role, text, tuple(answers)[:MAX_ANSWERS], needed))
+            different = [one for k, one in enumerate(answers) if one not in answers[:k]]
+            self.questions.append(Question(role, text, tuple(different[:MAX_ANSWERS]), needed))
 
     def question_taken(self, role: str, text: str, answers: Sequence[Any]) -> None:
         """Ask about a role that was taken from a name, unless somebody said it."""
