@@ -19,10 +19,10 @@ from penchant.tables.events import (
     NOTHING,
     check_label,
     check_options,
+    event_locator,
     labelled,
     mask_of,
     option_indices,
-    places_of,
 )
 from penchant.tables.frames import (
     Table,
@@ -204,7 +204,7 @@ class Offers:
         block: Any = None,
         scored: Any = None,
     ) -> None:
-        place = decision_places(subject, block)
+        place = decision_locator(subject, block)
         options = read_chosen(chosen, place)
         described = read_offers(offers, len(options), place)
         counts = options != NOTHING
@@ -269,7 +269,7 @@ class Offers:
             else ()
         )
 
-    def joined(self, others: Offers) -> Offers:
+    def concatenated(self, others: Offers) -> Offers:
         """These decisions and others after them, of the same person and block."""
         for name in (*self.offers, *others.offers):
             shapes = [
@@ -293,7 +293,7 @@ class Offers:
 
     def check_options(self, n_options: int) -> None:
         """Raise an error if an option's index is beyond the number of options."""
-        check_options(self.chosen, n_options, decision_places(self.subject, self.block))
+        check_options(self.chosen, n_options, decision_locator(self.subject, self.block))
 
     def __repr__(self) -> str:
         said = f"Offers: {format_count(self.n_decisions, 'decision')} scored of {self.n_events:,}, "
@@ -308,9 +308,9 @@ class Offers:
         self._fill(*(state[name] for name in ("chosen", "offers", "scored", "subject", "block")))
 
 
-def decision_places(subject: Any, block: Any) -> Place:
+def decision_locator(subject: Any, block: Any) -> Place:
     """Where decision k is, in words."""
-    return places_of(subject, block, "decision")
+    return event_locator(subject, block, "decision")
 
 
 def read_chosen(chosen: Any, place: Place) -> IntVector:
@@ -421,10 +421,10 @@ def offers_from_frame(
     _check_cells(columns.offers)
     check_columns(table, columns.roles())
     owners = _owners(table, columns)
-    place = _places(owners)
+    place = _row_locator(owners)
     described = read_offers(_offers(table, columns), len(table), place)
     n_options = next(iter(described.values())).shape[1]
-    taken = read_chosen(_taken(table, columns, options, base, n_options, place), place)
+    taken = read_chosen(_chosen_options(table, columns, options, base, n_options, place), place)
     counts = np.ones(len(table), dtype=bool)
     if columns.scored is not None:
         counts = column_flags(table, columns.scored, "scored")
@@ -493,12 +493,12 @@ def _owners(table: Table, columns: OfferColumns) -> dict[str, Coded]:
     return {role: labels for (role, _), labels in zip(named, coded, strict=True)}
 
 
-def _places(owners: Mapping[str, Coded]) -> Place:
-    def place(row: int) -> str:
+def _row_locator(owners: Mapping[str, Coded]) -> Place:
+    def locate(row: int) -> str:
         names = ", ".join(f"{role} {coded.at(row)}" for role, coded in owners.items())
         return row_place(row) + (f" ({names})" if names else "")
 
-    return place
+    return locate
 
 
 def _check_cells(offers: Mapping[str, Any]) -> None:
@@ -544,7 +544,7 @@ def _numbers(table: Table, cell: Any, name: str) -> Vector:
     return -np.abs(values) if lost else values
 
 
-def _taken(
+def _chosen_options(
     table: Table,
     columns: OfferColumns,
     options: Sequence[Any] | None,

@@ -58,7 +58,7 @@ class Setting:
 
     name: str
     default: Any
-    what: str
+    description: str
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Entry:
     model: type
 
     @property
-    def what(self) -> str:
+    def description(self) -> str:
         """What it says of the player, in a few words."""
         return str(vars(self.model)["in_brief"])
 

@@ -80,18 +80,18 @@ class Record:
                 )
         return {name: np.concatenate([offers[name] for offers in every]) for name in shared}
 
-    def told(self, role: str, name: str) -> Matrix:
+    def event_values(self, role: str, name: str) -> Matrix:
         """What was seen "before" or learnt "after" all events under a name."""
-        return np.asarray(self.kept((role, name), lambda: self._joined(role, name)))
+        return np.asarray(self.cached((role, name), lambda: self._concatenated_values(role, name)))
 
-    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
+    def cached(self, key: Any, make: Callable[[], Any]) -> Any:
         """What a model makes of the events, once for all psi."""
-        known = self.prepared.get(key)
+        known = self.cache.get(key)
         if known is None:
-            known = self.prepared[key] = (make(),)
+            known = self.cache[key] = (make(),)
         return known[0]
 
-    def _joined(self, role: str, name: str) -> Matrix:
+    def _concatenated_values(self, role: str, name: str) -> Matrix:
         """What all episodes hold under a name, one after another; nobody changes it."""
         parts = []
         for episode in self.episodes:
@@ -166,7 +166,7 @@ class Record:
         return np.asarray(np.where(chosen < 0, chosen, at))
 
     @cached_property
-    def prepared(self) -> dict[Any, tuple[Any, ...]]:
+    def cache(self) -> dict[Any, tuple[Any, ...]]:
         """What models made of offers or times, once for all psi."""
         return {}
 
@@ -251,7 +251,9 @@ class CompiledModel(ParameterTable):
         self, episode: Any, psi: tuple[float, ...], with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
         at = np.array([psi], dtype=np.float64).reshape(1, len(psi))
-        record = _alone(episode) if isinstance(episode, Episode) else Record.of([episode])
+        record = (
+            _record_of_episode(episode) if isinstance(episode, Episode) else Record.of([episode])
+        )
         return self.explanatory_many(record, np.zeros(1, dtype=np.int64), at, with_slopes)
 
 
@@ -264,6 +266,6 @@ def _declared_words(kind: Any) -> tuple[tuple[str, tuple[Any, ...]], ...]:
 
 
 @lru_cache(1)
-def _alone(episode: Episode) -> Record:
+def _record_of_episode(episode: Episode) -> Record:
     """One episode as a record: who asks for its variables at one psi asks at others, too."""
     return Record.of([episode])

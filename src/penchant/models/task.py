@@ -105,7 +105,7 @@ def _checked(world: Any) -> Any:
         blocks: dict[Any, list[Offers]] = {}
         for one in people:
             blocks.setdefault(one.subject, []).append(one)
-        return tuple(_together(own) for own in blocks.values())
+        return tuple(_concatenated_offers(own) for own in blocks.values())
     try:
         schedule = np.array(world, dtype=np.float64)
     except (TypeError, ValueError):
@@ -124,7 +124,7 @@ def _checked(world: Any) -> Any:
     return schedule
 
 
-def _together(blocks: Sequence[Offers]) -> dict[str, Matrix]:
+def _concatenated_offers(blocks: Sequence[Offers]) -> dict[str, Matrix]:
     """The offers of all blocks of a subject."""
     names = blocks[0].offers
     return {name: np.concatenate([one.offers[name] for one in blocks]) for name in names}

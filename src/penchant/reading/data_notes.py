@@ -90,7 +90,8 @@ def data_notes(episodes: Sequence[Episode]) -> tuple[str, ...]:
     if late:
         notes.append(
             f"{format_count(sum(late.values()), 'decision')} without a choice, in "
-            f"{_who(late, len({e.subject for e in episodes}))}: counted in time, not scored."
+            f"{_list_subjects(late, len({e.subject for e in episodes}))}: counted in time, "
+            "not scored."
         )
     shown = sum(int((~e.is_choice).sum()) for e in episodes)
     if shown:
@@ -130,10 +131,10 @@ def _silent(episodes: Sequence[Any]) -> list[str]:
     silent = [subject for subject, n in scored.items() if not n]
     if not silent:
         return []
-    return [f"No decision to score, and no estimate: {_who(silent, len(scored))}."]
+    return [f"No decision to score, and no estimate: {_list_subjects(silent, len(scored))}."]
 
 
-def _who(subjects: Iterable[Any], total: int) -> str:
+def _list_subjects(subjects: Iterable[Any], total: int) -> str:
     """How many subjects, and who they are, unless they are everybody and too many to be listed."""
     named = [str(subject) for subject in subjects]
     if len(named) == total > MAX_LISTED:

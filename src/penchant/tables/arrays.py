@@ -39,12 +39,12 @@ def explanatory_rows(explanatory: Any) -> tuple[Matrix, IntVector]:
 
 
 def _cell_place(explanatory: Any) -> Place:
-    def place(i: int) -> str:
+    def locate(i: int) -> str:
         where = np.unravel_index(i, np.shape(explanatory))
         words = ("decision", "option", "variable") if len(where) == 3 else ("row", "column")
         return ", ".join(f"{word} {int(k)}" for word, k in zip(words, where, strict=False))
 
-    return place
+    return locate
 
 
 def _not_three_axes(explanatory: Any, shape: tuple[int, ...]) -> DataError:

@@ -308,7 +308,7 @@ class Ids:
         name = f"decision {labels[0] if len(labels) == 1 else labels}"
         return name if self.subject is None else f"{name} of subject {self.subject.at(row)}"
 
-    def place(self, row: int) -> str:
+    def locate_row(self, row: int) -> str:
         """Name a row, its decision and its option."""
         return f"{self.row_place(row)} ({self.decision_name(row)}, option {self.option.at(row)})"
 

@@ -68,17 +68,17 @@ class OfferColumns:
             )
         return roles
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Which column is what, in one line.
 
-        >>> OfferColumns("choice", {"amount": ("now", "later"), "delay": (0.0, "days")}).words()
+        >>> OfferColumns("choice", {"amount": ("now", "later"), "delay": (0.0, "days")}).describe()
         'chosen = choice; amount = now, later; delay = 0, days'
         """
         parts = ("subject", "block", "chosen", "scored")
         said = [f"{part} = {getattr(self, part)}" for part in parts if getattr(self, part)]
-        return "; ".join([*said, self.offer_words()])
+        return "; ".join([*said, self.describe_offers()])
 
-    def offer_words(self) -> str:
+    def describe_offers(self) -> str:
         """Which column is which attribute of which option, in one line."""
         said = []
         for attribute, cells in self.offers.items():

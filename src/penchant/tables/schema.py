@@ -196,7 +196,7 @@ _SECTIONS: Mapping[str, type] = {
 _PLAIN = ("kind", "task", "reference")
 
 
-class Said(TypedDict, total=False):
+class SchemaAnswers(TypedDict, total=False):
     """Keys of a schema by their last part, which no two sections share."""
 
     kind: Kind
@@ -464,12 +464,12 @@ class Schema:
         other
             What holds where nothing else is said.
         """
-        answers = {role: value for role, value in other.said() if self.get(role) is None}
+        answers = {role: value for role, value in other.filled_roles() if self.get(role) is None}
         if self.attributes is not None:
             answers = {role: v for role, v in answers.items() if not role.startswith("attributes")}
         return self.with_answers(answers)
 
-    def said(self) -> Iterator[tuple[str, Any]]:
+    def filled_roles(self) -> Iterator[tuple[str, Any]]:
         """Every role that is said, with its value; attributes as one."""
         for name in _PLAIN:
             if getattr(self, name) is not None:
@@ -486,7 +486,7 @@ class Schema:
     def column_names(self) -> set[str]:
         """Every column that a role names."""
         found: set[str] = set()
-        for role, value in self.said():
+        for role, value in self.filled_roles():
             if role.startswith(("columns.", "attributes", "available.")):
                 found |= {name.removeprefix("-") for name in _texts(value)} | {*_texts(value)}
         return found
@@ -494,7 +494,7 @@ class Schema:
     def to_dict(self) -> dict[str, Any]:
         """The schema as a dictionary of the form of a TOML file."""
         found: dict[str, Any] = {}
-        for role, value in self.said():
+        for role, value in self.filled_roles():
             head, _, rest = role.partition(".")
             if rest:
                 found.setdefault(head, {})[rest] = _thawed(value)

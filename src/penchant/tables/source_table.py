@@ -180,7 +180,7 @@ class SourceTable:
         seen = np.unique(coded.codes[self.present(name, role)])
         return list(python_values(coded.labels[seen]))
 
-    def joined(self, names: Sequence[str], role: str) -> Coded:
+    def combined_codes(self, names: Sequence[str], role: str) -> Coded:
         """Several columns as one."""
         coded = [self.codes(name, role) for name in names]
         return coded[0] if len(coded) == 1 else joint_labels(coded)
@@ -273,7 +273,7 @@ class SourceTable:
             else "Correct these cells, or leave the rows out.",
         )
 
-    def taken(self, chosen: str, option: str | None) -> Vector:
+    def chosen_flags(self, chosen: str, option: str | None) -> Vector:
         """Of one row per option: 1 where it was taken, 0 where not, NaN where nothing is said.
 
         Parameters
@@ -303,12 +303,12 @@ class SourceTable:
                 repr(name), "must be asked of files", got="a table that comes from none"
             )
         key = name.removeprefix(FILE_PREFIX)
-        own = [_said_by_name(Path(origin.name), key) for origin, _ in self.raw.pieces]
+        own = [_label_from_path(Path(origin.name), key) for origin, _ in self.raw.pieces]
         sizes = [n_rows for _, n_rows in self.raw.pieces]
         of_row = np.repeat(np.arange(len(own)), sizes)
         return [own[k] for k in of_row[self.rows].tolist()]
 
-    def kept(self, mask: BoolVector, reason: str) -> SourceTable:
+    def keep_rows(self, mask: BoolVector, reason: str) -> SourceTable:
         """The rows of a mask; the others are counted under a reason."""
         n_left = int(len(mask) - mask.sum())
         if not n_left:
@@ -383,7 +383,7 @@ def _is_amount(label: str, decimal: str) -> bool:
     return amount(label, decimal) is not None or amount(label, other) is not None
 
 
-def _said_by_name(file: Path, key: str) -> str:
+def _label_from_path(file: Path, key: str) -> str:
     """What the path of a file says by a key; all of its name where the key is "stem"."""
     if key == "stem":
         return file.stem
@@ -432,11 +432,11 @@ def frame_table(frame: Any) -> pa.Table:
         try:
             columns[str(name)] = opened[name].to_arrow()
         except (TypeError, ValueError, pa.ArrowException):
-            columns[str(name)] = typed([_plain(cell) for cell in opened[name].to_list()])
+            columns[str(name)] = typed([_plain_cell(cell) for cell in opened[name].to_list()])
     return pa.table(columns)
 
 
-def _plain(cell: Any) -> Any:
+def _plain_cell(cell: Any) -> Any:
     if isinstance(cell, (str, int, bool)):
         return cell
     return None if is_nothing(cell) else cell if isinstance(cell, float) else str(cell)

@@ -70,7 +70,7 @@ class OfferModel(CompiledModel):
     ) -> tuple[Matrix, Matrix | None]:
         """Attributes of person which[k] at psi[k], one after another; see `CompiledModel`."""
         self.check_attributes(record)
-        program, arrays, numbers = record.kept(self, lambda: self._prepared(record))
+        program, arrays, numbers = record.cached(self, lambda: self._prepared(record))
         n_rows = int(record.lengths(which).sum())
         n_options = record.offers[self.attributes[0]].shape[1]
         x = np.empty((n_rows, n_options, len(self.weights)))
@@ -164,7 +164,7 @@ class LinearModel(OfferModel):
     ) -> tuple[Matrix, Matrix | None]:
         """Those of the decisions asked for."""
         self.check_attributes(record)
-        every = record.kept(self, lambda: self.columns(record.offers))
+        every = record.cached(self, lambda: self.columns(record.offers))
         rows = np.concatenate([np.arange(record.starts[e], record.starts[e + 1]) for e in which])
         return every[rows], np.empty((0, len(rows), *every.shape[1:])) if with_slopes else None
 

@@ -1,4 +1,4 @@
-"""`Built`: data of one kind as a builder returns it, and steps that all builders share."""
+"""`BuiltData`: data of one kind as a builder returns it, and steps that all builders share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penchant.tables.where import rows_where
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltData:
     """Data of one kind, and what it was made of.
 
     Attributes
@@ -100,7 +100,7 @@ def named_rows(source: SourceTable, value: Any, role: str) -> tuple[SourceTable,
             source.check(name, f"columns.{role}")
     if len(names) == 1 and names[0] in source.names:
         return source, names[0]
-    coded = source.joined(names, f"columns.{role}")
+    coded = source.combined_codes(names, f"columns.{role}")
     words = ["/".join(map(str, x)) if isinstance(x, tuple) else str(x) for x in _labels(coded)]
     made = role if role not in source.names else f"{role} of {' and '.join(names)}"
     column = pa.array(words).take(pa.array(coded.codes))
