@@ -136,7 +136,7 @@ def _check_options_agree(found: Mapping[str, Matrix]) -> None:
 
 
 class _NoRewardsError(DataError, AttributeError):
-    """What a model that learns from rewards looks for in vain."""
+    """Error of a learning model that reads `rewards`, which offers do not have."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -187,7 +187,7 @@ class Offers:
 
     @property
     def rewards(self) -> Any:
-        """None are paid here: a model that asks for them is one of play."""
+        """Raise `DataError`: offers have no rewards, which models of learning need."""
         raise _NoRewardsError(
             "model",
             "must be one of offers, as nothing was paid between them",
@@ -261,7 +261,7 @@ class Offers:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the results should know about the decisions."""
+        """Notes on the data for reports: the number of decisions without a choice."""
         without = int(np.count_nonzero(self.chosen == NOTHING))
         return (
             (f"{format_count(without, 'decision')} without a choice: not scored.",)
@@ -270,7 +270,7 @@ class Offers:
         )
 
     def concatenated(self, others: Offers) -> Offers:
-        """These decisions and others after them, of the same person and block."""
+        """Append decisions of the same subject and block; return all as new `Offers`."""
         for name in (*self.offers, *others.offers):
             shapes = [
                 d.offers[name].shape[1:] if name in d.offers else None for d in (self, others)
@@ -309,7 +309,7 @@ class Offers:
 
 
 def decision_locator(subject: Any, block: Any) -> Place:
-    """Where decision k is, in words."""
+    """Make a function that names decision k with its subject and block, for messages."""
     return event_locator(subject, block, "decision")
 
 
@@ -436,7 +436,7 @@ def described_from_frame(
     offers: Mapping[str, Sequence[Cell]] | None = None,
     wanted: Sequence[str] = (),
 ) -> dict[str, Matrix]:
-    """What a table with one row per decision offers, by attribute, whatever was chosen.
+    """Read the attributes of all options of a table with one row per decision.
 
     Parameters
     ----------

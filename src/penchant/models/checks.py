@@ -53,7 +53,7 @@ TINY = 1e-300  # keeps a quotient finite where all is 0
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong.
+    """Problem that a check found in a model.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class ModelCheck(Result):
-    """What a check of a model found.
+    """Result of `check_model`: the problems found and the checks passed.
 
     Attributes
     ----------
@@ -91,11 +91,11 @@ class ModelCheck(Result):
 
     @property
     def ok(self) -> bool:
-        """Nothing was found to be wrong."""
+        """Whether the check found no problem."""
         return not self.problems
 
     def summary(self) -> str:
-        """What was found, as text."""
+        """Text of the result: all problems, then the checks passed."""
         n = format_count(len(self.problems), "problem")
         head = f"{self.model}: {'nothing wrong was found' if self.ok else n}."
         texts = [f"{k}. {finding}" for k, finding in enumerate(self.problems, 1)]
@@ -104,7 +104,7 @@ class ModelCheck(Result):
         return "\n".join([head, *map(wrap.fill, texts)])
 
     def frame_columns(self) -> Columns:
-        """One row per problem: its code, and what is wrong."""
+        """Columns of a table with one row per problem: code and message."""
         return attribute_columns(self.problems, "code", "message")
 
     def __repr__(self) -> str:
@@ -290,7 +290,7 @@ class Exam:
         return np.asarray(order / np.where(size > 0, size, 1.0))
 
     def at(self, psi: Vector) -> str:
-        """Where, for the middle of a sentence; nothing where there is no shape."""
+        """Phrase that names psi in a message, as " at rate = 0.1"; "" without shape."""
         named = zip(self.model.shape, psi, strict=True)
         said = ", ".join(f"{shape.name} = {value:.4g}" for shape, value in named)
         return f" at {said}" if said else ""
@@ -310,7 +310,7 @@ def _locate_event(one: Any, t: int) -> str:
 
 
 def _declarations(model: Any) -> list[str]:
-    """What is wrong with weights, shape, signs, parameters and the signature of explanatory."""
+    """Check weights, shape, signs, parameters and the signature of explanatory; list problems."""
     return [*_weights(model), *_shape(model)] or [
         *_signature(model),
         *_positive(model),
@@ -401,7 +401,7 @@ def _parameters(model: Any) -> Iterator[str]:
 
 
 def _variables(exam: Exam) -> list[Finding]:
-    """What is wrong with the first thing one looks at: what explanatory returns."""
+    """Check the array that `explanatory` returns: type, shape, finite values, no memory."""
     widths: dict[int, str] = {}
     every = ((one, psi) for psi in (*exam.inside, *exam.ends) for one in exam.data)
     wrong = (finding for one, psi in every for finding in _returned(exam, one, psi, widths))
@@ -518,7 +518,7 @@ def _not_finite(exam: Exam, one: Any, psi: Vector, x: Matrix) -> Iterator[Findin
 
 
 def _remembered(exam: Exam) -> Iterator[Finding]:
-    """The same call gives the same numbers, whatever was called in between."""
+    """Check that `explanatory` is deterministic: repeated calls return equal arrays."""
     first, psi = exam.data[0], exam.inside[0]
     result = exam.explanatory(first, psi)
     kept = result.copy()
@@ -572,7 +572,7 @@ def _future(exam: Exam) -> list[Finding]:
 
 
 def _moved(exam: Exam, changed: Any, x: Matrix, at: tuple[Any, int], what: str) -> str:
-    """What is wrong where rows up to an event differ after a change; nothing where they do not."""
+    """Describe how rows up to event t differ once later data changed; "" if they are equal."""
     one, t = at
     try:
         moved = exam.explanatory(changed, exam.inside[0])[: t + 1]
@@ -840,7 +840,7 @@ def _unidentified(exam: Exam) -> Iterator[Finding]:
 
 
 def _changes(exam: Exam, psi: Vector) -> Matrix:
-    """How the objective of every option moves with every parameter: (rows, n_parameters)."""
+    """Jacobian of the centred objective in all parameters: (rows, n_parameters)."""
     theta, columns = exam.weights(), [exam.stacked(psi)]
     for q in range(len(psi)):
         slopes = [(exam.slope(one, psi, q)[one.scored] @ theta)[:, :, None] for one in exam.data]

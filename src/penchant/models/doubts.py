@@ -24,7 +24,7 @@ def doubts_of(model: Any, episodes: Sequence[Any]) -> tuple[str, ...]:
 
 
 def received_rewards(episodes: Sequence[Any]) -> Vector:
-    """All rewards that were received."""
+    """Concatenate the finite rewards of all episodes."""
     parts = [np.asarray(getattr(episode, "rewards", ()), dtype=np.float64) for episode in episodes]
     rewards = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
     there = np.isfinite(rewards)
@@ -32,7 +32,7 @@ def received_rewards(episodes: Sequence[Any]) -> Vector:
 
 
 def range_text(rewards: Vector) -> str:
-    """From where to where rewards go."""
+    """Text of the range of rewards: "0 to 1"."""
     return f"{rewards.min():g} to {rewards.max():g}"
 
 
@@ -72,7 +72,7 @@ def doubts_of_start(
 
 
 def _middle(name: str, rewards: Vector) -> str:
-    """How to set a value to the middle of the rewards."""
+    """Advice that sets an argument to the midpoint of the range of rewards."""
     middle = PythonExpression(f"{(rewards.min() + rewards.max()) / 2:.3g}")
     return f"the middle of the rewards ({mark_argument(name, middle)})"
 
@@ -92,7 +92,7 @@ def doubts_of_threshold(above: float, episodes: Sequence[Any]) -> Iterator[str]:
 def doubts_of_noise(
     noise: Sequence[float], words: str, advice: str, episodes: Sequence[Any]
 ) -> Iterator[str]:
-    """That options always give the same which are taken for noisy.
+    """Warn of options that always paid the same although the model takes them for noisy.
 
     Parameters
     ----------

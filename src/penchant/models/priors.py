@@ -26,7 +26,7 @@ from penchant.softmax.prior import GaussianPrior, ParameterPrior
 
 
 class Density(Protocol):
-    """What a prior adds to the log-likelihood of a model, at weights and shape parameters."""
+    """Log-density of a prior, added to the log-likelihood of a model."""
 
     def on_weights(self, theta: Matrix, psi: Matrix) -> tuple[Vector, Matrix, Matrix]:
         """The part that depends on weights (n, d), its gradient and Hessian in them."""
@@ -197,7 +197,7 @@ Prior = ParameterPrior | DensityPrior
 
 
 class _DensitySummary(NamedTuple):
-    """What is asked of a density again and again."""
+    """Support, standard deviation and median of a density, computed once."""
 
     low: float
     high: float
@@ -374,7 +374,7 @@ class OnLinks(NamedTuple):
         return value, gradient.reshape(n, d), hessian
 
     def on_shape(self, psi: Matrix, theta: Matrix) -> tuple[Vector, Matrix]:
-        """Nothing more, and the gradient of the joint log-density in psi."""
+        """Zeros (`on_weights` has the joint log-density), and its gradient in psi."""
         h, _, _ = self._coordinates(theta, psi)
         inside: BoolVector = np.all(np.isfinite(h), axis=1)
         pull = np.where(inside[:, None], h - self.mean, 0.0) @ self.precision

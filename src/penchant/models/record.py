@@ -66,7 +66,7 @@ class Record:
 
     @cached_property
     def offers(self) -> dict[str, Matrix]:
-        """What was offered at all events, by the attributes that all `Offers` have."""
+        """Attributes that all `Offers` share, concatenated over their decisions."""
         every = [getattr(one, "offers", {}) for one in self.episodes]
         shared = [name for name in every[0] if all(name in offers for offers in every)]
         for name in shared:
@@ -81,18 +81,18 @@ class Record:
         return {name: np.concatenate([offers[name] for offers in every]) for name in shared}
 
     def event_values(self, role: str, name: str) -> Matrix:
-        """What was seen "before" or learnt "after" all events under a name."""
+        """Values of a variable seen "before" or learnt "after" each event."""
         return np.asarray(self.cached((role, name), lambda: self._concatenated_values(role, name)))
 
     def cached(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What a model makes of the events, once for all psi."""
+        """Value of `make()`, computed once per key and cached for all psi."""
         known = self.cache.get(key)
         if known is None:
             known = self.cache[key] = (make(),)
         return known[0]
 
     def _concatenated_values(self, role: str, name: str) -> Matrix:
-        """What all episodes hold under a name, one after another; nobody changes it."""
+        """Concatenate a variable of all episodes in a read-only array."""
         parts = []
         for episode in self.episodes:
             found = getattr(episode, role, {})
@@ -153,7 +153,7 @@ class Record:
 
     @cached_property
     def n_copies(self) -> IntVector:
-        """How often each option of an event's choice set stands in `choice_sets`."""
+        """Multiplicity of each option of an event's choice set in `choice_sets`."""
         if self.choice_sets is None or self.available is None:
             return np.ones(len(self.chosen), dtype=np.int64)
         return np.asarray(self.choice_sets.shape[1] // self.available.sum(axis=1))
@@ -167,7 +167,7 @@ class Record:
 
     @cached_property
     def cache(self) -> dict[Any, tuple[Any, ...]]:
-        """What models made of offers or times, once for all psi."""
+        """Values that `cached` keeps: {key: (value,)}."""
         return {}
 
     @cached_property
@@ -181,7 +181,7 @@ class Record:
 
     @cached_property
     def _highest_option(self) -> int:
-        """Of all episodes, looked for once: every psi asks for it."""
+        """Highest index of a chosen or proposed option; cached, as every psi needs it."""
         if not self.given:
             return -1
         both = zip(self.given, self.episodes, strict=True)
@@ -267,5 +267,5 @@ def _declared_words(kind: Any) -> tuple[tuple[str, tuple[Any, ...]], ...]:
 
 @lru_cache(1)
 def _record_of_episode(episode: Episode) -> Record:
-    """One episode as a record: who asks for its variables at one psi asks at others, too."""
+    """Make the record of one episode; the last one is cached, as calls at other psi follow."""
     return Record.of([episode])

@@ -56,7 +56,7 @@ def simulate(
     block: Any = None,
     execute: Execute | None = None,
 ) -> Any:
-    """What people do who decide by a model: an `Episode` of play, or choices among `Offers`.
+    """Simulate people who decide by a model: `Episode`s of play, or choices among `Offers`.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def _given_task(task: Any, n_decisions: int | None) -> Task:
 
 
 def _labels(task: Task, block: Any) -> Iterable[Any]:
-    """Of the blocks: as given, or their numbers where there are several."""
+    """Labels of the blocks: the one given, or numbers from 0 if there are several."""
     return (block,) if task.n_blocks == 1 else range(task.n_blocks)
 
 
@@ -214,7 +214,7 @@ def simulate_blocks(
     block: Any = None,
     execute: Execute | None = None,
 ) -> tuple[Any, ...]:
-    """What one person does: an `Episode`, or `Offers`, for every block."""
+    """Simulate one person: an `Episode`, or `Offers`, for every block."""
     found: list[Any] = []
     for label in _labels(task, block):
         world = task.drawn_world(rng)
@@ -236,7 +236,7 @@ def _play_in_world(
     rng: np.random.Generator,
     *labels: Any,
 ) -> Episode:
-    """One person's play in a world that shows or tells more than rewards."""
+    """Simulate one person in a `World`, which has cues and outcomes beside rewards."""
     events, agents = world.events(rng), agents_of(model, parameters, 1)
     chosen: list[int] = []
     rewards: list[float] = []
@@ -275,12 +275,12 @@ def _play_in_world(
 
 
 def _single_agent_values(told: Mapping[str, float]) -> dict[str, Vector]:
-    """What one agent is told."""
+    """Convert {name: value} to arrays of one agent."""
     return {name: np.array([value]) for name, value in told.items()}
 
 
 def _values_by_name(told: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
-    """What was told event by event, by name."""
+    """Convert event dictionaries to columns: {name: value at each event, NaN if absent}."""
     names = dict.fromkeys(name for one in told for name in one)
     return {name: [one.get(name, np.nan) for one in told] for name in names}
 
@@ -293,7 +293,7 @@ def _choose_among_offers(
     rng: np.random.Generator,
     *labels: Any,
 ) -> Offers:
-    """One person's choices among the first n offers, from the start again where there are fewer."""
+    """Simulate one person's choices among n offers, which repeat if there are fewer."""
     subject, block = labels
     first = len(np.asarray(next(iter(offers.values()))))
     described = read_offers(offers, first, decision_locator(subject, block))
@@ -351,7 +351,7 @@ def _play(
 def play_like(
     episode: Episode, task: Task, model: Model, parameters: Rule, rng: np.random.Generator
 ) -> Episode:
-    """What a person of this model does in the place of another.
+    """Simulate a person who decides by a model in the conditions of an observed episode.
 
     The same options are shown and the same decisions missed; where another option was executed than
     was chosen, that one is again. Of the decisions those are scored that were. The world pays by
@@ -380,7 +380,7 @@ def play_like(
 
 
 class SimulatedEvents(NamedTuple):
-    """What agents did in play: arrays (n_events, n_agents)."""
+    """Choices, rewards and executed options of simulated agents: (n_events, n_agents) each."""
 
     chosen: IntMatrix
     rewards: Matrix
@@ -465,7 +465,7 @@ def simulate_agents(
 
 
 def _executed_option(execute: Execute, k: int, proposed: int, n_options: int) -> int:
-    """What is executed of a proposal."""
+    """Call `execute` for a proposed option, and check the option that it returns."""
     done = execute(k, proposed)
     if not isinstance(done, (int, np.integer)) or not NOTHING <= done < n_options:
         raise DataError(
@@ -486,7 +486,7 @@ def draw_options(p: Matrix, rng: np.random.Generator) -> IntVector:
 
 
 def _payment(world: Landscape | Matrix, rng: np.random.Generator) -> Pays:
-    """What options pay at a decision."""
+    """Function that draws the rewards of options at a decision."""
     if isinstance(world, Landscape):
         return lambda _, options: np.array([world.draw(int(i), rng=rng) for i in options])
     return lambda t, options: np.asarray(world[t % len(world), options])

@@ -55,7 +55,7 @@ def build_choices(source: SourceTable, schema: Schema) -> BuiltData:
 
 
 def _from_wide(source: SourceTable, schema: Schema) -> BuiltData:
-    """One row per decision: a column or constant of each attribute for each option."""
+    """Build choices from a wide table: a row per decision, a column per option and attribute."""
     choice = _single(schema.columns.choice, "columns.choice")
     codes = option_codes(source, schema, choice)
     options = codes.options_of(source.codes(choice, "columns.choice"), f"column {choice}")
@@ -178,7 +178,7 @@ def _constant(schema: Schema) -> str:
 
 
 def _from_long(source: SourceTable, schema: Schema) -> BuiltData:
-    """One row per option: its attributes in columns of their own."""
+    """Build choices from a long table: one row per option, one column per attribute."""
     columns = schema.columns
     chosen = _single(columns.chosen or columns.choice, "columns.chosen")
     decision = [source.check(x, "columns.decision") for x in column_list(columns.decision)]
@@ -333,7 +333,7 @@ def _said_columns(schema: Schema) -> dict[str, str]:
 
 
 def _arguments(variables: list[str], attributes: list[str], rows: IntVector) -> Mapping[str, Any]:
-    """What the choices were made with: variables, and the row of the table of each of theirs."""
+    """Arguments kept with the choices: variables, attributes and table row of each option."""
     return {
         "attributes": attributes,
         "variables": variables,

@@ -255,7 +255,7 @@ def in_words(given: Any) -> str:
 def subject_rows(
     source: SourceTable, schema: Schema
 ) -> tuple[SourceTable, dict[str, Any], dict[str, str]]:
-    """Whose rows these are, in which block and order: for the constructor, and in words."""
+    """Find subject, block and trial of the rows: constructor arguments, and a description."""
     columns = schema.columns
     source, subject = named_rows(source, columns.subject, "subject")
     block: tuple[str, ...] = ()

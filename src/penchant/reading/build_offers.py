@@ -108,7 +108,7 @@ ITEM = "item"  # which of several choices of a row of the table a decision is, f
 def _made(
     source: SourceTable, columns: dict[str, Any], name: str, cell: Cell, role: str, n_items: int
 ) -> Any:
-    """What describes one option: a column that is made, or several where it has outcomes."""
+    """Make the column of an attribute of one option; several if the option has outcomes."""
     if not isinstance(cell, (tuple, list)):
         if isinstance(cell, str):
             columns[name] = pa.array(cell_numbers(source, cell, role), from_pandas=True)

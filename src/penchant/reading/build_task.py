@@ -103,7 +103,7 @@ def _offers(
     cells: Columns,
     columns: Mapping[str, str],
 ) -> BuiltData:
-    """One-shot choices: columns that are made stand beside those of the table."""
+    """Build offers of a named task from columns of the table and columns derived from them."""
     _, made = task.convert(cells)
     stage = named_column(("assessment_stage",), source.names)
     scored = schema.columns.scored

@@ -19,7 +19,7 @@ from penchant.tables.where import rows_where
 
 @dataclass(frozen=True)
 class BuiltData:
-    """Data of one kind, and what it was made of.
+    """Data of one kind with its source rows, schema, notes and doubts.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ def _labels(coded: Any) -> list[Any]:
 
 
 def on_offer(source: SourceTable, schema: Schema, codes: OptionCodes) -> BoolVector | None:
-    """Which options are on offer, (n_rows, n_options); None where all always are."""
+    """Mask of the options on offer, (n_rows, n_options); None if all always are."""
     flags, offered = schema.available.flags, schema.available.offered
     if flags:
         if len(flags) != codes.n_options:

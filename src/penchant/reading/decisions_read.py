@@ -42,7 +42,7 @@ def decisions_read(reading: Reading) -> list[str]:
 
 
 def _names(reading: Reading) -> Sequence[str]:
-    """What the options are called."""
+    """Names of the options: those of the schema, their codes, or numbers."""
     choice = None if reading.schema is None else reading.schema.choice
     if choice is None or not choice.labels or len(choice.labels) < reading.n_options:
         return [str(k) for k in range(reading.n_options)]

@@ -602,7 +602,7 @@ def _people_begin_anew(work: Inference) -> None:
 
 
 def _option_of_zeros(work: Inference) -> None:
-    """One row per option, of which one has 0 or nothing in all attributes: to take none of them."""
+    """Ask whether an option with 0 or no attributes in a long table is the opt-out."""
     draft = work.draft
     names = column_list((draft.attributes or {}).get(ATTRIBUTE_COLUMNS))
     option = draft.columns.option
@@ -634,7 +634,7 @@ def _option_of_zeros(work: Inference) -> None:
 
 
 def _codes_of_levels(work: Inference) -> None:
-    """One row per option, whose attributes are all small numbers that count on: codes of levels."""
+    """Ask whether attributes of a long table that are all small integers are codes of levels."""
     names = column_list((work.draft.attributes or {}).get(ATTRIBUTE_COLUMNS))
     if not names or work.user_schema.attributes is not None:
         return
@@ -654,7 +654,7 @@ def _codes_of_levels(work: Inference) -> None:
 
 
 def _people_unknown(work: Inference) -> None:
-    """No column is called as one of people is, but one has the same label in rows that follow.
+    """Ask for the subjects if only labels that repeat over rows suggest their column.
 
     Of episodes: one that is called after an id, or any where no column numbers the trials.
     """

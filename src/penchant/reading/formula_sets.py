@@ -31,7 +31,7 @@ Variables = dict[str, Vector]
 
 @dataclass(frozen=True)
 class Factor:
-    """One variable of a term; `categories` where numbers are levels, too."""
+    """Variable of a formula term; with `categories` its numbers are levels, too."""
 
     name: str
     categories: bool = False
@@ -180,7 +180,7 @@ class _OptionColumns:
         return found
 
     def _factor(self, factor: Factor) -> Variables:
-        """One variable, or one for every level but that of reference."""
+        """Variables of a factor: itself, or an indicator of every level but the reference."""
         name = factor.name
         own = self.own(name)
         if own and not (factor.categories and own == [name]):

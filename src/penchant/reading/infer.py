@@ -242,7 +242,7 @@ def _are_flags(work: Inference, columns: Iterable[str]) -> bool:
 
 
 def _name_people(work: Inference) -> None:
-    """Whose rows these are, by names of columns or of files."""
+    """Find the columns of subjects, weights and groups by names of columns or files."""
     used = work.draft.column_names()
     names = [name for name in work.source.names if name not in used]
     if len(work.source.raw.pieces) > 1:  # what all files say alike is no person of several
@@ -268,7 +268,7 @@ def _name_people(work: Inference) -> None:
 
 
 def _name_files(work: Inference) -> None:
-    """One file per person, where the names of files begin differently or say so."""
+    """Take the subject from the names of files, if there is one file per person."""
     stems = list(dict.fromkeys(work.source.file_labels(FILE_STEM)))
     heads = [stem.replace("-", "_").split("_")[0] for stem in stems]
     if len(stems) < len(work.source.raw.pieces) and "run-" not in stems[0]:

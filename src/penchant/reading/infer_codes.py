@@ -1,4 +1,4 @@
-"""How a column of choices is coded: read where it is plain, asked about where it is not."""
+"""Infer the coding of a column of choices; ask where it is ambiguous."""
 
 from __future__ import annotations
 

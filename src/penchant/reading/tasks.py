@@ -88,7 +88,7 @@ class NamedTask:
 
     @property
     def kind(self) -> ReadingKind:
-        """What its tables are."""
+        """Kind of reading that tables of the task give."""
         return "offers" if self.offers else "play"
 
 
@@ -456,7 +456,7 @@ def recognised_task(source: SourceTable) -> NamedTask | None:
 
 
 def task_columns(task: NamedTask, names: Sequence[str]) -> dict[str, str | None]:
-    """What a table calls the columns of a task."""
+    """Match the columns of a task to those of a table: {task column: table column}."""
     return {name: named_column((name, *ALSO.get(name, ())), names) for name in task.columns}
 
 

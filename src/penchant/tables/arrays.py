@@ -269,7 +269,7 @@ def available_mask(
 
 
 def one_by_one(values: Any, name: str, first_row: IntVector) -> Any:
-    """One value per option given as a list per decision, one after another; others unchanged."""
+    """Flatten ragged lists of option values per decision; return other values unchanged."""
     if not isinstance(values, (list, tuple)) or not all(hasattr(v, "__len__") for v in values):
         return values
     sizes, lengths = np.diff(first_row), [len(row) for row in values]

@@ -229,7 +229,7 @@ def check_one_each(
 
 
 def check_on_offer(flags: BoolVector, on_offer: BoolVector, ids: Ids) -> None:
-    """No row was chosen that was not on offer."""
+    """Refuse choices of rows that were not on offer."""
     wrong = np.flatnonzero(flags & ~on_offer)
     if wrong.size:
         places = format_list((ids.locate_row(row) for row in wrong[:11].tolist()), wrong.size)
@@ -287,7 +287,7 @@ def reused_hint(ids: Ids, row: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """One row per option of each decision, in the order of the table.
+    """Columns of a long table: one row per option of each decision, in table order.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What happened in play, event by event: checked once, for arrays and tables alike."""
+"""Events of play (choices, rewards, flags), checked for arrays and tables alike."""
 
 from typing import Any, NamedTuple
 
@@ -199,7 +199,7 @@ def labelled(subject: Any, block: Any) -> str:
 
 
 def event_locator(subject: Any, block: Any, word: str) -> Place:
-    """Where an event, or a decision, is in words."""
+    """Make a function that names event or decision k, subject and block, for messages."""
     named = labelled(subject, block)
 
     def locate(k: int) -> str:

@@ -26,7 +26,7 @@ Key = tuple[Any, ...]
 
 
 def natural_key(label: Any) -> Key:
-    """What labels are sorted by: numbers as numbers, also within text; then all other text.
+    """Sort key of labels: numbers by value, also within text, before other text.
 
     Examples
     --------

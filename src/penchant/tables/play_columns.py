@@ -1,4 +1,4 @@
-"""Which column of a table of play is what, by the names of the lexicon."""
+"""Roles of the columns of a table of play, found by the names of the lexicon."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def columns_used(columns: Mapping[str, Any]) -> set[str]:
 
 
 def describe_columns(columns: Mapping[str, Any]) -> str:
-    """Which column is what, in one line.
+    """Text of all roles and their columns, in one line.
 
     >>> describe_columns({"chosen": "choice", "reward": ("gain", "loss"), "subject": "subjID"})
     'chosen = choice; reward = gain - |loss|; subject = subjID'

@@ -107,7 +107,7 @@ def _programs() -> dict[str, Any]:
 
 
 def program_of(names: Sequence[str]) -> Program:
-    """Which program wrote a table with these columns.
+    """Recognise the program that wrote a table by its column names.
 
     >>> program_of(["trial_type", "trial_index", "time_elapsed", "response", "reward"]).name
     'jsPsych'
@@ -206,7 +206,7 @@ def _of_program(source: SourceTable, program: Program, hints: dict[str, Any]) ->
 
 
 def _choice_column(source: SourceTable, program: Program) -> str | None:
-    """What was chosen: the experimenter's own column, or where the program writes answers."""
+    """Find the column of choices: the experimenter's own, or the program's answers."""
     free = [name for name in source.names if name not in program.own]
     mine = named("choice", free)
     if mine.columns or mine.rivals:

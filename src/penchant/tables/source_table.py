@@ -44,7 +44,7 @@ _FLAGS = {0.0: 0.0, 1.0: 1.0, -1.0: math.nan, ("truth", False): 0.0, ("truth", T
 
 
 def code_key(label: Any) -> Any:
-    """What two writings of one code share: 1, 1.0 and "1"; True, "true" and "TRUE".
+    """Canonical key of a code, equal for 1, 1.0 and "1", or True, "true" and "TRUE".
 
     >>> code_key("1") == code_key(1.0), code_key("TRUE") == code_key(True), code_key(" a ")
     (True, True, 'a')
@@ -95,7 +95,7 @@ class SourceTable:
 
     @classmethod
     def of(cls, raw: Raw) -> SourceTable:
-        """All rows of a table."""
+        """Make a source table of all rows of a raw table."""
         return cls(raw, raw.table, np.arange(len(raw.table)), notes=raw.notes)
 
     def __len__(self) -> int:
@@ -186,7 +186,7 @@ class SourceTable:
         return coded[0] if len(coded) == 1 else joint_labels(coded)
 
     def key(self, names: Sequence[str], role: str) -> tuple[IntVector, int]:
-        """What rows with the same labels of some columns share: a number; and how many there are.
+        """Number the combinations of labels of some columns: code of each row, and count.
 
         Parameters
         ----------
@@ -274,7 +274,7 @@ class SourceTable:
         )
 
     def chosen_flags(self, chosen: str, option: str | None) -> Vector:
-        """Of one row per option: 1 where it was taken, 0 where not, NaN where nothing is said.
+        """Flags of chosen rows of a long table: 1 if chosen, 0 if not, NaN if unknown.
 
         Parameters
         ----------
@@ -297,7 +297,7 @@ class SourceTable:
         return _without(np.array([_FLAGS.get(key) for key in own])[mine.codes], mine.missing)
 
     def file_labels(self, name: str) -> list[str]:
-        """What the name of each row's file says: its stem, or what follows a key such as "sub-"."""
+        """Label of each row from its file name: the stem, or the text after a key as "sub-"."""
         if not self.raw.pieces:
             raise DataError(
                 repr(name), "must be asked of files", got="a table that comes from none"
@@ -384,7 +384,7 @@ def _is_amount(label: str, decimal: str) -> bool:
 
 
 def _label_from_path(file: Path, key: str) -> str:
-    """What the path of a file says by a key; all of its name where the key is "stem"."""
+    """Extract the label after a key in the path of a file; the stem for the key "stem"."""
     if key == "stem":
         return file.stem
     for part in (file.stem, *reversed(file.parent.parts)):

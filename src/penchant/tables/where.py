@@ -56,7 +56,7 @@ class _Operand:
 
 
 def rows_where(table: Table, where: str) -> BoolVector:
-    """Which rows of a table satisfy a condition.
+    """Evaluate a condition on the rows of a table: mask (n_rows,).
 
     Parameters
     ----------

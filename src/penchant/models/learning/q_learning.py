@@ -271,7 +271,7 @@ class QLearning(Recursion):
         return {"value": values, "of_initial": np.ones(n), "trace": np.zeros(n)}
 
     def settings(self) -> Mapping[str, float]:
-        """Which rules hold; the initial value."""
+        """Constants of the recursion: flags of the learning rules, and the initial value."""
         return {
             "n": self.n_options,
             "initial": float(self.initial_value or 0.0),

@@ -1,4 +1,4 @@
-"""What models of spatial bandits share: places of options, length scales, and Gaussian beliefs."""
+"""Base class of models of spatial bandits: locations, length scales, Gaussian beliefs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class SpatialModel(CompiledModel):
 
     @property
     def form(self) -> tuple[float, float, bool, int, int]:
-        """How mean and bonus are columns: see `credible_limits`."""
+        """Arguments of `credible_limits` that define the columns of mean and bonus."""
         raise NotImplementedError
 
     def times_of(self, record: Record) -> tuple[Vector, Vector]:
