@@ -61,16 +61,16 @@ class Inference:
     ----------
     source
         The rows that count.
-    said
-        What was said before; nothing in it is questioned.
+    user_schema
+        Roles that the user gave; none of them is questioned.
     draft
-        The same, and what is certain.
+        The user's schema, with the roles that were inferred.
     plain
-        What the program that wrote the table says.
+        The table without the extra rows of the program that wrote it.
     questions
-        What is open.
+        Questions about roles that are still unknown.
     doubts
-        What speaks against something that was said.
+        Warnings about roles that the data contradict.
     """
 
     source: SourceTable
@@ -107,18 +107,18 @@ class Inference:
         return self.source.varies(name, self.subject_columns)
 
     def fill_role(self, role: str, value: Any) -> None:
-        """Take a value for a role of which nothing is said."""
+        """Set a role of the draft that is still empty."""
         if self.draft.get(role) is None and value is not None:
             self.draft = self.draft.with_answers({role: value})
 
     def ask(self, role: str, text: str, answers: Sequence[Any], *, needed: bool = True) -> None:
-        """Ask about a role of which nothing is said; what is not needed is asked once."""
+        """Ask about a role that is still empty; about one that is not needed, only once."""
         known = self.draft.get(role) is not None or role in {one.role for one in self.questions}
         if not known and (needed or role not in self.user_schema.raised):
             self.questions.append(Question(role, text, tuple(answers)[:MAX_ANSWERS], needed))
 
     def question_taken(self, role: str, text: str, answers: Sequence[Any]) -> None:
-        """Ask about a role that was taken from a name, unless somebody said it."""
+        """Ask about a role that was inferred from a name, not given by the user."""
         if self.user_schema.get(role) is not None or role in self.user_schema.raised:
             return
         self.draft = self.draft.with_answers({role: None})
