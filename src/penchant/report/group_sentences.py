@@ -1,4 +1,4 @@
-"""Whether the groups of a study differ, and who is left out of that, in sentences."""
+"""Sentences of the report on differences between groups and on subjects left out."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def group_name(column: str, label: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """A parameter's name for reading.
+    """Name of a parameter for readers, without "log".
 
     >>> plain_name("log learning_rate")
     'learning rate'
@@ -101,7 +101,7 @@ def _left_out_of(row: LeftOutGroup) -> str:
 
 
 def _shares(rows: Sequence[LeftOutGroup]) -> str:
-    """Whether groups differ in how many are left out."""
+    """Say whether the shares of subjects left out differ between groups."""
     if not rows[0].test:
         return ""
     differ = "differ" if rows[0].p_value < SIGNIFICANT else "do not differ clearly"
@@ -331,7 +331,7 @@ def _overall_line(test: OverallTest) -> str:
 
 
 def _clear_pairs(tests: Sequence[Any], percent: str) -> list[str]:
-    """The pairs that differ after adjustment, of means."""
+    """List the pairs whose means differ after adjustment."""
     done = [d for d in tests if not np.isnan(d.p_value)]
     clear = [d for d in done if d.adjusted_p_value < SIGNIFICANT]
     named = [

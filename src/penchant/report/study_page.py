@@ -1,4 +1,4 @@
-"""The report of a study: the page, the data, the subjects one by one."""
+"""Page of the report of a study, with its sections on data and on single subjects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a study: everybody at once, in tables, words and figures."""
+"""Report section on the population model: sentences, tables and figures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MAX_ABS_LOGIT = 12.0  # |logit| at which a share is 0 or 1 on any axis
 
 
 def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
-    """Means, differences, spreads and doubts of the population; nothing where there is none."""
+    """Section on the population: means, differences, spreads, warnings; empty without one."""
     found = study.everybody
     if found is None:
         return []
@@ -101,7 +101,7 @@ def _opening_sentences(study: Findings, found: StudyPopulation) -> list[str]:
 
 
 def _in_order(study: Findings, names: Sequence[str]) -> list[int]:
-    """Places of parameters of the population, in the order that all other sections have."""
+    """Indices of the population's parameters in the order of all other sections."""
     usual = study.fits[study.subjects[0]].exact.natural_names
     known = {name: k for k, name in enumerate(usual)}
     base = [_parameter(name, usual) for name in names]
@@ -109,7 +109,7 @@ def _in_order(study: Findings, names: Sequence[str]) -> list[int]:
 
 
 def _parameter(name: str, known: Iterable[str]) -> str:
-    """The parameter that a coefficient is of: names of attributes have colons of their own."""
+    """Parameter of a coefficient; names of attributes have colons of their own."""
     mine = (one for one in known if name == one or name.startswith((f"{one}:", f"{one}[")))
     return max(mine, key=len, default=re.split(r"[:[]", name)[0])
 
@@ -180,7 +180,7 @@ def _kinds(found: StudyPopulation) -> list[tuple[str, dict[str, str]]]:
 
 
 def _spreads(study: Findings) -> list[Block]:
-    """The spreads, where some were found."""
+    """Table of the spreads; empty if none were found."""
     table = study.columns("population-spreads")
     if not table:
         return []
@@ -322,7 +322,7 @@ def _densities(study: Findings, found: StudyPopulation) -> Drawn:
 def _drawn_range(
     link: Transform, means: Vector, sds: Vector, people: Vector
 ) -> tuple[float, float]:
-    """Ends of what is drawn of a density: most of it, and no more than some way beyond people."""
+    """Ends of the range that is drawn of a density: most of it, not far beyond the people."""
     low, high = (
         float((means - DRAWN_HALF_WIDTH_SDS * sds).min()),
         float((means + DRAWN_HALF_WIDTH_SDS * sds).max()),
@@ -337,7 +337,7 @@ def _drawn_range(
 
 
 def _group_members(found: StudyPopulation) -> list[Any]:
-    """Places of the people of each group of the first column, or of everybody."""
+    """Indices of the people of each group of the first column, or of everybody."""
     fit = found.fit
     if not found.between:
         return [np.arange(fit.n_subjects)]

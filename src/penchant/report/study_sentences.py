@@ -99,17 +99,17 @@ def estimator_text(study: Findings) -> str:
 
 
 def interval_words(kind: str) -> str:
-    """A kind of intervals, Wald's with his capital."""
+    """Name of a kind of intervals, with a capital for Wald's."""
     return "Wald" if kind == "wald" else kind
 
 
 def capital(words: str) -> str:
-    """The words as they begin a sentence."""
+    """Text with a capital, to begin a sentence."""
     return words[:1].upper() + words[1:]
 
 
 def summary_sentences(study: Findings) -> list[MarkedText]:
-    """The findings, each in one sentence."""
+    """Summarise the findings, each in one sentence."""
     data = study.data
     decisions = sum(fit.exact.n_decisions for fit in study.fits.values())
     played = f"{format_count(len(data.episodes), 'block')}, " if data.is_play else ""
@@ -475,7 +475,7 @@ def _names(study: Findings) -> tuple[str, ...]:
 
 
 def format_report_cell(value: Any, digits: int = 4) -> str:
-    """A cell for reading."""
+    """Format a value as a cell of a table of the report."""
     if value is None:
         return "-"
     if isinstance(value, (bool, np.bool_)):

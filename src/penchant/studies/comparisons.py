@@ -1,4 +1,4 @@
-"""Groups pooled and compared: populations, tests between them, conditions within subjects."""
+"""Pooled estimates of groups, tests between groups, and paired tests within subjects."""
 
 from __future__ import annotations
 
@@ -368,7 +368,7 @@ class StudyPopulation:
 def study_population(
     data: StudyData, factors: Sequence[Factor], plan: Plan, threads: int | None
 ) -> StudyPopulation | None:
-    """The population that the plan asks for; None where it asks for none."""
+    """Fit the population model that the plan asks for; None if it asks for none."""
     if plan.population is False:
         return None
     between = tuple(dict.fromkeys(f.column for f in factors if not f.within))
@@ -441,5 +441,5 @@ def _large_enough(
 
 
 def _label(value: Any) -> str:
-    """A label of a condition, without what a contrast is told by."""
+    """Label of a condition without " - ", which separates the two labels of a contrast."""
     return str(value).replace(" - ", " to ")

@@ -1,4 +1,4 @@
-"""Every subject fitted and simulated forward, in parts that can be kept: what is done is done."""
+"""Fits and forward simulations of every subject, in parts that can be stored and resumed."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def simulate_agents(
 
 
 def _reward_sampler(landscapes: Landscapes, i: int, model: Any, rng: np.random.Generator) -> Draw:
-    """A function that draws the rewards of options chosen in an episode, at any decision."""
+    """Return a function that draws the rewards of options chosen in an episode."""
     means = landscapes.means[landscapes.of_episode[i]]
     if landscapes.binary:
         return lambda _, options: (rng.random(len(options)) < means[options]).astype(float)
@@ -164,7 +164,7 @@ class SubjectFit:
     simulated: Measures | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text."""
+        """Record for JSON, which `from_dict` reads."""
         linear, played = self.linearized, self.simulated
         return {
             "exact": _estimate_record(self.exact),
@@ -186,7 +186,7 @@ def _estimate_record(fit: Estimate) -> dict[str, Any]:
 
 
 def parameters_of(fit: Estimate) -> tuple[ParameterEstimate, ...]:
-    """Natural parameters as they were kept, those of a deviation that is not small included."""
+    """Natural parameters as stored, also where the deviation is not small."""
     return fit.source.parameters([fit], *fit.source.default_interval, None)[0]
 
 
@@ -215,7 +215,7 @@ class PartStorage(Protocol):
         """Read the document stored under this name; None if there is none."""
 
     def store(self, name: str, document: Any) -> None:
-        """Keep a document, whole or not at all."""
+        """Store a document, whole or not at all."""
 
 
 class NoStorage:
@@ -238,7 +238,7 @@ def fit_subjects(
     threads: int | None,
     timings: Timings,
 ) -> dict[Any, SubjectFit]:
-    """Fit every subject, or take what is kept of them.
+    """Fit every subject, or read the fits from storage.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ def _fit_parts(
 
 
 def _read_fits(document: Any, part: _Part) -> dict[Any, SubjectFit]:
-    """Fits as they are kept, new or old, so that both give the same numbers."""
+    """Read the fits of a part from its document; new fits too, so that numbers are the same."""
     try:
         labels = document["subjects"]
         fits = [SubjectFit.from_dict(kept) for kept in document["fits"]]
@@ -332,7 +332,7 @@ def _read_fits(document: Any, part: _Part) -> dict[Any, SubjectFit]:
 
 
 def advise_unreadable(document: Any) -> str:
-    """Why a file that was kept cannot be read, and what to do."""
+    """Advice for a stored file that cannot be read."""
     if isinstance(document, dict) and "fits" in document and document.get("version") != VERSION:
         return "It was made by another version of Penchant: remove it, and run again."
     return "The file is damaged: remove it, and resume."

@@ -104,7 +104,7 @@ def _find_column(table: Table, usual: Sequence[str], file: Any) -> str:
 def _option_order(
     own: Sequence[Any], labels: Sequence[Label] | None, key: tuple[Any, ...], file: Any
 ) -> list[int]:
-    """Places of the options in the order of their indices, each of which must be there once."""
+    """Rows of the options in the order of their indices; raise if one is missing or repeated."""
     which = f" of {', '.join(map(str, key))}" if key else ""
     twice = [str(option) for i, option in enumerate(own) if option in own[:i]]
     if twice:
@@ -205,7 +205,7 @@ class Landscapes:
         )
 
     def noise_for(self, model: Any) -> float:
-        """Variance of rewards that agents of a model meet: what it takes for known, or the data's.
+        """Variance of the rewards of simulated agents: the model's if it has one, or the data's.
 
         Where the model knows one for each option, the data's is taken.
         """
@@ -347,7 +347,7 @@ def _known_landscapes(
 
 
 def _key(label: Label) -> tuple[str, ...]:
-    """Labels of files are compared as text, in which 7 and "7" are the same."""
+    """Key of a label as text, so that 7 and "7" are the same."""
     return tuple(map(str, label)) if isinstance(label, tuple) else (str(label),)
 
 
@@ -399,7 +399,7 @@ def _expected(
 
 
 def _fill_missing_means(means: Matrix, locations: Matrix | None) -> Matrix:
-    """Options that nobody chose: the mean of the nearest ones, or of all."""
+    """Fill the means of options that nobody chose with those of the nearest, or of all."""
     filled = means.copy()
     apart = None if locations is None else distances(locations)
     for row in filled:
@@ -419,7 +419,7 @@ NAMES = ("reward", "loss", "distance", "likeliest", "met")
 
 @dataclass(frozen=True)
 class Measures:
-    """Numbers of one play, or means over several: one per decision, NaN where there is none.
+    """Measures of one play, or means over several: one per decision, NaN where missing.
 
     Attributes
     ----------

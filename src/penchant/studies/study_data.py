@@ -1,4 +1,4 @@
-"""The data of a study: who played, what they were assigned to, what happened; and its table."""
+"""The data of a study: episodes of subjects and their conditions, read from a table."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _vary(table: Table, subject: str, conditions: Sequence[str]) -> bool:
 
 
 def check_plays(units: Units, subject: str, block: Any) -> None:
-    """Refuse a play that goes on from one condition into the next: beliefs start afresh in each."""
+    """Raise if a block spans several conditions: beliefs start afresh in each."""
     if units.people is None:
         return
     blocks = (block,) if isinstance(block, str) else tuple(block or ())
@@ -229,7 +229,7 @@ class StudyData(JsonDocument):
 
     @property
     def _varying(self) -> list[str]:
-        """Conditions that a person was in several of."""
+        """Columns of conditions that vary within a person."""
         return [
             name
             for name, by_subject in self.conditions.items()
