@@ -321,10 +321,12 @@ def forward_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block
             if table["condition"][i] == group.condition
             and (not study.plan.performance or table["performance"][i] == group.performance)
         ]
-        told = [i for i in mine if table["measure"][i] == compared and table["n_subjects"][i]]
+        compared_rows = [
+            i for i in mine if table["measure"][i] == compared and table["n_subjects"][i]
+        ]
         steps = [i for i in mine if table["measure"][i] == "distance" and table["n_subjects"][i]]
-        if told:
-            last = told if ahead else told[-1:]
+        if compared_rows:
+            last = compared_rows if ahead else compared_rows[-1:]
             cells: list[Any] = [group.label, max(table["n_subjects"][i] for i in last)]
             cells += [_mean(table["people"], last), _mean(table["simulated"], last)]
             cells += [_mean(table["people"], steps), _mean(table["simulated"], steps)]

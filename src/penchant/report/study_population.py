@@ -53,9 +53,9 @@ def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Bl
     blocks += drawings_named(
         drawn, "population-density", "population-shrinkage", "population-forest"
     )
-    said = [*([fit.message] if fit.message else []), *fit.notes]
+    sentences = [*([fit.message] if fit.message else []), *fit.notes]
     names = (*fit.names, *fit.links)
-    shown_words = [for_reader(words, names) for words in said if not words.startswith(CODING)]
+    shown_words = [for_reader(words, names) for words in sentences if not words.startswith(CODING)]
     blocks += [Listing(shown_words)] if shown_words else []
     return blocks
 
@@ -63,14 +63,14 @@ def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Bl
 def _opening_sentences(study: Findings, found: StudyPopulation) -> list[str]:
     """Opening sentences: differences of groups, number of subjects, reliabilities."""
     fit = found.fit
-    said = []
+    sentences = []
     for contrast, adjusted in zip(found.contrasts, found.adjusted, strict=True):
         for a in _in_order(study, contrast.names):
             name = contrast.names[a]
             if adjusted[a] < 1 - study.plan.level:
                 way = "higher" if contrast.difference[a] > 0 else "lower"
                 first, second = contrast.words.split(" - ")
-                said.append(
+                sentences.append(
                     f"{display_name(name).capitalize()} is {way} in {first} than in {second}: "
                     f"{contrast.words} = {format_report_cell(float(contrast.difference[a]))} on "
                     f"the "
@@ -82,22 +82,25 @@ def _opening_sentences(study: Findings, found: StudyPopulation) -> list[str]:
                     f"adjusted by "
                     "Holm's method over all differences here)."
                 )
-    if found.contrasts and not said:
-        said.append(
+    if found.contrasts and not sentences:
+        sentences.append(
             "No difference is shown after adjustment for all comparisons of the population."
         )
-    said.append(
+    sentences.append(
         f"All {format_count(fit.n_subjects, 'subject')} are included, also subjects without a "
         f"finite estimate alone. Status: {for_reader(fit.status, (*fit.names, *fit.links))}."
     )
-    told = [*fit.reliability.items()]
-    said += [_reliability_sentence(*told[a]) for a in _in_order(study, [name for name, _ in told])]
-    said.append(
+    reliabilities = [*fit.reliability.items()]
+    sentences += [
+        _reliability_sentence(*reliabilities[a])
+        for a in _in_order(study, [name for name, _ in reliabilities])
+    ]
+    sentences.append(
         f"Integration error: the log-likelihood ({format_report_cell(fit.log_likelihood)}) changes "
         f"by "
         f"{format_report_cell(fit.integration_error)} with other nodes."
     )
-    return said
+    return sentences
 
 
 def _in_order(study: Findings, names: Sequence[str]) -> list[int]:
@@ -231,10 +234,10 @@ def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
         link = fit.links.get(parameter, "link")
         on = "" if link == "identity" else f" on the {link} scale"
         axis = f"{display_name(parameter)}: coefficient{on}"
-        said = [names[a] for a in own]
+        labels = [names[a] for a in own]
         alike = own if link == "identity" else pure
         limits = _whole(ends[alike])
-        coefficients(axes, said, fit.coefficients[own], ends[own], name=axis, limits=limits)
+        coefficients(axes, labels, fit.coefficients[own], ends[own], name=axis, limits=limits)
 
     high = labelled_row_height_inches([*names.values()], COLUMN_INCHES[1])
     row = 0.8 + high * max(map(len, panels.values()))

@@ -65,8 +65,10 @@ def simulate_subject(
     theta
         Weights and shape parameters of the subject.
     """
-    told = Declared(model)
-    unknown = bool(told.before or told.after)  # nobody knows what other choices would have shown
+    declared = Declared(model)
+    unknown = bool(
+        declared.before or declared.after
+    )  # nobody knows what other choices would have shown
     if unknown or how_simulated(measurer.data, measurer.landscapes) == "one step ahead":
         return predict_one_step_ahead(subject, theta, model, measurer)
     if not all(map(np.isfinite, parameters.values())):
@@ -173,9 +175,9 @@ class SubjectFit:
         }
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> SubjectFit:
+    def from_dict(cls, document: Mapping[str, Any]) -> SubjectFit:
         """The inverse of `to_dict`."""
-        return from_json(cls, kept)
+        return from_json(cls, document)
 
 
 def _estimate_record(fit: Estimate) -> dict[str, Any]:
@@ -317,7 +319,7 @@ def _read_fits(document: Any, part: _Part) -> dict[Any, SubjectFit]:
     """Read the fits of a part from its document; new fits too, so that numbers are the same."""
     try:
         labels = document["subjects"]
-        fits = [SubjectFit.from_dict(kept) for kept in document["fits"]]
+        fits = [SubjectFit.from_dict(record) for record in document["fits"]]
     except (KeyError, TypeError, ValueError, AttributeError):
         labels, fits = None, []
     expected = [_label(subject) for subject in part.subjects]
@@ -361,11 +363,11 @@ class _Fitter:
         """Fit and simulate the subjects of a part, and return the document to store."""
         subjects = part.subjects
         exact = self._timed("exact fits", self._exact, subjects)
-        kept = self._timed("intervals", self._with_intervals, exact)
+        estimates = self._timed("intervals", self._with_intervals, exact)
         linear = self._timed("linearised fits", self._apply_to_each, self._linearized, subjects)
-        places = list(enumerate(zip(subjects, kept, strict=True), part.start))
+        places = list(enumerate(zip(subjects, estimates, strict=True), part.start))
         played = self._timed("forward simulation", self._apply_to_each, self._simulated, places)
-        fits = zip(kept, linear, played, strict=True)
+        fits = zip(estimates, linear, played, strict=True)
         return {
             "subjects": [_label(subject) for subject in subjects],
             "version": VERSION,
@@ -392,9 +394,12 @@ class _Fitter:
         return fit_each_model(episodes, self.plan.model, parameter_prior=prior, threads=1)
 
     def _with_intervals(self, estimates: Estimates) -> list[Estimate]:
-        asked = self.plan.level, self.plan.intervals
-        found = estimates.parameters_at(*asked)
-        return [one.detached(mine, *asked) for one, mine in zip(estimates, found, strict=True)]
+        level_and_kind = self.plan.level, self.plan.intervals
+        found = estimates.parameters_at(*level_and_kind)
+        return [
+            estimate.detached(own, *level_and_kind)
+            for estimate, own in zip(estimates, found, strict=True)
+        ]
 
     def _linearized(self, subject: Label) -> Estimate | None:
         category = self.categories[subject]

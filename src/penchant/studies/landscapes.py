@@ -401,14 +401,14 @@ def _expected(
 def _fill_missing_means(means: Matrix, locations: Matrix | None) -> Matrix:
     """Fill the means of options that nobody chose with those of the nearest, or of all."""
     filled = means.copy()
-    apart = None if locations is None else distances(locations)
+    option_distances = None if locations is None else distances(locations)
     for row in filled:
         unknown = np.flatnonzero(np.isnan(row))
         known = np.flatnonzero(~np.isnan(row))
-        if apart is None:
+        if option_distances is None:
             row[unknown] = row[known].mean()
             continue
-        near = apart[np.ix_(unknown, known)]
+        near = option_distances[np.ix_(unknown, known)]
         nearest = near <= near.min(axis=1, keepdims=True) * (1 + 1e-12)
         row[unknown] = nearest @ row[known] / nearest.sum(axis=1)
     return filled
@@ -463,7 +463,7 @@ class Measurer:
     def __init__(self, data: StudyData, landscapes: Landscapes, locations: Any = None) -> None:
         self.data = data
         self.landscapes = landscapes
-        self.apart = None if locations is None else distances(locations)
+        self.option_distances = None if locations is None else distances(locations)
 
     def subject(self, subject: Label) -> Measures:
         """Measures of the play of a subject, averaged over its episodes."""
@@ -519,17 +519,21 @@ class Measurer:
         top = p.argmax(axis=1)
         step = unknown.copy()
         after = np.flatnonzero(made[1:] & made[:-1]) + 1
-        if self.apart is None:
+        if self.option_distances is None:
             step[after] = 1 - p[after, chosen[after - 1]]
         else:
-            step[after] = (p[after] * self.apart[chosen[after - 1]]).sum(axis=1)
+            step[after] = (p[after] * self.option_distances[chosen[after - 1]]).sum(axis=1)
         likeliest = np.where(made, p.max(axis=1), np.nan)
         met = np.where(made, chosen == top, np.nan)
         return Measures(unknown, unknown, step, likeliest, met)
 
     def _distance(self, chosen: IntVector, nothing: BoolVector) -> Matrix:
         before, after = chosen[:, :-1], chosen[:, 1:]
-        moved = (before != after).astype(float) if self.apart is None else self.apart[before, after]
+        moved = (
+            (before != after).astype(float)
+            if self.option_distances is None
+            else self.option_distances[before, after]
+        )
         known = ~(nothing[:, :-1] | nothing[:, 1:])
         first = np.full((len(chosen), 1), np.nan)
         return np.hstack([first, np.where(known, moved, np.nan)])

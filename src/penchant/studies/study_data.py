@@ -478,8 +478,8 @@ def read_study(
         locations = table.arguments.get("locations") if locations is None else locations
         shown = shown or table.arguments.get("shown", 0)
         missing_reward = table.arguments.get("missing_reward", missing_reward)
-        told = ("before", "after", "available")
-        seen = {name: table.arguments[name] for name in told if table.arguments.get(name)}
+        event_columns = ("before", "after", "available")
+        seen = {name: table.arguments[name] for name in event_columns if table.arguments.get(name)}
     frame = table.table if isinstance(table, Reading) else table
     frame = read_table(frame) if isinstance(frame, str | os.PathLike) else frame
     check_one_of(kind, "kind", ("play", "offers", None), "Leave it out.")
