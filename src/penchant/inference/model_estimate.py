@@ -45,6 +45,7 @@ from penchant.softmax.data_behind_estimate import (
     EstimateFields,
     EstimateSource,
     IntervalKind,
+    NaturalEstimate,
     Rng,
     Space,
 )
@@ -137,12 +138,12 @@ class ModelSource(EstimateSource):
             )
         return ProfileProblems(self.model, (self.data,), self.prior)
 
-    def natural(self, estimate_fields: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
-        """Natural parameters: names, values, covariance."""
+    def natural(self, estimate_fields: EstimateFields) -> NaturalEstimate:
+        """Natural parameters with their covariance."""
         naturals = natural_parameters(self.model)
         slopes = np.array([n.gradient(*self._weights_and_psi(estimate_fields)) for n in naturals])
         values = np.array([self.value_of(estimate_fields, n) for n in naturals])
-        return (
+        return NaturalEstimate(
             tuple(n.name for n in naturals),
             values,
             delta_method(estimate_fields.covariance, slopes),

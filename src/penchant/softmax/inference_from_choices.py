@@ -34,6 +34,7 @@ from penchant.softmax.data_behind_estimate import (
     EstimateFields,
     EstimateSource,
     IntervalKind,
+    NaturalEstimate,
     Rng,
     Space,
 )
@@ -178,14 +179,14 @@ class ChoiceSource(EstimateSource):
         """Number of weights: all of theta."""
         return len(self.scale)
 
-    def natural(self, estimate: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
+    def natural(self, estimate: EstimateFields) -> NaturalEstimate:
         """Natural parameters; theta itself if there is no map."""
         if self.natural_parameter_map is None:
-            return estimate.names, estimate.theta, estimate.covariance
+            return NaturalEstimate(estimate.names, estimate.theta, estimate.covariance)
         if isinstance(self.natural_parameter_map, DetachedSource):
             return self.natural_parameter_map.natural(estimate)
         slopes = self.natural_parameter_map.jacobian(estimate.theta)
-        return (
+        return NaturalEstimate(
             self.natural_parameter_map.names,
             self.natural_parameter_map.values(estimate.theta),
             delta_method(estimate.covariance, slopes),
