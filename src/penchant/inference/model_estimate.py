@@ -324,12 +324,12 @@ class ModelSource(EstimateSource):
         sums = sum_by_cluster(scores, cluster)
         return sandwich(found.inverse_information, sums.T @ sums)
 
-    def _scores(self, found: EstimateFields, what: str) -> Matrix:
+    def _scores(self, found: EstimateFields, argument: str) -> Matrix:
         """Derivatives of every decision's log-probability in theta: (n_decisions, n_parameters)."""
         episodes, errors = self.profiles().episodes, np.sqrt(np.diag(found.inverse_information))
         if not (np.isfinite(found.theta).all() and np.isfinite(errors).all()):
             raise DataError(
-                what,
+                argument,
                 "must have a finite estimate with standard errors",
                 got=f"status {found.status!r}",
                 fix="Use a parameter_prior.",

@@ -154,21 +154,23 @@ class DecisionsOnShapeGrid:
         n, d = len(chosen), self.x.shape[3]
         best = np.full(n, -np.inf)
         position, theta = np.zeros((n, len(self.dimensions)), dtype=np.int64), np.zeros((n, d))
-        everyone, near = np.arange(n), np.zeros((n, d))
+        everyone, start_theta = np.arange(n), np.zeros((n, d))
         if self.start_candidates is not None:
             cells = np.zeros(n, dtype=np.int64)
             compiled.find_best_candidate_starts(
-                self.x, self.offset, chosen, *self.start_candidates, cells, near
+                self.x, self.offset, chosen, *self.start_candidates, cells, start_theta
             )
             position[:] = self._coarse_positions[cells]
             best[:], theta[:] = self._log_likelihoods_and_weights_at(
-                chosen, everyone, position, near
+                chosen, everyone, position, start_theta
             )
         else:
             for cell in self._coarse_positions:
                 target = np.repeat(cell[None], n, axis=0)
-                value, near = self._log_likelihoods_and_weights_at(chosen, everyone, target, near)
-                _update_best(everyone, value, target, near, best, position, theta)
+                value, start_theta = self._log_likelihoods_and_weights_at(
+                    chosen, everyone, target, start_theta
+                )
+                _update_best(everyone, value, target, start_theta, best, position, theta)
         strides = self._strides
         while len(strides):
             self._hill_climb(chosen, strides, best, position, theta)
@@ -206,10 +208,10 @@ class DecisionsOnShapeGrid:
             moving = moving[best[moving] > before + CALIBRATION.tie_tol / 10]
 
     def _log_likelihoods_and_weights_at(
-        self, chosen: IntMatrix, draw: IntVector, position: IntMatrix, near: Matrix
+        self, chosen: IntMatrix, draw: IntVector, position: IntMatrix, start_theta: Matrix
     ) -> tuple[Vector, Matrix]:
         """Log-likelihood and weights of draws at points."""
-        values, theta = np.empty(len(draw)), np.array(near)
+        values, theta = np.empty(len(draw)), np.array(start_theta)
         compiled.solve_weights_of_draws(
             self.x,
             self.offset,

@@ -154,9 +154,9 @@ class EstimateSource:
         """Source without the data, to be pickled."""
         return self
 
-    def _raise_unsupported(self, what: str) -> NoReturn:
+    def _raise_unsupported(self, argument: str) -> NoReturn:
         rule, got, fix = self.missing_data_error_text
-        raise DataError(what, rule, got=got, fix=fix)
+        raise DataError(argument, rule, got=got, fix=fix)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

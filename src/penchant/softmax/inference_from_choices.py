@@ -430,17 +430,17 @@ class ChoiceSource(EstimateSource):
         """Source without the choices."""
         return dataclasses.replace(self, data=None, chunked=None)
 
-    def _require_choices(self, what: str) -> Choices:
+    def _require_choices(self, argument: str) -> Choices:
         if self.chunked is not None:
             raise DataError(
-                what,
+                argument,
                 "must have choices in memory",
                 got="a scan",
                 fix="Pass some of them, or fit them.",
             )
         if self.data is None:
             raise DataError(
-                what,
+                argument,
                 "must have the choices, which are not stored with an estimate",
                 got="none",
                 fix="Call estimate.attach(choices) first.",
@@ -448,11 +448,11 @@ class ChoiceSource(EstimateSource):
         return self.data
 
 
-def _finite_theta(estimate: EstimateFields, what: str) -> Vector:
+def _finite_theta(estimate: EstimateFields, argument: str) -> Vector:
     if np.isfinite(estimate.theta).all():
         return estimate.theta
     raise DataError(
-        what,
+        argument,
         "must have a finite estimate",
         got=f"status {estimate.status!r}",
         fix=f"Use {mark_argument('method', 'firth')} or {mark_weak_prior_argument()}.",

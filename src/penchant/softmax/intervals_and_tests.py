@@ -236,12 +236,12 @@ def illinois_root(
 
 
 def _find_value_of_positive_height(
-    height: Callable[[float], float], towards: float, unit: float, limit: float
+    height: Callable[[float], float], sign: float, unit: float, limit: float
 ) -> float | None:
     """A finite value where the height is positive, on the way to its maximum at infinity."""
     value, step = 0.0, unit
     while height(value) <= 0:
-        value += towards * step
+        value += sign * step
         step *= 2
         if abs(value) > limit:
             return None
