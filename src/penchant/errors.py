@@ -165,7 +165,7 @@ class DataError(ValueError):
         """Sentence and remedy as one text with its arguments marked, to be quoted in another."""
         return f"{self.sentence} {self.fix}".strip()
 
-    def changed(self, change: Callable[[str], str], source: str = "") -> DataError:
+    def rephrase(self, change: Callable[[str], str], source: str = "") -> DataError:
         """Return the same error with its texts changed, as where rows have another number.
 
         Parameters

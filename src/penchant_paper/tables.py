@@ -72,7 +72,7 @@ class Artefact:
         return np.nanmedian(self.ratios, axis=1)
 
     def columns(self) -> dict[str, list[object]]:
-        """One row per true value."""
+        """Table of the results by true value."""
         low, high = np.nanpercentile(self.variances, [10, 90], axis=1)
         return {
             "true_prior_variance": self.true_variances.tolist(),
@@ -307,7 +307,7 @@ def _mapping(mapped: tuple[MappedBack, ...]) -> Claim:
             "within 2 %": largest < MAX_TABLE_DEVIATION,
             "within the rounding of Table I": not wrong,
         },
-        f"With noise variance 10, which is not stated, Table I maps back to Table II within "
+        "With noise variance 10, which is not stated, Table I maps back to Table II within "
         f"{largest:.1%}. Outside what the rounding of Table I allows: "
         + (", ".join(wrong) or "nothing")
         + ".",
@@ -502,7 +502,7 @@ class PaperTables:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What was computed."""
+        """Settings of the computation, for its JSON file."""
         return {
             "noise_variance": EXPERIMENT_NOISE_VARIANCE,
             "replicates": self.artefact.n_replicates,

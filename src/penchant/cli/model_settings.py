@@ -242,7 +242,7 @@ def nominal(words: str) -> RewardPrior:
     try:
         return RewardPrior(*numbers)
     except DataError as error:
-        raise error.changed(str, "--linearized MEAN,VARIANCE,LENGTH") from None
+        raise error.rephrase(str, "--linearized MEAN,VARIANCE,LENGTH") from None
 
 
 # Options of their own that a model takes, beside --settings.

@@ -33,7 +33,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.models.catalogue import entry_of
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.reading.event_rows import event_rows
-from penchant.report.page import DataTable, Drawing, Paragraph, Section, page
+from penchant.report.page import DataTable, Drawing, Paragraph, Section, render_page
 from penchant.result_tables import MAX_TABLE_WIDTH, format_count
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
@@ -307,7 +307,7 @@ def _page(maps: dict[Any, BeliefMap], model: str) -> str:
     for subject, one in maps.items():
         sections.append(Section(_whose(subject), [*_drawn(subject, one), _numbers(one)]))
     title = "Rewards expected before play"
-    return page(title, format_count(len(maps), "subject"), sections)
+    return render_page(title, format_count(len(maps), "subject"), sections)
 
 
 def _whose(subject: Label) -> str:

@@ -471,7 +471,7 @@ def _ranges(name: str, words: str, model: Any) -> dict[str, Any]:
     try:
         return ranges(parts_of(words), model)
     except DataError as error:
-        raise error.changed(str, f"--model {name}") from None
+        raise error.rephrase(str, f"--model {name}") from None
 
 
 def run_design(

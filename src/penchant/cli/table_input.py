@@ -317,7 +317,7 @@ def read_typed(raw: Raw, schema: Schema, data: Data, kind: ReadingKind | None) -
     except SchemaQuestions as asked:
         raise questions_to_paste(asked, raw.name) from None
     except DataError as error:
-        raise (error if data.schema else error.changed(roles_as_options)) from None
+        raise (error if data.schema else error.rephrase(roles_as_options)) from None
     if kind is not None and found.kind != kind:
         raise DataError(
             "--schema" if data.schema else "path",
@@ -458,7 +458,7 @@ def in_lines(origin: TextSource, table: Any) -> Iterator[None]:
         yield
     except DataError as error:
         raw = Raw(table, ((origin, len(table)),))
-        raise error.changed(raw.located, origin.name) from None
+        raise error.rephrase(raw.located, origin.name) from None
 
 
 def _all_first(table: Any, offers: Any) -> list[Offers]:

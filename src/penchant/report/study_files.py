@@ -25,11 +25,11 @@ from penchant.files.output import (
     write_text,
 )
 from penchant.report.page import Drawing
-from penchant.report.study_everybody import population_figures
 from penchant.report.study_figures import Drawn, study_figures
 from penchant.report.study_page import study_page
+from penchant.report.study_population import population_figures
 from penchant.studies.findings import TABLES, Findings
-from penchant.studies.plan import changed
+from penchant.studies.plan import describe_changes
 
 FORMAT, VERSION = "penchant-study", 1
 SETTINGS, PARTS = "study.json", "parts"
@@ -119,7 +119,7 @@ class StudyFolder:
             write_json(file, head | {"fingerprint": fingerprint}, overwrite=False)
             return
         before = read_document(file, FORMAT, version=VERSION)
-        differs = changed(field(before, "fingerprint", dict, str(file)), fingerprint)
+        differs = describe_changes(field(before, "fingerprint", dict, str(file)), fingerprint)
         if differs:
             raise DataError(
                 "resume",
@@ -134,18 +134,18 @@ class StudyFolder:
             with suppress(OSError):
                 left.unlink()
 
-    def kept(self, name: str) -> Any | None:
-        """What was kept under this name; None if nothing was."""
+    def read(self, name: str) -> Any | None:
+        """Read the document stored under this name; None if there is none."""
         file = self._file(name)
         return read_json(file) if file.exists() else None
 
-    def keep(self, name: str, document: Any) -> None:
+    def store(self, name: str, document: Any) -> None:
         """Keep a document, whole or not at all, its sentences with their marks."""
         write_json(self._file(name), _with_marks(document), overwrite=False)
 
     @property
-    def n_kept(self) -> int:
-        """How many parts are kept."""
+    def n_stored(self) -> int:
+        """Number of parts of the work that are stored."""
         return len(list((self.path / PARTS).glob("*.json")))
 
     def _file(self, name: str) -> Path:

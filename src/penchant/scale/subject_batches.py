@@ -105,7 +105,7 @@ def locate_errors_in_files(parts: Sequence[FileRows]) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        located = error.changed(
+        located = error.rephrase(
             lambda text: _ROW_IN_MESSAGE.sub(lambda match: locate_row(parts, int(match[1])), text)
         )
         if located.text == error.text:  # it names no row, so the files are all that can be named
