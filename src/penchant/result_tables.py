@@ -460,7 +460,7 @@ _active_progress: list[str] = []
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+def progress(description: str, total: int) -> Iterator[Callable[[int], None]]:
     """Show a progress bar; yield a function to call with the number of steps just done.
 
     There is none outside a terminal, or inside other work that has one.
@@ -472,10 +472,10 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    _active_progress.append(what)
+    _active_progress.append(description)
     try:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(what, total=total)
+            task = bar.add_task(description, total=total)
             yield lambda done: bar.advance(task, done)
     finally:
-        _active_progress.remove(what)
+        _active_progress.remove(description)
