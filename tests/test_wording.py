@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
-from penchant.cli.wording import error_words, in_options
+from penchant.cli.option_wording import error_words, in_options
 from penchant.errors import MarkedText, format_for_python, mark_argument, mark_quoted_argument
 from penchant.tables.numbers import text_advice
 from penchant.tables.play_columns import play_columns

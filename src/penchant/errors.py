@@ -2,8 +2,8 @@
 
 A `DataError` holds what is wrong as fields: the argument, the rule that it breaks, what was got,
 where, and the remedy. Python words them in `str(error)`; the command line words the same fields in
-`penchant.cli.wording`. A text that names an argument marks it, by `argument`, so that each front
-end can write it as its reader types it: `level=0.95` or `--level 0.95`.
+`penchant.cli.option_wording`. A text that names an argument marks it, by `argument`, so that each
+front end can write it as its reader types it: `level=0.95` or `--level 0.95`.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class DataError(ValueError):
         """Sentence and remedy as one text with its arguments marked, to be quoted in another."""
         return f"{self.sentence} {self.fix}".strip()
 
-    def changed(self, change: Callable[[str], str], source: str = "") -> DataError:
+    def rephrase(self, change: Callable[[str], str], source: str = "") -> DataError:
         """Return the same error with its texts changed, as where rows have another number.
 
         Parameters

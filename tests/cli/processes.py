@@ -22,7 +22,7 @@ from penchant.cli.main import main, run
 with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
     run(["fit", "--example", "menu", "--json"])  # loads what fits need, compiled code too
 with contextlib.suppress(ImportError):  # penchant[task] is not installed
-    import penchant.cli.serving, uvicorn
+    import penchant.cli.serve_command, uvicorn
 
 gc.freeze()  # copies need not look through what was loaded
 

@@ -127,7 +127,7 @@ def test_an_internal_error_is_told_where_there_is_no_place_for_its_details(pench
         raise ZeroDivisionError
 
     monkeypatch.setattr("tempfile.NamedTemporaryFile", no_place)
-    monkeypatch.setattr("penchant.cli.running.load_choices", broken)
+    monkeypatch.setattr("penchant.cli.fit_choices_command.load_choices", broken)
     done = penchant("fit", "trips.csv")
     assert done.code == 70
     assert "ZeroDivisionError" in done.err

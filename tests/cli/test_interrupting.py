@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 
 DEAF = """
 import time
-from penchant.cli.words import heed_interrupts, when_interrupted
+from penchant.cli.terminal import heed_interrupts, when_interrupted
 from penchant.files.output import written
 
 heed_interrupts()
@@ -30,7 +30,7 @@ with when_interrupted(lambda: "half is kept."), written("out.csv", overwrite=Tru
 """
 LATE = """
 import signal
-from penchant.cli.words import heed_interrupts
+from penchant.cli.terminal import heed_interrupts
 from penchant.files.output import written
 
 heed_interrupts()
@@ -47,7 +47,7 @@ except KeyboardInterrupt:
 
 HALF_BUILT = """
 import signal
-from penchant.cli.words import heed_interrupts
+from penchant.cli.terminal import heed_interrupts
 
 class Built:
     def __init__(self):

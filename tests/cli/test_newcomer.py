@@ -6,7 +6,7 @@ import pytest
 
 from cli.plays import HEADER, played
 from cli.trips import csv
-from penchant.cli.words import say, wrapped
+from penchant.cli.terminal import say, wrapped
 
 SCHEMA = ("--schema", "reading.toml")
 

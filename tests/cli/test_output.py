@@ -10,7 +10,8 @@ import pytest
 
 import penchant as pn
 from cli.conftest import contents
-from penchant.cli import showing as result
+from penchant.cli import fit_choices_command
+from penchant.cli import result_output as result
 from penchant.errors import DataError
 
 
@@ -108,14 +109,12 @@ def test_d72_labels_are_quoted_and_escaped(penchant, folder):
 
 
 def test_d69_a_number_that_is_none_is_a_fault_and_no_result(penchant, folder, monkeypatch):
-    from penchant.cli import running
-
     def broken(choices, **options):
         estimate = pn.fit(choices)
         object.__setattr__(estimate, "theta", estimate.theta * float("nan"))
         return estimate
 
-    monkeypatch.setattr(running, "fit_choices", broken)
+    monkeypatch.setattr(fit_choices_command, "fit_choices", broken)
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     ended = penchant("fit", "trips.csv", "-o", "out.csv")
     assert (ended.code, ended.out) == (70, "")
@@ -127,12 +126,10 @@ def test_d69_a_number_that_is_none_is_a_fault_and_no_result(penchant, folder, mo
 
 
 def test_a_table_beyond_memory_is_refused_in_words(penchant, monkeypatch):
-    from penchant.cli import running
-
     def too_large(*arguments):
         raise MemoryError
 
-    monkeypatch.setattr(running, "load_choices", too_large)
+    monkeypatch.setattr(fit_choices_command, "load_choices", too_large)
     ended = penchant("fit", "trips.csv")
     assert ended.code == 2
     assert "must fit into memory" in ended.error

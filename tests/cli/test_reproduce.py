@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from cli.conftest import contents
-from penchant.cli import reproducing
+from penchant.cli import reproduce_command
 from penchant_paper import report as reproduction_files
 from penchant_paper.published import VERDICTS
 
@@ -115,7 +115,7 @@ def test_an_interruption_leaves_nothing(penchant, folder, monkeypatch, where):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    module = reproducing if where == "reproduce" else reproduction_files
+    module = reproduce_command if where == "reproduce" else reproduction_files
     monkeypatch.setattr(module, where, interrupted)
     before = contents(folder)
     ended = penchant("reproduce", "--only", "figure-1", "-o", "out")

@@ -15,7 +15,7 @@ import pyarrow.csv
 import pytest
 
 import penchant as pn
-from penchant.cli import studying
+from penchant.cli import study_command
 from penchant.report import study_files as folders
 from penchant.studies import fitting
 from small_study import MEANS, MODEL, table
@@ -279,7 +279,7 @@ POINTS_TO_STOP = [
     (fitting, "fit_linearized"),
     (fitting, "simulated"),
     (folders, "write_json"),
-    (studying.Study, "write"),
+    (study_command.Study, "write"),
 ]
 
 
@@ -287,7 +287,7 @@ POINTS_TO_STOP = [
 def test_a_study_interrupted_anywhere_and_resumed_equals_one_that_was_not(
     penchant, played, monkeypatch, n
 ):
-    monkeypatch.setattr(fitting, "PART", 4)
+    monkeypatch.setattr(fitting, "SUBJECTS_PER_PART", 4)
     command = [*STUDY, "--threads", "1"]
     if not WHOLE:
         assert penchant(*command, "-o", "whole").code == 0

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penchant.errors import DataError
-from penchant.files.delimited import copy_delimited
+from penchant.files.delimited_text import copy_delimited
 from penchant.files.table import read_table
-from penchant.files.text import source
+from penchant.files.text_source import source
 
 CELLS = [
     ["1", "2", "30"],
@@ -107,7 +107,7 @@ def test_bad_lines_are_named_as_when_read_whole(tmp_path, text, message):
 
 
 def test_quotes_that_hide_every_end_of_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("penchant.files.delimited.MAX_LINE_BYTES", 100)
+    monkeypatch.setattr("penchant.files.delimited_text.MAX_LINE_BYTES", 100)
     file = tmp_path / "t.csv"
     file.write_text("a,b\n" + '5" x,1\n' + "1,2\n" * 99)
     with pytest.raises(DataError, match=r"(?s)t\.csv must close every quote.*Double the quotes"):

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 from penchant.errors import DataError
-from penchant.files import atomic
-from penchant.files.atomic import check_writable, locked
+from penchant.files import atomic_files
+from penchant.files.atomic_files import check_writable, locked
 from penchant.files.output import write_table, write_text
 from penchant.files.table import read_table
 
@@ -217,7 +217,7 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_else(tmp_path):
     (tmp_path / "a.txt").write_text("old")
     with (
         pytest.raises(KeyboardInterrupt),
-        atomic.written(tmp_path / "a.txt", overwrite=True) as temporary,
+        atomic_files.written(tmp_path / "a.txt", overwrite=True) as temporary,
     ):
         temporary.write_text("half")
         raise KeyboardInterrupt
@@ -228,7 +228,7 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_else(tmp_path):
 def test_a_file_made_meanwhile_is_not_replaced(tmp_path):
     with (
         pytest.raises(DataError, match="another program made this file meanwhile"),
-        atomic.written(tmp_path / "a.txt", overwrite=False) as temporary,
+        atomic_files.written(tmp_path / "a.txt", overwrite=False) as temporary,
     ):
         temporary.write_text("mine")
         (tmp_path / "a.txt").write_text("theirs")

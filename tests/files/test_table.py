@@ -13,8 +13,8 @@ import pytest
 from scipy.io import savemat
 
 from penchant.errors import DataError
-from penchant.files import delimited
-from penchant.files.lines import line_of_row, lines_of_rows
+from penchant.files import delimited_text
+from penchant.files.csv_lines import line_of_row, lines_of_rows
 from penchant.files.table import read_table
 
 CSV = "subject,price,label\n7,1.5,air\n8,2.25,car\n"
@@ -361,8 +361,8 @@ def test_no_thread_of_arrow_holds_the_stream_when_python_ends(tmp_path, monkeypa
         threads.append(reading.use_threads)
         return unpatched(stream, reading, *more)
 
-    unpatched = delimited.pa_csv.read_csv
-    monkeypatch.setattr(delimited.pa_csv, "read_csv", read_csv)
+    unpatched = delimited_text.pa_csv.read_csv
+    monkeypatch.setattr(delimited_text.pa_csv, "read_csv", read_csv)
     file = tmp_path / "table.csv"
     file.write_text("who,price\n07,1.5\n08,2.5\n")
     assert read_table(file)["who"].to_pylist() == ["07", "08"]

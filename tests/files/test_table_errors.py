@@ -13,7 +13,7 @@ import pytest
 
 from penchant.errors import DataError
 from penchant.files.table import read_table
-from penchant.files.text import TextSource
+from penchant.files.text_source import TextSource
 
 CSV = b"subject,price\n7,1.5\n8,2.25\n"
 

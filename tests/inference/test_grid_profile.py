@@ -188,7 +188,7 @@ def test_numbers_on_the_way_are_those_of_proven_maxima(held):
     rng, (low, high) = np.random.default_rng(4), profiles.bounds.T
     subject = np.arange(60) % 3
     psi = profiles.from_unconstrained(low + (high - low) * rng.uniform(0.1, 0.9, (60, len(low))))
-    constraint = LinearConstraint.of(
+    constraint = LinearConstraint.from_parameter(
         profiles.natural[0], rng.uniform(0.3, 3.0, 60), profiles.n_weights
     )
     given = {"constraint": constraint if held else None}
@@ -217,7 +217,7 @@ def test_a_weight_held_under_a_weak_prior_leaves_what_the_others_find_one_by_one
     rng, (low, high) = np.random.default_rng(4), profiles.bounds.T
     subject, n = np.arange(12) % 3, 12
     psi = profiles.from_unconstrained(low + (high - low) * rng.uniform(0.1, 0.9, (n, len(low))))
-    constraint = LinearConstraint.of(
+    constraint = LinearConstraint.from_parameter(
         profiles.natural[0], rng.uniform(0.3, 3.0, n), profiles.n_weights
     )
     found = profiles.solve(subject, psi, constraint=constraint)

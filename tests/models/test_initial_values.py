@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.cli.wording import in_options
+from penchant.cli.option_wording import in_options
 from penchant.errors import DataError, format_for_python
 from penchant.models.model import natural_parameters
 from restless import people

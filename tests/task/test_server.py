@@ -221,7 +221,7 @@ def test_wrong_usage_is_one_sentence(tmp_path, monkeypatch, capsys, words, said)
 
 
 def test_a_missing_extra_is_said(monkeypatch, capsys):
-    monkeypatch.setattr("penchant.cli.rehearsing.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("penchant.cli.study_rehearsal.importlib.util.find_spec", lambda name: None)
     assert run(["serve"]) == 2
     said = capsys.readouterr().err
     assert "penchant[task] must be installed; got no starlette, uvicorn, SQLAlchemy" in said

@@ -117,19 +117,19 @@ def _concat_context_numbers(parts: Sequence[Mapping[str, Matrix]], role: str) ->
 
 
 def _read_context_numbers(
-    given: Any, role: str, needed: BoolVector, place: Place
+    context: Any, role: str, needed: BoolVector, place: Place
 ) -> dict[str, Matrix]:
-    if given is None:
+    if context is None:
         return {}
-    if not isinstance(given, Mapping):
+    if not isinstance(context, Mapping):
         raise DataError(
             role,
             "must map names to numbers",
-            got=type(given).__name__,
+            got=type(context).__name__,
             fix=f'Write {role}={{"cue": ...}}.',
         )
     found: dict[str, Matrix] = {}
-    for name, values in given.items():
+    for name, values in context.items():
         if not isinstance(name, str) or not name:
             raise DataError(role, "must be named by text", got=repr(name), fix="Give it a name.")
         found[name] = _read_event_numbers(values, f"{role}[{name!r}]", needed, place)
@@ -506,9 +506,9 @@ def _set_episode_fields(
         object.__setattr__(episode, name, values)
 
 
-def _wrap_as_one_event(given: Mapping[str, Any] | None) -> Any:
+def _wrap_as_one_event(numbers: Mapping[str, Any] | None) -> Any:
     """Wrap the numbers of one event as arrays of one event."""
-    return given if not isinstance(given, Mapping) else {n: [v] for n, v in given.items()}
+    return numbers if not isinstance(numbers, Mapping) else {n: [v] for n, v in numbers.items()}
 
 
 def _concat(before: Any, after: Any) -> Any:

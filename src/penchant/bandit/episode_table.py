@@ -573,11 +573,11 @@ def _context_columns(table: Table, role: str, names: Mapping[str, Any]) -> dict[
     return {name: _float_column(table, column, role) for name, column in names.items()}
 
 
-def _context_columns_by_name(given: ContextColumns) -> dict[str, Any]:
+def _context_columns_by_name(columns: ContextColumns) -> dict[str, Any]:
     """Columns by their name in episodes."""
-    if isinstance(given, Mapping):
-        return dict(given)
-    names = (given,) if isinstance(given, str) else tuple(given)
+    if isinstance(columns, Mapping):
+        return dict(columns)
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
     return {str(name): name for name in names}
 
 

@@ -60,7 +60,7 @@ def ask(
     Prints a row of --offers: add it to --answers with the option chosen. Prints nothing once the
     answers are --enough. Exit code 0: done; 2: wrong usage.
     """
-    from penchant.cli.asking import run_ask
+    from penchant.cli.ask_command import run_ask
 
     return run_ask(questions, wanted, said)
 
@@ -87,10 +87,10 @@ def backup(
     overwrite
         Replace a file that exists.
     """
-    from penchant.cli.rehearsing import check_extra
+    from penchant.cli.study_rehearsal import check_extra
 
     check_extra()
-    from penchant.cli.serving import run_backup
+    from penchant.cli.serve_command import run_backup
 
     return run_backup(store, output, overwrite=overwrite)
 
@@ -125,17 +125,17 @@ def check(
         Write what the names of columns say of FILE as a schema, with what is open as comments. With
         --schema, say what is still open and show decisions as they are read.
     """
-    from penchant.cli.running import is_scanned
+    from penchant.cli.fit_choices_command import is_scanned
 
     if write is not None or (data.schema is not None and agent.model is None):
-        from penchant.cli.checking_schema import run_check_schema
+        from penchant.cli.check_schema_command import run_check_schema
 
         return run_check_schema(file, data, history, write, json)
     if file is not None and is_scanned(file, play=agent.model is not None):
-        from penchant.cli.people import run_check_files
+        from penchant.cli.many_subjects import run_check_files
 
         return run_check_files(file, data, terms, json, agent, history)
-    from penchant.cli.checking import run_check
+    from penchant.cli.check_command import run_check
 
     return run_check(file, data, terms, json, agent, history)
 
@@ -168,7 +168,7 @@ def compare(
     decisions
         Also write the held-out log-likelihood of every decision: .csv, .parquet or .json.
     """
-    from penchant.cli.comparing import run_compare
+    from penchant.cli.compare_command import run_compare
 
     return run_compare(file, table, rivals, sets, judged, contest, decisions, written)
 
@@ -188,7 +188,7 @@ def design(
     groups (--against), until enough of them reach the goal. Exit code 0: a number is found; 1: none
     up to --most; 2: wrong usage.
     """
-    from penchant.cli.simulating import run_design
+    from penchant.cli.simulation_commands import run_design
 
     return run_design(goal, agent, people, simulated, regained, written)
 
@@ -207,7 +207,7 @@ def distinguish(
     a task can tell the models apart, before data are collected, or before a winner is believed.
     Exit code 0: done; 2: wrong usage.
     """
-    from penchant.cli.simulating import run_distinguish
+    from penchant.cli.simulation_commands import run_distinguish
 
     return run_distinguish(rivals, people, simulated, judged, written)
 
@@ -236,10 +236,10 @@ def export(
     with_ids
         Write the ids of the recruiting platform, too; pseudonyms alone if not given.
     """
-    from penchant.cli.rehearsing import check_extra
+    from penchant.cli.study_rehearsal import check_extra
 
     check_extra()
-    from penchant.cli.serving import run_export
+    from penchant.cli.serve_command import run_export
 
     return run_export(store, output, with_ids=with_ids)
 
@@ -248,7 +248,7 @@ def _with_model(agent: Agent, task: str | None) -> Agent:
     """The model of a task that is named, where no model is."""
     if task is None or agent.model is not None:
         return agent
-    from penchant.cli.settings import of_task
+    from penchant.cli.model_settings import of_task
 
     return of_task(agent, task)
 
@@ -274,24 +274,24 @@ def fit(
         CSV or Parquet file, one row per option of each decision (else --wide, or --model); "-"
         reads stdin. A folder or a 'pattern' of files is read chunk by chunk.
     """
-    from penchant.cli.running import is_scanned
+    from penchant.cli.fit_choices_command import is_scanned
 
     agent = _with_model(agent, history.task)
     if data.price is not None:
-        from penchant.cli.fitting import run_fit_worth
+        from penchant.cli.fit_model_command import run_fit_worth
 
         return run_fit_worth(file, data, terms, model, show, agent, history)
     each = data.subject is not None and model.covariance != "clustered"
     scanned = file is not None and is_scanned(file, play=agent.model is not None)
     if file is not None and scanned and (agent.model is not None or each):
-        from penchant.cli.people import run_fit_files
+        from penchant.cli.many_subjects import run_fit_files
 
         return run_fit_files(file, data, terms, model, show, agent, history)
     if agent.model is not None:
-        from penchant.cli.fitting import run_fit_play
+        from penchant.cli.fit_model_command import run_fit_play
 
         return run_fit_play(file, data, terms, model, show, agent, history)
-    from penchant.cli.running import run_fit
+    from penchant.cli.fit_choices_command import run_fit
 
     return run_fit(file, data, terms, model, show, agent, history)
 
@@ -308,10 +308,10 @@ def forget(store: str, who: str, /) -> int:
     who
         Id of the recruiting platform, or the pseudonym of an export.
     """
-    from penchant.cli.rehearsing import check_extra
+    from penchant.cli.study_rehearsal import check_extra
 
     check_extra()
-    from penchant.cli.serving import run_forget
+    from penchant.cli.serve_command import run_forget
 
     return run_forget(store, who)
 
@@ -335,7 +335,7 @@ def models(
     json
         Print JSON instead of words.
     """
-    from penchant.cli.settings import run_models
+    from penchant.cli.model_settings import run_models
 
     return run_models(name, json, task)
 
@@ -358,7 +358,7 @@ def play(
         Address of the study, as penchant serve prints it.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
-    from penchant.cli.rehearsing import run_play
+    from penchant.cli.study_rehearsal import run_play
 
     return run_play(url, agent, playing)
 
@@ -386,7 +386,7 @@ def population(
         CSV or Parquet file as `fit` takes it, with subjects; "-" reads stdin.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
-    from penchant.cli.people import run_population
+    from penchant.cli.many_subjects import run_population
 
     agent = _with_model(agent, history.task)
     return run_population(file, data, terms, agent, history, populated, written)
@@ -410,7 +410,7 @@ def assist(
     file
         CSV or Parquet file, one row per event; "-" reads stdin.
     """
-    from penchant.cli.assisting import run_assist
+    from penchant.cli.assist_command import run_assist
 
     return run_assist(file, table, agent, asked, written)
 
@@ -433,7 +433,7 @@ def believe(
     file
         CSV or Parquet file, one row per trial with subject, choice and reward; "-" reads stdin.
     """
-    from penchant.cli.predicting import run_believe
+    from penchant.cli.predict_command import run_believe
 
     return run_believe(file, table, agent, asked)
 
@@ -460,14 +460,14 @@ def predict(
         A table of task data, one row per trial with subject, choice and reward; or of offers; or a
         choice experiment; "-" reads stdin.
     """
-    from penchant.cli.running import is_scanned
+    from penchant.cli.fit_choices_command import is_scanned
 
     agent = _with_model(agent, table.task)
     if file is not None and agent.model is not None and is_scanned(file, play=True):
-        from penchant.cli.people import run_predict_files
+        from penchant.cli.many_subjects import run_predict_files
 
         return run_predict_files(file, table, agent, prediction, written)
-    from penchant.cli.predicting import run_predict
+    from penchant.cli.predict_command import run_predict
 
     return run_predict(file, table, agent, described, prediction, written)
 
@@ -485,7 +485,7 @@ def recover(
     Bias, spread, correlation, coverage of intervals, and who has no estimate: before data are
     collected. Exit code 0: done; 2: wrong usage.
     """
-    from penchant.cli.simulating import run_recover
+    from penchant.cli.simulation_commands import run_recover
 
     return run_recover(agent, people, simulated, regained, written)
 
@@ -514,7 +514,7 @@ def reproduce(
     json
         Print all numbers and verdicts as JSON instead of words.
     """
-    from penchant.cli.reproducing import run_reproduce
+    from penchant.cli.reproduce_command import run_reproduce
 
     return run_reproduce(experiments, output, json)
 
@@ -550,14 +550,14 @@ def serve(
     json
         With --status: print JSON instead of words.
     """
-    from penchant.cli.rehearsing import check_extra, run_check_study, run_new
+    from penchant.cli.study_rehearsal import check_extra, run_check_study, run_new
 
     if new:
         return run_new(file)
     if check:
         return run_check_study(file)
     check_extra()
-    from penchant.cli.serving import run_serve, run_status
+    from penchant.cli.serve_command import run_serve, run_status
 
     return run_status(file, served, as_json=json) if status else run_serve(file, served)
 
@@ -572,7 +572,7 @@ def simulate(
     One row per decision: subject, decision, chosen, reward, and where the option lies. Exit code 0:
     done; 2: wrong usage.
     """
-    from penchant.cli.simulating import run_simulate
+    from penchant.cli.simulation_commands import run_simulate
 
     return run_simulate(agent, world)
 
@@ -602,7 +602,7 @@ def study(
         what it paid; or per decision between offers; or a choice experiment, without --model;
         "-" reads stdin; or a folder of penchant export, which says the rest.
     """
-    from penchant.cli.studying import run_study_command
+    from penchant.cli.study_command import run_study_command
 
     agent = _with_model(agent, table.task)
     return run_study_command(file, table, compared, agent, analysis, kept, experiment)

@@ -47,8 +47,8 @@ from penchant.cli.commands import (
     simulate,
     study,
 )
-from penchant.cli.wording import error_words, in_options
-from penchant.cli.words import INTERRUPTED, WIDTH, heed_interrupts, say, say_interrupted
+from penchant.cli.option_wording import error_words, in_options
+from penchant.cli.terminal import INTERRUPTED, WIDTH, heed_interrupts, say, say_interrupted
 from penchant.errors import (
     DataError,
     NotWrittenError,
@@ -56,7 +56,7 @@ from penchant.errors import (
     closest_match_hint,
     format_list,
 )
-from penchant.files.atomic import end_at_once
+from penchant.files.atomic_files import end_at_once
 
 DONE, FAILED, WRONG_USAGE, INTERNAL = 0, 1, 2, 70
 # What a disk or its owner refuses: no fault of the command's.

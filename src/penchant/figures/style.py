@@ -33,7 +33,7 @@ from penchant.figures.label_text import (
     text_width,
     wrap_text,
 )
-from penchant.files.atomic import check_writable, written
+from penchant.files.atomic_files import check_writable, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

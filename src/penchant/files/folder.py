@@ -15,10 +15,10 @@ from typing import Any
 import pyarrow as pa
 
 from penchant.errors import DataError, format_list
-from penchant.files.delimited import common_type
-from penchant.files.lines import lines_of_rows
+from penchant.files.csv_lines import lines_of_rows
+from penchant.files.delimited_text import common_type
 from penchant.files.table import read_table, sheet_as_text
-from penchant.files.text import TextSource, source
+from penchant.files.text_source import TextSource, source
 
 DESCRIPTION = "dataset_description.json"
 # Files of other names that are read where a folder has none of those.

@@ -11,7 +11,7 @@ from scipy.io.matlab import MatReadError
 
 from penchant.errors import DataError, format_list
 from penchant.files.output import json_text
-from penchant.files.text import TextSource
+from penchant.files.text_source import TextSource
 
 MATLAB = b"MATLAB 5.0"
 

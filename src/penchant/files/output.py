@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 
 from penchant._typing import FilePath
 from penchant.errors import DataError, closest_match_hint
-from penchant.files.atomic import written
-from penchant.files.text import source
+from penchant.files.atomic_files import written
+from penchant.files.text_source import source
 
 _MAX_NUMBER_DIGITS = 308  # of an integer that fits into float64, whose largest is 1.8e308
 

@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 
 from penchant._typing import FilePath
 from penchant.errors import DataError
-from penchant.files import text
-from penchant.files.delimited import read_delimited
-from penchant.files.lines import check_names
+from penchant.files import text_source
+from penchant.files.csv_lines import check_names
+from penchant.files.delimited_text import read_delimited
 from penchant.files.matlab import MATLAB, json_of_matlab
 from penchant.files.output import parsed
-from penchant.files.text import Kind, TextSource, source
+from penchant.files.text_source import Kind, TextSource, source
 
 ZIP = b"PK\x03\x04"
 MAX_SHEET_BYTES = 1 << 30  # bytes of a sheet, unpacked
@@ -378,7 +378,7 @@ def read_table(
     [{'id': '007', 'cost': 1.5}, {'id': '008', 'cost': None}]
     """
     origin = sheet_as_text(source(path))
-    kind = text.kind(origin.head(text.HEAD_BYTES), origin.name)
+    kind = text_source.kind(origin.head(text_source.HEAD_BYTES), origin.name)
     if kind == "json":
         table = _checked(origin, read_json_table(origin))
     elif kind in ("csv", "gzip"):

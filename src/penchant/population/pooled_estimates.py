@@ -320,7 +320,7 @@ def _pool_by_dersimonian_laird(used: SubjectEstimates) -> PooledMoments:
 
 def _whitened_estimates(used: SubjectEstimates) -> WhitenedEstimates:
     assert used.covariances is not None
-    return WhitenedEstimates.of(used.estimates, used.covariances)
+    return WhitenedEstimates.from_estimates(used.estimates, used.covariances)
 
 
 def _pool_with_between_covariance(white: WhitenedEstimates, between: Matrix) -> PooledMoments:

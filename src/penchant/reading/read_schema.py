@@ -10,7 +10,7 @@ from typing import Any
 from penchant._typing import FilePath
 from penchant.errors import DataError
 from penchant.files.folder import Raw, read_raw
-from penchant.files.text import TextSource
+from penchant.files.text_source import TextSource
 from penchant.reading.build import build
 from penchant.reading.data_notes import reading_doubts
 from penchant.reading.infer import Inference, infer

@@ -23,9 +23,9 @@ import pyarrow.fs as fs
 import pyarrow.parquet as pq
 
 from penchant.errors import DataError
-from penchant.files.delimited import copy_delimited
-from penchant.files.text import HEAD_BYTES, source
-from penchant.files.text import kind as kind_of
+from penchant.files.delimited_text import copy_delimited
+from penchant.files.text_source import HEAD_BYTES, source
+from penchant.files.text_source import kind as kind_of
 
 # Rows at the start of a Parquet row group that are read alone: pages are decoded one by one, which
 # is slower per row than reading the group, and pays only where few are wanted.

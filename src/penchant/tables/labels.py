@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from penchant._typing import IntVector, Labels
 from penchant.errors import PenchantWarning, format_list
-from penchant.files.text import MISSING_WORDS
+from penchant.files.text_source import MISSING_WORDS
 from penchant.tables.numbers import is_missing
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?\Z", re.ASCII)

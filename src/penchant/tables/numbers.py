@@ -9,7 +9,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, format_list, mark_argument
-from penchant.files.text import MISSING_WORDS
+from penchant.files.text_source import MISSING_WORDS
 
 EXACT_INTEGERS = 2**53
 

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector
 from penchant.files.folder import Raw
 from penchant.files.table import RECORD
-from penchant.files.text import MISSING_WORDS
+from penchant.files.text_source import MISSING_WORDS
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import joint_codes
 from penchant.tables.lexicon import named

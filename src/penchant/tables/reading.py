@@ -166,7 +166,7 @@ class Reading(FrameExport, JsonDocument):
             yield
         except DataError as error:
             named = self.raw is not None and bool(self.raw.pieces)
-            raise error.changed(self.in_words, self.source if named else "") from None
+            raise error.rephrase(self.in_words, self.source if named else "") from None
 
     def in_words(self, message: str) -> str:
         """Locate a message in the rows of the file, without naming the file."""

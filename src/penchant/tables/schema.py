@@ -395,7 +395,7 @@ class Schema:
         try:
             return cls.from_toml(text)
         except DataError as error:
-            raise error.changed(str, name) from None
+            raise error.rephrase(str, name) from None
 
     @classmethod
     def from_toml(cls, text: str) -> Schema:

@@ -345,7 +345,7 @@ class SourceTable:
             return error
         own = (self.rows if rows is None else self.rows[rows]).tolist()
         name = self.raw.name if self.raw.pieces else ""
-        found = error.changed(lambda text: self.raw.located(text, own), name)
+        found = error.rephrase(lambda text: self.raw.located(text, own), name)
         return PlacedError(
             found.argument, found.rule, got=found.got, where=found.where, fix=found.fix
         )

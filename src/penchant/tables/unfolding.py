@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penchant.errors import DataError
-from penchant.files.delimited import common_type
+from penchant.files.delimited_text import common_type
 from penchant.files.table import typed
 from penchant.tables.cells import array_cell
 from penchant.tables.columns import numbered_on

@@ -28,7 +28,7 @@ import pyarrow.parquet as pa_parquet
 from sqlalchemy import Connection, func, select
 
 from penchant.errors import DataError
-from penchant.files.atomic import failed, removed_in_the_end
+from penchant.files.atomic_files import failed, removed_in_the_end
 from penchant.task.choice_tasks import GridTask
 from penchant.task.session_store import (
     NotSavedError,

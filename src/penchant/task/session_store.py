@@ -46,7 +46,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from penchant.errors import DataError
-from penchant.files.atomic import written
+from penchant.files.atomic_files import written
 
 SCHEMA_VERSION = 1  # raise it with every change of the tables, with a migration from the old one
 MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {}

@@ -129,7 +129,7 @@ def test_integrals_agree_with_a_million_draws():
 
 
 def test_drawn_nodes_integrate_a_normal_density():
-    rule = QuadratureRule.of(1, 4, 5, 4096)
+    rule = QuadratureRule.for_dimensions(1, 4, 5, 4096)
     rng = np.random.default_rng(1)
     root = np.tril(rng.normal(size=(5, 5)), -1) + np.diag([1.3, 0.7, 2.0, 0.4, 1.1])
     posterior = root @ root.T

@@ -183,7 +183,7 @@ class UCL(SpatialModel):
         """The agent's beliefs before each event, for delta (and lambda where it is not fixed)."""
         episode.check_options(self.n_options)
         delta, scale = psi if self.length_scale is None else (psi[0], self.length_scale)
-        apart = distances_to_options(self.locations, ObservedSequence.of(episode).options)
+        apart = distances_to_options(self.locations, ObservedSequence.from_episode(episode).options)
         return posterior_beliefs(episode, apart, delta, scale, self.kernel, derivatives)
 
     @property

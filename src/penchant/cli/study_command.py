@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 
 from penchant.argument_checks import check_threads
 from penchant.bandit.beliefs import RewardPrior
-from penchant.cli.fitting import model_for, ready_model
-from penchant.cli.loading import with_formula
-from penchant.cli.options import Agent, History
-from penchant.cli.running import prior
-from penchant.cli.settings import (
+from penchant.cli.choice_input import with_formula
+from penchant.cli.fit_choices_command import prior
+from penchant.cli.fit_model_command import model_for, ready_model
+from penchant.cli.model_settings import (
     PLACES,
     TAKEN,
     counts_options,
@@ -25,7 +24,9 @@ from penchant.cli.settings import (
     nominal,
     width_height,
 )
-from penchant.cli.tables import (
+from penchant.cli.option_wording import in_options
+from penchant.cli.options import Agent, History
+from penchant.cli.table_input import (
     check_base,
     check_model_given,
     kind_of,
@@ -34,25 +35,24 @@ from penchant.cli.tables import (
     open_raw,
     read_as,
 )
-from penchant.cli.wording import in_options
-from penchant.cli.words import refuse, say, when_interrupted
+from penchant.cli.terminal import refuse, say, when_interrupted
 from penchant.cli.workflow_options import Analysis, Compared, Experiment, Kept, Played
 from penchant.errors import DataError, NotWrittenError, text_with_marks
 from penchant.files.folder import TABLES
 from penchant.files.output import json_text, write_json
-from penchant.files.text import STDIN
+from penchant.files.text_source import STDIN
 from penchant.json_records import to_json
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, Model
 from penchant.models.offers.attributes import Attributes
 from penchant.report.study import PAPER, Study, study
 from penchant.report.study_files import StudyFolder
-from penchant.report.study_words import in_short
+from penchant.report.study_sentences import summary_sentences
 from penchant.result_tables import format_count
-from penchant.studies.fitting import PART, USABLE
+from penchant.studies.fitting import SUBJECTS_PER_PART, USABLE
 from penchant.studies.landscapes import LandscapeFile, read_landscapes
 from penchant.studies.plan import PAPER_NOMINALS
-from penchant.studies.read import StudyData, read_study
+from penchant.studies.study_data import StudyData, read_study
 from penchant.tables.reading import Reading
 
 TASK = "task.toml"
@@ -385,7 +385,7 @@ def _point(words: str, option: str, agent: Agent) -> RewardPrior | dict[str, flo
         try:
             return nominal(words)
         except DataError as error:
-            raise error.changed(lambda text: text.replace("--linearized", option)) from None
+            raise error.rephrase(lambda text: text.replace("--linearized", option)) from None
     try:
         return {name.strip(): float(value) for name, value in _pairs(words)}
     except ValueError:
@@ -412,7 +412,7 @@ def _write(
     kept: Kept,
 ) -> int:
     begun = time.perf_counter()
-    said = list(map(in_options, in_short(found)))
+    said = list(map(in_options, summary_sentences(found)))
     try:
         report = found.write(
             folder.path,
@@ -503,8 +503,8 @@ def _kept_said(folder: StudyFolder, data: StudyData) -> Iterator[None]:
 
 
 def _kept_words(folder: StudyFolder, data: StudyData) -> str:
-    n_parts = -(-len(data.subjects) // PART)
+    n_parts = -(-len(data.subjects) // SUBJECTS_PER_PART)
     return (
-        f"{min(folder.n_kept, n_parts)} of {n_parts} parts are kept in {folder.path}. "
+        f"{min(folder.n_stored, n_parts)} of {n_parts} parts are kept in {folder.path}. "
         "The same command with --resume goes on."
     )

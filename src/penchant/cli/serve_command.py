@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from penchant.cli.live_options import Served
-from penchant.cli.rehearsing import planned
-from penchant.cli.words import say
+from penchant.cli.study_rehearsal import planned
+from penchant.cli.terminal import say
 from penchant.errors import DataError
 from penchant.task.export import StoreExport, export, study_overview_json
 from penchant.task.server import serve

@@ -13,10 +13,10 @@ import pyarrow.csv as pa_csv
 
 from penchant.assistance.assistant_beliefs import Field
 from penchant.assistance.shared_autonomy import assist
-from penchant.cli.fitting import play_for, ready_model
+from penchant.cli.fit_model_command import play_for, ready_model
 from penchant.cli.options import Agent
-from penchant.cli.showing import kept
-from penchant.cli.words import check_file, say
+from penchant.cli.result_output import kept
+from penchant.cli.terminal import check_file, say
 from penchant.cli.workflow_options import Assisted, Played, Written
 from penchant.errors import DataError
 from penchant.files.output import TABLES, json_text, write_table

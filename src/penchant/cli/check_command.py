@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.cli.fitting import ready_model
-from penchant.cli.loading import load_choices
-from penchant.cli.options import Agent, Data, History, Terms
-from penchant.cli.running import exit_code, say_notes
-from penchant.cli.settings import (
+from penchant.cli.choice_input import load_choices
+from penchant.cli.fit_choices_command import exit_code, say_notes
+from penchant.cli.fit_model_command import ready_model
+from penchant.cli.model_settings import (
     PLACES,
     PLACES_FILE,
     grid_words,
@@ -21,8 +20,10 @@ from penchant.cli.settings import (
     model_named,
     say_places,
 )
-from penchant.cli.showing import VALID, checked_document, checked_words
-from penchant.cli.tables import (
+from penchant.cli.option_wording import in_options, results_in_options
+from penchant.cli.options import Agent, Data, History, Terms
+from penchant.cli.result_output import VALID, checked_document, checked_words
+from penchant.cli.table_input import (
     command_typed,
     groups_command,
     kind_of,
@@ -37,8 +38,7 @@ from penchant.cli.tables import (
     typed_again,
     worth_command,
 )
-from penchant.cli.wording import in_options, results_in_options
-from penchant.cli.words import refuse, say, wrapped
+from penchant.cli.terminal import refuse, say, wrapped
 from penchant.errors import DataError, format_list
 from penchant.files.output import json_text
 from penchant.inference.fit import fit

@@ -12,11 +12,11 @@ from typing import Any
 
 from penchant.argument_checks import check_level, check_threads
 from penchant.choices import Choices
-from penchant.cli.loading import load_choices, long_arguments, long_roles
+from penchant.cli.choice_input import load_choices, long_arguments, long_roles
+from penchant.cli.option_wording import in_options
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
-from penchant.cli.showing import VALID, Result, keep_and_print, kept, many, one
-from penchant.cli.wording import in_options
-from penchant.cli.words import check_seed, refuse, say
+from penchant.cli.result_output import VALID, Result, keep_and_print, kept, many, one
+from penchant.cli.terminal import check_seed, refuse, say
 from penchant.errors import DataError
 from penchant.files.folder import DESCRIPTION
 from penchant.models.priors import PopulationPrior

@@ -15,7 +15,7 @@ from penchant.argument_checks import check_number, check_one_of
 from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52, RewardPrior
 from penchant.bandit.landscape import check_locations, grid
 from penchant.cli.options import Agent
-from penchant.cli.words import WIDTH, refuse, say
+from penchant.cli.terminal import WIDTH, refuse, say
 from penchant.errors import DataError, closest_match_hint, format_names
 from penchant.files.output import json_text
 from penchant.files.table import read_table
@@ -242,7 +242,7 @@ def nominal(words: str) -> RewardPrior:
     try:
         return RewardPrior(*numbers)
     except DataError as error:
-        raise error.changed(str, "--linearized MEAN,VARIANCE,LENGTH") from None
+        raise error.rephrase(str, "--linearized MEAN,VARIANCE,LENGTH") from None
 
 
 # Options of their own that a model takes, beside --settings.

@@ -17,9 +17,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields
 from typing import Any
 
-from penchant.cli.wording import in_options
+from penchant.cli.option_wording import in_options
 from penchant.errors import DataError
-from penchant.files.atomic import end_at_once, end_soon
+from penchant.files.atomic_files import end_at_once, end_soon
 
 WIDTH = 80
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from penchant.cli.options import Data, History
-from penchant.cli.questions import numbered_questions
-from penchant.cli.tables import open_raw, schema_typed
-from penchant.cli.words import say
+from penchant.cli.schema_questions import numbered_questions
+from penchant.cli.table_input import open_raw, schema_typed
+from penchant.cli.terminal import say
 from penchant.errors import DataError
 from penchant.files.output import json_text, write_text
 from penchant.reading.decisions_read import decisions_read

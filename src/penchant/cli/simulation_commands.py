@@ -15,14 +15,21 @@ from penchant.argument_checks import check_level, check_number, check_threads
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, landscape_b
 from penchant.choices.offers import Offers
-from penchant.cli.comparing import rival_agents
+from penchant.cli.compare_command import rival_agents
+from penchant.cli.fit_choices_command import prior
+from penchant.cli.model_settings import (
+    COORDINATES,
+    TAKEN,
+    map_words,
+    model_named,
+    ucl,
+    width_height,
+)
 from penchant.cli.options import Agent, World, parts_of
 from penchant.cli.options import World as PlayedWorld
-from penchant.cli.running import prior
-from penchant.cli.settings import COORDINATES, TAKEN, map_words, model_named, ucl, width_height
-from penchant.cli.showing import kept, of_table, reserved, shown
-from penchant.cli.tables import only_offers
-from penchant.cli.words import check_criterion, check_seed, refuse, say
+from penchant.cli.result_output import kept, of_table, reserved, shown
+from penchant.cli.table_input import only_offers
+from penchant.cli.terminal import check_criterion, check_seed, refuse, say
 from penchant.cli.workflow_options import (
     Goal,
     Judged,
@@ -464,7 +471,7 @@ def _ranges(name: str, words: str, model: Any) -> dict[str, Any]:
     try:
         return ranges(parts_of(words), model)
     except DataError as error:
-        raise error.changed(str, f"--model {name}") from None
+        raise error.rephrase(str, f"--model {name}") from None
 
 
 def run_design(

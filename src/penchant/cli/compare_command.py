@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from penchant.argument_checks import check_threads
-from penchant.cli.fitting import model_for, ready_model
-from penchant.cli.loading import with_formula
+from penchant.cli.choice_input import with_formula
+from penchant.cli.fit_choices_command import is_scanned, prior
+from penchant.cli.fit_model_command import model_for, ready_model
+from penchant.cli.many_subjects import check_people, scanned
+from penchant.cli.model_settings import PLACES, TAKEN, model_named, task_words
 from penchant.cli.options import Agent, Data, History
-from penchant.cli.people import check_people, scanned
-from penchant.cli.running import is_scanned, prior
-from penchant.cli.settings import PLACES, TAKEN, model_named, task_words
-from penchant.cli.showing import kept, of_table, reserved, shown
-from penchant.cli.tables import (
+from penchant.cli.result_output import kept, of_table, reserved, shown
+from penchant.cli.table_input import (
     check_model_given,
     kind_of,
     load_offers,
@@ -27,7 +27,7 @@ from penchant.cli.tables import (
     read_rows,
     said,
 )
-from penchant.cli.words import check_criterion, check_file, refuse, say
+from penchant.cli.terminal import check_criterion, check_file, refuse, say
 from penchant.cli.workflow_options import Contest, Described, Judged, Played, Rivals, Sets, Written
 from penchant.errors import DataError, closest_match_hint, format_names
 from penchant.figures.result_overview import overview

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from penchant.cli.live_options import Playing
+from penchant.cli.model_settings import model_named, ucl
 from penchant.cli.options import Agent
-from penchant.cli.settings import model_named, ucl
-from penchant.cli.simulating import ranges
-from penchant.cli.words import check_seed, say
+from penchant.cli.simulation_commands import ranges
+from penchant.cli.terminal import check_seed, say
 from penchant.errors import DataError
-from penchant.files.atomic import check_writable, written
+from penchant.files.atomic_files import check_writable, written
 from penchant.files.output import write_table
 from penchant.models.catalogue import entry_of
 from penchant.task.simulated_players import Client, Player, PlayerModel, PlayerResult, play

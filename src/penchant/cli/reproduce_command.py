@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from penchant.cli.options import Experiments
-from penchant.cli.words import say
-from penchant.files.atomic import check_new_folder, locked
+from penchant.cli.terminal import say
+from penchant.files.atomic_files import check_new_folder, locked
 from penchant.files.output import json_text
 from penchant_paper.published import Claim
 from penchant_paper.report import (
@@ -43,7 +43,7 @@ def run_reproduce(experiments: Experiments, output: Path | None, json: bool) -> 
         clock.end()
         for result in found.results:
             if isinstance(result, Conclusion):
-                say(f"Processor time of one update: {result.times.words}.")
+                say(f"Processor time of one update: {result.times.summary}.")
         if output is not None:
             folder = write_reproduction(found, output, command=_command(names, run, output))
             say(f"Written: {folder}. Open {folder / 'index.html'} in a browser.")
@@ -107,7 +107,7 @@ def verdict_words(found: Reproduction) -> str:
 def _against(claim: Claim) -> list[str]:
     """The numbers that keep a claim from holding."""
     return [
-        f"{name}: {measured}, asked {measured.asked}: {MET[measured.met]}"
+        f"{name}: {measured}, asked {measured.range_text}: {MET[measured.met]}"
         for name, measured in claim.measured.items()
         if measured.met is not True
     ]

@@ -10,13 +10,13 @@ import numpy as np
 
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
-from penchant.cli.loading import load_choices
+from penchant.cli.choice_input import load_choices
+from penchant.cli.fit_choices_command import fit_options, say_notes, show_fit
+from penchant.cli.model_settings import counts_options, model_named, nominal, say_places, ucl
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
-from penchant.cli.running import fit_options, say_notes, show_fit
-from penchant.cli.settings import counts_options, model_named, nominal, say_places, ucl
-from penchant.cli.showing import Result, many, one
-from penchant.cli.tables import load_offers, load_play
-from penchant.cli.words import refuse, say
+from penchant.cli.result_output import Result, many, one
+from penchant.cli.table_input import load_offers, load_play
+from penchant.cli.terminal import refuse, say
 from penchant.errors import DataError, PenchantWarning, text_with_marks
 from penchant.inference.fit import fit, fit_model
 from penchant.inference.fit_each import fit_each, fit_each_model

@@ -9,8 +9,8 @@ from penchant import datasets
 from penchant._typing import Vector
 from penchant.choices import Choices, decision_values
 from penchant.cli.options import Data, Terms
-from penchant.cli.tables import kind_and_task, open_raw, read_typed, said, schema_typed
-from penchant.cli.words import say
+from penchant.cli.table_input import kind_and_task, open_raw, read_typed, said, schema_typed
+from penchant.cli.terminal import say
 from penchant.errors import DataError, closest_match_hint, format_names, mark_argument
 from penchant.reading.formula_sets import attribute_sets
 from penchant.reading.tasks import NamedTask, task_named, task_of_columns

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from penchant.cli.wording import quoted
+from penchant.cli.option_wording import quoted
 from penchant.errors import SchemaQuestions
 from penchant.result_tables import format_count
 from penchant.tables.columns import NO_COLUMN

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 
 from penchant.argument_checks import check_one_of
 from penchant.errors import DataError, mark_argument
-from penchant.files.lines import END_OF_FILE, Header, check_records, explained, no_rows
-from penchant.files.lines import header as read_header
-from penchant.files.text import MISSING_WORDS, TextSource, blocks, check_encoding
+from penchant.files.csv_lines import END_OF_FILE, Header, check_records, explained, no_rows
+from penchant.files.csv_lines import header as read_header
+from penchant.files.text_source import MISSING_WORDS, TextSource, blocks, check_encoding
 
 MISSING = ("", *MISSING_WORDS)
 # In text, where NA may be a name: None of these is.

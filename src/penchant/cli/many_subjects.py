@@ -15,10 +15,8 @@ import pyarrow as pa
 from penchant._typing import Matrix
 from penchant.argument_checks import check_level, check_threads
 from penchant.choices import Choices
-from penchant.cli.fitting import play_for, ready_model
-from penchant.cli.loading import load_choices
-from penchant.cli.options import Agent, Data, History, Model, Show, Terms
-from penchant.cli.running import (
+from penchant.cli.choice_input import load_choices
+from penchant.cli.fit_choices_command import (
     check_bounds,
     constraints,
     fit_options,
@@ -27,9 +25,12 @@ from penchant.cli.running import (
     prior,
     show_fit,
 )
-from penchant.cli.settings import counts_options, map_words, model_named, place_words
-from penchant.cli.showing import VALID, checked_document, kept, of_table, one, reserved, shown
-from penchant.cli.tables import (
+from penchant.cli.fit_model_command import play_for, ready_model
+from penchant.cli.model_settings import counts_options, map_words, model_named, place_words
+from penchant.cli.option_wording import in_options, results_in_options
+from penchant.cli.options import Agent, Data, History, Model, Show, Terms
+from penchant.cli.result_output import VALID, checked_document, kept, of_table, one, reserved, shown
+from penchant.cli.table_input import (
     NOT_OF_OFFERS,
     OF_PLAY,
     load_offers,
@@ -38,13 +39,12 @@ from penchant.cli.tables import (
     read_rows,
     several,
 )
-from penchant.cli.wording import in_options, results_in_options
-from penchant.cli.words import check_file, refuse, say, when_interrupted
+from penchant.cli.terminal import check_file, refuse, say, when_interrupted
 from penchant.cli.workflow_options import Played, Populated, Prediction, Written
 from penchant.errors import DataError, closest_match_hint, format_list, format_names
 from penchant.figures.result_overview import overview
 from penchant.figures.style import save
-from penchant.files.atomic import check_new_folder, locked, new_folder
+from penchant.files.atomic_files import check_new_folder, locked, new_folder
 from penchant.files.output import TABLES, json_text, write_json, write_table, write_text
 from penchant.files.table import read_table
 from penchant.inference.fit import fit

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from penchant.choices import Choices
+from penchant.cli.option_wording import in_options, results_in_options
 from penchant.cli.options import Show
-from penchant.cli.wording import in_options, results_in_options
-from penchant.cli.words import say, wrapped
+from penchant.cli.terminal import say, wrapped
 from penchant.cli.workflow_options import Written
 from penchant.errors import DataError, format_list
 from penchant.figures.result_overview import draw_estimate, draw_estimates
 from penchant.figures.style import save
-from penchant.files.atomic import check_writable, locked
+from penchant.files.atomic_files import check_writable, locked
 from penchant.files.output import json_text, write_table, write_text
 from penchant.json_records import attributes_json
 from penchant.result_tables import MAX_TABLE_WIDTH, Table

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from penchant.choices.offers import Offers, offers_from_frame
 from penchant.cli.live_options import Questions, Said, Wanted
+from penchant.cli.model_settings import model_named
 from penchant.cli.options import Agent
-from penchant.cli.settings import model_named
-from penchant.cli.tables import check_base, in_lines, named_offers
-from penchant.cli.words import say
+from penchant.cli.table_input import check_base, in_lines, named_offers
+from penchant.cli.terminal import say
 from penchant.errors import DataError
 from penchant.files.output import json_text, write_table
 from penchant.files.table import read_table
-from penchant.files.text import source
+from penchant.files.text_source import source
 from penchant.models.catalogue import entry_of
 from penchant.models.priors import PopulationPrior
 from penchant.result_tables import format_count

@@ -11,14 +11,14 @@ import numpy as np
 
 from penchant import datasets
 from penchant.choices.offers import Offers, offers_from_frame
+from penchant.cli.option_wording import quoted
 from penchant.cli.options import Agent, Data, History
-from penchant.cli.questions import questions_to_paste, roles_as_options
-from penchant.cli.wording import quoted
-from penchant.cli.words import refuse, say
+from penchant.cli.schema_questions import questions_to_paste, roles_as_options
+from penchant.cli.terminal import refuse, say
 from penchant.errors import DataError, SchemaQuestions, text_with_marks
 from penchant.files.folder import Raw
 from penchant.files.table import read_table
-from penchant.files.text import TextSource, source
+from penchant.files.text_source import TextSource, source
 from penchant.models.catalogue import CATALOGUE
 from penchant.reading.formula_sets import names_in
 from penchant.reading.read_schema import draft_of, open_source, read_raw_by_schema
@@ -317,7 +317,7 @@ def read_typed(raw: Raw, schema: Schema, data: Data, kind: ReadingKind | None) -
     except SchemaQuestions as asked:
         raise questions_to_paste(asked, raw.name) from None
     except DataError as error:
-        raise (error if data.schema else error.changed(roles_as_options)) from None
+        raise (error if data.schema else error.rephrase(roles_as_options)) from None
     if kind is not None and found.kind != kind:
         raise DataError(
             "--schema" if data.schema else "path",
@@ -458,7 +458,7 @@ def in_lines(origin: TextSource, table: Any) -> Iterator[None]:
         yield
     except DataError as error:
         raw = Raw(table, ((origin, len(table)),))
-        raise error.changed(raw.located, origin.name) from None
+        raise error.rephrase(raw.located, origin.name) from None
 
 
 def _all_first(table: Any, offers: Any) -> list[Offers]:

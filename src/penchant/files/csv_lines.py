@@ -9,8 +9,8 @@ from itertools import islice, pairwise
 
 from penchant._typing import FilePath
 from penchant.errors import MAX_LISTED, DataError, format_list, mark_argument
-from penchant.files import text
-from penchant.files.text import TextSource, source
+from penchant.files import text_source
+from penchant.files.text_source import TextSource, source
 
 # In this order where two of them divide the file equally well: commas also stand inside cells.
 DELIMITERS = ("\t", ";", "|", ",")
@@ -34,7 +34,7 @@ class Header:
 def lines(source: TextSource, encoding: str = "utf-8") -> Iterator[str]:
     """Return the lines of the text, with their ends, whichever of LF, CRLF and CR those are."""
     rest = b""
-    for block in text.blocks(source, encoding):
+    for block in text_source.blocks(source, encoding):
         *whole, rest = (rest + block).splitlines(keepends=True) or [b""]
         yield from map(bytes.decode, whole)
     if rest:
@@ -357,7 +357,7 @@ def lines_of_rows(
     Blank lines and cells of several lines are counted as the file has them.
     """
     origin = source(path)
-    if text.kind(origin.head(text.HEAD_BYTES), origin.name) not in ("csv", "gzip"):
+    if text_source.kind(origin.head(text_source.HEAD_BYTES), origin.name) not in ("csv", "gzip"):
         return None
     found = {row: line_of_row(row) for row in rows}
     if not rows:

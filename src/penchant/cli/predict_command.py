@@ -13,14 +13,14 @@ import pyarrow.csv as pa_csv
 
 from penchant._typing import IntVector, Label
 from penchant.argument_checks import check_threads
-from penchant.cli.comparing import is_experiment, predicted_rows
-from penchant.cli.fitting import play_for, ready_model
+from penchant.cli.compare_command import is_experiment, predicted_rows
+from penchant.cli.fit_choices_command import prior
+from penchant.cli.fit_model_command import play_for, ready_model
+from penchant.cli.model_settings import model_named
 from penchant.cli.options import Agent, Data, History
-from penchant.cli.running import prior
-from penchant.cli.settings import model_named
-from penchant.cli.showing import kept, reserved
-from penchant.cli.tables import check_model_given, load_offers
-from penchant.cli.words import check_file, check_seed, refuse, say
+from penchant.cli.result_output import kept, reserved
+from penchant.cli.table_input import check_model_given, load_offers
+from penchant.cli.terminal import check_file, check_seed, refuse, say
 from penchant.cli.workflow_options import Believed, Described, Played, Prediction, Written
 from penchant.errors import DataError, NotWrittenError, format_list
 from penchant.figures.choices_and_learning import belief_map
@@ -33,7 +33,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.models.catalogue import entry_of
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.reading.event_rows import event_rows
-from penchant.report.page import DataTable, Drawing, Paragraph, Section, page
+from penchant.report.page import DataTable, Drawing, Paragraph, Section, render_page
 from penchant.result_tables import MAX_TABLE_WIDTH, format_count
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
@@ -307,7 +307,7 @@ def _page(maps: dict[Any, BeliefMap], model: str) -> str:
     for subject, one in maps.items():
         sections.append(Section(_whose(subject), [*_drawn(subject, one), _numbers(one)]))
     title = "Rewards expected before play"
-    return page(title, format_count(len(maps), "subject"), sections)
+    return render_page(title, format_count(len(maps), "subject"), sections)
 
 
 def _whose(subject: Label) -> str:
