@@ -326,7 +326,7 @@ def _play(
     execute: Execute | None = None,
 ) -> list[Episode]:
     """Play of people with the same parameters, each by itself."""
-    play = simulate_agents(
+    play = simulate_events(
         model,
         parameters,
         _payment(world, rng),
@@ -362,7 +362,7 @@ def play_like(
         labels = episode.subject, episode.block
         return _play_in_world(world, episode.n_events, model, parameters, rng, *labels)
     pays, decision = _payment(world, rng), np.cumsum(episode.is_choice) - 1
-    play = simulate_agents(
+    play = simulate_events(
         model,
         parameters,
         lambda k, options: pays(int(decision[k]), options),
@@ -387,7 +387,7 @@ class SimulatedEvents(NamedTuple):
     executed: IntMatrix
 
 
-def simulate_agents(
+def simulate_events(
     model: Model,
     parameters: Rule,
     pays: Pays,

@@ -36,20 +36,20 @@ class NamedTask:
 
     Attributes
     ----------
-    name, what
-        What it is called, and what people do in it.
+    name, description
+        Name of the task, and what people do in it.
     columns
         Those that its tables have.
-    made
-        From these columns, as numbers, to rows of events: of each event its row, and columns. Of
-        offers: columns that are beside those of the table, row by row.
+    convert
+        Function from these columns, as numbers, to (table row of each event, columns of events).
+        For offers it returns columns to add to the table, row by row.
     codes
         How codes are read, in words.
     command
         The model on the command line.
     call
         The model in Python, after `pn.`.
-    told
+    is_recognised
         Of these columns, as numbers, and the names of all: whether a table is recognised without
         the task being named.
     before, after
