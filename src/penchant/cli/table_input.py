@@ -465,7 +465,7 @@ def _all_first(table: Any, offers: Any) -> list[Offers]:
     taken = "first option" + "'" * len(names)  # a name that no column has
     columns = offer_columns(names, {"chosen": taken}, offers)
     whose = f"; subject = {columns.subject}" if columns.subject else ""
-    say(f"Offers: {columns.offer_words()}{whose}")
+    say(f"Offers: {columns.describe_offers()}{whose}")
     table = table.append_column(taken, [[0] * len(table)])
     return offers_from_frame(table, chosen=taken, offers=offers, scored=NO_COLUMN)
 

@@ -45,6 +45,7 @@ from penchant.softmax.data_behind_estimate import (
     EstimateFields,
     EstimateSource,
     IntervalKind,
+    NaturalEstimate,
     Rng,
     Space,
 )
@@ -137,12 +138,12 @@ class ModelSource(EstimateSource):
             )
         return ProfileProblems(self.model, (self.data,), self.prior)
 
-    def natural(self, estimate_fields: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
-        """Natural parameters: names, values, covariance."""
+    def natural(self, estimate_fields: EstimateFields) -> NaturalEstimate:
+        """Natural parameters with their covariance."""
         naturals = natural_parameters(self.model)
         slopes = np.array([n.gradient(*self._weights_and_psi(estimate_fields)) for n in naturals])
         values = np.array([self.value_of(estimate_fields, n) for n in naturals])
-        return (
+        return NaturalEstimate(
             tuple(n.name for n in naturals),
             values,
             delta_method(estimate_fields.covariance, slopes),
@@ -323,12 +324,12 @@ class ModelSource(EstimateSource):
         sums = sum_by_cluster(scores, cluster)
         return sandwich(found.inverse_information, sums.T @ sums)
 
-    def _scores(self, found: EstimateFields, what: str) -> Matrix:
+    def _scores(self, found: EstimateFields, argument: str) -> Matrix:
         """Derivatives of every decision's log-probability in theta: (n_decisions, n_parameters)."""
         episodes, errors = self.profiles().episodes, np.sqrt(np.diag(found.inverse_information))
         if not (np.isfinite(found.theta).all() and np.isfinite(errors).all()):
             raise DataError(
-                what,
+                argument,
                 "must have a finite estimate with standard errors",
                 got=f"status {found.status!r}",
                 fix="Use a parameter_prior.",

@@ -125,10 +125,10 @@ def draw_posterior_sample(
 ) -> PosteriorSample:
     """Importance sample of the posterior of the only subject of `profiles`, under a population."""
     coordinates, q = population_on_links.coordinates, population_on_links.coordinates.n_shape
-    h_shape, density, near = _propose_shape_points(population_on_links, grid, optimum)
+    h_shape, density, start_theta = _propose_shape_points(population_on_links, grid, optimum)
     psi, _ = coordinates.psi(h_shape)
     subject = np.zeros(len(psi), dtype=np.int64)
-    points = profiles.solve(subject, psi, near, accuracy=VALUES)
+    points = profiles.solve(subject, psi, start_theta, accuracy=VALUES)
     h = coordinates.from_parts(points.theta, psi)
     # psi is clipped to its range, but the proposal's density belongs to the point that was drawn.
     h[:, :q] = h_shape

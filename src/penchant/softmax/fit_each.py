@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -195,9 +195,17 @@ def kernel_table_of_array(
     )
 
 
+class LogLikelihoodDerivatives(NamedTuple):
+    """Log-likelihoods (...), their gradients (..., d) and expected informations (..., d, d)."""
+
+    value: Matrix
+    gradient: Matrix
+    information: Matrix
+
+
 def group_log_likelihood_derivatives(
     table: tuple[Any, ...], groups: Grouping, theta: Matrix
-) -> tuple[Matrix, Matrix, Matrix]:
+) -> LogLikelihoodDerivatives:
     """Log-likelihoods, gradients and informations of groups at theta (n, n_theta, d) of each.
 
     Log-likelihoods are NaN where theta is not finite, or nearly so.
@@ -212,7 +220,7 @@ def group_log_likelihood_derivatives(
     )
     # Comparisons of vector code pass over NaN, which large numbers would end in, too.
     found[0][~(np.abs(theta) < MAX_THETA).all(axis=2)] = np.nan
-    return found
+    return LogLikelihoodDerivatives(*found)
 
 
 def _fit_in_tasks(
@@ -511,13 +519,13 @@ def _decisions_by_subject(choices: Choices) -> Callable[[int], IntVector]:
     subject = choices.subject
 
     @cache
-    def by_subject() -> tuple[IntVector, IntVector]:
+    def by_subject() -> Grouping:
         order = np.argsort(subject, kind="stable")
-        return order, np.searchsorted(subject[order], np.arange(subject.max() + 2))
+        return Grouping(order, np.searchsorted(subject[order], np.arange(subject.max() + 2)))
 
     def decisions_of(i: int) -> IntVector:
-        order, bounds = by_subject()
-        return order[bounds[i] : bounds[i + 1]]
+        groups = by_subject()
+        return groups.order[groups.bounds[i] : groups.bounds[i + 1]]
 
     return decisions_of
 

@@ -227,7 +227,7 @@ class LinearConstraint:
 
 
 def solve_on_constraint(
-    x: Matrix, rows: DecisionIndex, constraint: LinearConstraint, near: Matrix | None
+    x: Matrix, rows: DecisionIndex, constraint: LinearConstraint, start_theta: Matrix | None
 ) -> tuple[Matrix, Vector, Matrix, BoolVector]:
     """Weights on the constraint, log-likelihoods, informations, and whether Newton converged."""
     n, _, dimension = constraint.basis.shape
@@ -240,7 +240,7 @@ def solve_on_constraint(
             np.matmul(x[mine], constraint.basis[k], out=on_plane[mine])
             np.matmul(x[mine], constraint.origin[k], out=offset[mine])
         assert int(lengths.sum()) == len(x)
-        start = None if near is None else constraint.coordinates(np.nan_to_num(near))
+        start = None if start_theta is None else constraint.coordinates(np.nan_to_num(start_theta))
         known = offset if offset.any() else None
         batch = fit_decision_array(on_plane, rows.chosen, rows.grouping, None, start, known)
         theta += np.einsum("kar,kr->ka", constraint.basis, batch.theta)
@@ -389,20 +389,20 @@ def solve_under_density(
     rows: DecisionIndex,
     prior: Density,
     psi: Matrix,
-    near: Matrix | None,
+    start_theta: Matrix | None,
     constraint: LinearConstraint | None,
 ) -> NewtonResults:
     """Highest end of Newton's method from the usual starts, or from weights near by."""
     objective = Objective(x, rows, prior, psi)
     n, d = len(rows.bounds) - 1, x.shape[2]
     typical = np.tile(prior.typical_weights(), (n, 1))
-    near = np.full((n, d), np.nan) if near is None else near
-    starts = [np.where(np.isnan(near), typical, near)]
-    if np.isnan(near).any():
+    start_theta = np.full((n, d), np.nan) if start_theta is None else start_theta
+    starts = [np.where(np.isnan(start_theta), typical, start_theta)]
+    if np.isnan(start_theta).any():
         estimated = fit_decision_array(x, rows.chosen, rows.grouping, ScaledPrior()).theta
         # No gradient leads away from 0 in a density of a logarithm: start from the typical weight.
         estimated = np.where(np.abs(estimated) > 1e-8, estimated, typical)
-        starts.append(np.where(np.isnan(near), estimated, near))
+        starts.append(np.where(np.isnan(start_theta), estimated, start_theta))
     best: NewtonResults | None = None
     for start in starts:
         valid = np.isfinite(prior.on_weights(start, psi)[0])

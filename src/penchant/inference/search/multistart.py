@@ -237,8 +237,8 @@ def grid_search(profiles: ProfileProblems) -> tuple[ProfileGrids, InnerSolutions
         ), points
     grids = search_grids(profiles)
     best = grids.values.argmax(axis=1)
-    near = grids.theta[everyone, best]
-    return grids, profiles.solve(everyone, grids.psi[best], near, accuracy=FINITE_VALUES)
+    start_theta = grids.theta[everyone, best]
+    return grids, profiles.solve(everyone, grids.psi[best], start_theta, accuracy=FINITE_VALUES)
 
 
 def newton_from(

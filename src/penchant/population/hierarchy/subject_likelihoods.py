@@ -25,6 +25,7 @@ from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.models.coordinates import Coordinates
 from penchant.softmax.fit_each import (
     Grouping,
+    LogLikelihoodDerivatives,
     group_log_likelihood_derivatives,
     kernel_table_of_array,
 )
@@ -32,14 +33,6 @@ from penchant.softmax.likelihood import map_threads, read_only_kernel_table
 
 MAX_CHUNK_NUMBERS = 1_000_000  # 8 MB of attributes: larger chunks fall out of the cache
 MAX_CACHED_CHUNKS = 8  # bounds memory; searches in the weights alone reuse the same few chunks
-
-
-class LogLikelihoodDerivatives(NamedTuple):
-    """Log-likelihoods (n, K, L), their gradients (..., p), expected informations (..., p, p)."""
-
-    value: Matrix
-    gradient: Matrix
-    information: Matrix
 
 
 class TypicalRange(NamedTuple):
@@ -168,9 +161,9 @@ class LogitLikelihoods:
         def fill(part: slice, pairs: IntVector, psi: Matrix) -> None:
             own = self.decisions_of_pairs(pairs, psi, False)
             theta = self.coordinates.theta(flat[part, :, q:])
-            found[part] = group_log_likelihood_derivatives(own.compiled_arrays, own.scored, theta)[
-                0
-            ]
+            found[part] = group_log_likelihood_derivatives(
+                own.compiled_arrays, own.scored, theta
+            ).value
             found[part][own.undefined] = -np.inf
 
         self._evaluate_in_chunks(np.repeat(subject_indices, h.shape[1]), flat[:, 0, :q], fill)
