@@ -130,7 +130,7 @@ def belief_rows(repeats: int) -> list[tuple[str, str, str, str]]:
         )
     ]
     large = pn.Episode(rng.integers(0, 10_000, 100), rng.normal(30, 10, 100))
-    track = ObservedSequence.of(large)
+    track = ObservedSequence.from_episode(large)
     places = pn.grid(100, 100)
     away = np.linalg.norm(places[:, None] - places[track.options][None], axis=-1)
     columns = np.exp(-away / 4.0)

@@ -28,7 +28,9 @@ def evaluations(settings: Settings) -> list[Row]:
 def _evaluation(name: str, settings: Settings) -> list[Row]:
     data = problem(*size_of(name, settings.quick))
     n, m, _ = data.shape
-    packed = PackedLikelihood.of(pn.Choices.from_arrays(data.explanatory, data.chosen), threads=1)
+    packed = PackedLikelihood.from_choices(
+        pn.Choices.from_arrays(data.explanatory, data.chosen), threads=1
+    )
     values = packed.packed[0]
     numbers = np.linspace(-20.0, 0.0, limits.IN_CACHE)
     target = np.empty(limits.IN_CACHE)

@@ -32,8 +32,8 @@ def everybody_by_nuts(fit: pn.results.PopulationFit, *, draws: int, tune: int, s
     from penchant.population.hierarchy.sampling import LogPosterior
 
     source = fit.source
-    found, people = source.descriptive, source.likelihoods
-    target, s = LogPosterior.of(found, people), found.marginal.structure
+    found, people = source.descriptive_optimum, source.likelihoods
+    target, s = LogPosterior.around_optimum(found, people), found.marginal.structure
     n, r, b = len(people.subjects), len(s.random), s.n_beta
     size = len(found.x)
     everyone = np.arange(n)
@@ -88,7 +88,7 @@ def data_of(kind: str) -> tuple[Any, Any]:
 
 def reported(fit: pn.results.PopulationFit, x: np.ndarray) -> np.ndarray:
     """Means, standard deviations and correlation of each draw of the parameters."""
-    s = fit.source.descriptive.marginal.structure
+    s = fit.source.descriptive_optimum.marginal.structure
     rows = []
     for one in x:
         matrix = s.spread.covariance_matrices(one[s.n_beta :])[0]

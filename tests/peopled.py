@@ -12,7 +12,8 @@ from penchant.population.hierarchy.marginal_maximization import (
     maximize_by_quadrature,
     starting_values,
 )
-from penchant.population.hierarchy.subject_likelihoods import LogLikelihoodDerivatives, TypicalRange
+from penchant.population.hierarchy.subject_likelihoods import TypicalRange
+from penchant.softmax.fit_each import LogLikelihoodDerivatives
 
 MODEL = pn.QLearning(2, initial_value=0.0)
 MEAN, SD, RHO = np.array([-0.6, -1.2]), np.array([1.0, 0.5]), 0.3

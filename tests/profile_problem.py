@@ -51,9 +51,9 @@ class Problem:
         points = self.profiles.solve(whose, psis, accuracy=FINITE_VALUES)
         return points.value, points.theta
 
-    def at(self, psi, constraint=None, near=None):
+    def at(self, psi, constraint=None, start_theta=None):
         """Inner solution at one psi, with the profile's gradient in unconstrained units."""
-        start = None if near is None else near[None]
+        start = None if start_theta is None else start_theta[None]
         whose = np.zeros(1, dtype=np.int64)
         points = self.profiles.solve(whose, psi[None], start, constraint=constraint)
         return SimpleNamespace(

@@ -124,7 +124,7 @@ def of_machines(rng):
             *(rng.normal(size=n_features), rng.uniform(1, 2, n_features)),
             *(rng.normal(size=n_features + 1), np.eye(n_features + 1), 40, 0.3, checked),
         ),
-        pn.results.BeliefMap.of((map_fit,), "converged", "", 12, pn.grid(3, 1)),
+        pn.results.BeliefMap.from_fits((map_fit,), "converged", "", 12, pn.grid(3, 1)),
         pn.results.PoorPlayWarning(0.4, (0.2, 0.7), ("few options tried",)),
     ]
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from penchant.softmax.estimate import Estimate as Estimate
     from penchant.softmax.prior import GaussianPrior as GaussianPrior
     from penchant.softmax.prior import ScaledPrior as ScaledPrior
-    from penchant.studies.read import read_study as read_study
+    from penchant.studies.study_data import read_study as read_study
     from penchant.tables.schema import Schema as Schema
     from penchant.workflow.adaptive_questions import ask as ask
     from penchant.workflow.compare_models import compare_models as compare_models

@@ -83,7 +83,7 @@ class MarkedText(str):
     >>> text = MarkedText(f"Use {mark_argument('method', 'firth')}.")
     >>> text
     "Use method='firth'."
-    >>> worded(text, lambda name, value: f"--{name} {value}")
+    >>> word_marked_arguments(text, lambda name, value: f"--{name} {value}")
     "Use --method 'firth'."
     """
 
@@ -165,7 +165,7 @@ class DataError(ValueError):
         """Sentence and remedy as one text with its arguments marked, to be quoted in another."""
         return f"{self.sentence} {self.fix}".strip()
 
-    def changed(self, change: Callable[[str], str], source: str = "") -> DataError:
+    def rephrase(self, change: Callable[[str], str], source: str = "") -> DataError:
         """Return the same error with its texts changed, as where rows have another number.
 
         Parameters

@@ -71,7 +71,7 @@ class Table:
         object.__setattr__(self, "notes", tuple(map(MarkedText, self.notes)))
 
     def text(self, max_width: int | None = None) -> str:
-        """MarkedText for the terminal, with captions and notes no wider than `max_width`."""
+        """Text for the terminal, with captions and notes no wider than `max_width`."""
         columns = zip(
             self.header, *(row for row in self.rows if not _is_group_title(row)), strict=True
         )
@@ -256,7 +256,7 @@ class TableExport(FrameExport):
         return frame_table(repr(self).strip("<>"), self.frame_columns())
 
     def summary(self) -> str:
-        """MarkedText with what a reader wants to know first."""
+        """Text with what a reader wants to know first."""
         return self.table().text()
 
     def __str__(self) -> str:
@@ -286,7 +286,7 @@ class IntervalTableExport(TableExport):
         return frame_table(repr(self).strip("<>"), self.frame_columns(level))
 
     def summary(self, level: float = 0.95) -> str:
-        """MarkedText with what a reader wants to know first."""
+        """Text with what a reader wants to know first."""
         return self.table(level).text()
 
     def to_latex(self, level: float = 0.95) -> str:
@@ -460,7 +460,7 @@ _active_progress: list[str] = []
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+def progress(description: str, total: int) -> Iterator[Callable[[int], None]]:
     """Show a progress bar; yield a function to call with the number of steps just done.
 
     There is none outside a terminal, or inside other work that has one.
@@ -472,10 +472,10 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    _active_progress.append(what)
+    _active_progress.append(description)
     try:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(what, total=total)
+            task = bar.add_task(description, total=total)
             yield lambda done: bar.advance(task, done)
     finally:
-        _active_progress.remove(what)
+        _active_progress.remove(description)

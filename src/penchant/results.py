@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from penchant.report.study import Study as Study
     from penchant.scale.subject_estimates import StoredEstimates as StoredEstimates
     from penchant.softmax.estimate_collection import Estimates as Estimates
-    from penchant.studies.read import StudyData as StudyData
+    from penchant.studies.study_data import StudyData as StudyData
     from penchant.tables.reading import Reading as Reading
     from penchant.workflow.adaptive_question_posterior import Posterior as Posterior
     from penchant.workflow.adaptive_questions import Asker as Asker

@@ -1,4 +1,4 @@
-"""Many replicates: estimates from the first k decisions of each, and how they near the truth.
+"""Estimates from the first k decisions of many replicates, and their convergence.
 
 Ensembles have many more replicates than the paper's hundred, at a few numbers of decisions.
 
@@ -61,7 +61,7 @@ class Prefixes:
 
     @property
     def n_replicates(self) -> int:
-        """How many replicates there are."""
+        """Number of replicates."""
         return int(self.exists.shape[1])
 
     @property
@@ -71,7 +71,7 @@ class Prefixes:
 
     @property
     def standard_errors(self) -> Matrix:
-        """NaN where there is no finite estimate."""
+        """Standard errors; NaN where there is no finite estimate."""
         return np.sqrt(self.covariance.diagonal(0, 2, 3))
 
     def covers(self, truth: Vector, half_widths: float) -> Matrix:
@@ -129,7 +129,7 @@ def fit_prefixes(
     )
     with progress(f"{what}: existence", repeats) as advance:
         for r in range(repeats):
-            found.settle(r, partial(_fit_first, choices.subset(r * n + np.arange(n))))
+            found.find_first_finite(r, partial(_fit_first, choices.subset(r * n + np.arange(n))))
             advance(1)
     return Prefixes(
         found.theta.transpose(1, 0, 2), found.covariance.transpose(1, 0, 2, 3), found.exists.T
@@ -141,7 +141,7 @@ def _fit_first(choices: Choices, k: int) -> Estimate:
 
 
 def _all_prefixes(repeats: int, n: int) -> Grouping:
-    """Every beginning of every replicate as a subject of its own."""
+    """Grouping with the first k decisions of every replicate as a subject, for every k."""
     one = np.concatenate([np.arange(k) for k in range(1, n + 1)])
     order = (np.arange(repeats)[:, None] * n + one).ravel()
     sizes = np.tile(np.arange(1, n + 1), repeats)
@@ -150,7 +150,7 @@ def _all_prefixes(repeats: int, n: int) -> Grouping:
 
 @dataclass
 class _FittedCells:
-    """Results by replicate, settled one replicate after the other.
+    """Estimates by replicate and number of decisions, filled in replicate by replicate.
 
     `exists` begins as what is proven and ends as what is true; `arrived` says where Newton's method
     ended at a maximum, if there is one.
@@ -161,7 +161,7 @@ class _FittedCells:
     exists: BoolMatrix
     arrived: BoolMatrix
 
-    def settle(self, r: int, fitted: Callable[[int], Estimate]) -> None:
+    def find_first_finite(self, r: int, fitted: Callable[[int], Estimate]) -> None:
         """Find the first k with a finite estimate; without one before, and with one from there."""
         n = self.exists.shape[1]
         known: dict[int, Estimate] = {}
@@ -241,7 +241,7 @@ class Convergence:
         return int(np.searchsorted(self.n, n))
 
     def columns(self, names: tuple[str, ...]) -> dict[str, Sequence[float]]:
-        """One row per number of decisions."""
+        """Table of the estimates by number of decisions."""
         found: dict[str, Sequence[float]] = {"n": self.n.tolist(), "missing": self.missing.tolist()}
         for a, name in enumerate(names):
             found[f"{name}_true"] = [float(self.truth[a])] * len(self.n)
@@ -305,7 +305,7 @@ class Ensemble:
 
     @property
     def exists(self) -> BoolVector:
-        """Which replicates have a finite estimate."""
+        """Mask of the replicates with a finite estimate."""
         return np.asarray(np.isfinite(self.theta).all(axis=1))
 
     @property
@@ -343,7 +343,7 @@ def ensembles(
     threads
         Processors; all if not given. The answer does not depend on it.
     """
-    chosen = sampled(x[: max(at)], truth, n_replicates, rng)
+    chosen = sample_choices(x[: max(at)], truth, n_replicates, rng)
     found = []
     with progress(f"{what}: replicates", len(at) * n_replicates) as advance:
         for n in at:
@@ -354,11 +354,11 @@ def ensembles(
                 repeated = np.broadcast_to(x[:n], (len(some), *x[:n].shape))
                 parts.append(fitted(repeated, some, truth, threads))
                 advance(len(some))
-            found.append(joined(parts))
+            found.append(join_ensembles(parts))
     return tuple(found)
 
 
-def joined(parts: Sequence[Ensemble]) -> Ensemble:
+def join_ensembles(parts: Sequence[Ensemble]) -> Ensemble:
     """Replicates of several ensembles as one."""
     theta, errors, values = (
         np.concatenate([getattr(part, name) for part in parts])
@@ -367,7 +367,9 @@ def joined(parts: Sequence[Ensemble]) -> Ensemble:
     return Ensemble(parts[0].n, parts[0].truth, theta, errors, values)
 
 
-def sampled(x: Matrix, theta: Vector, n_replicates: int, rng: np.random.Generator) -> IntMatrix:
+def sample_choices(
+    x: Matrix, theta: Vector, n_replicates: int, rng: np.random.Generator
+) -> IntMatrix:
     """Options chosen with the probabilities of Eq. (3): (n_replicates, n_decisions)."""
     q = x @ theta
     p = np.exp(q - q.max(axis=1, keepdims=True))

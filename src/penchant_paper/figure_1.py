@@ -30,7 +30,7 @@ class Figure1:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What was computed."""
+        """Settings of the computation, for its JSON file."""
         return {"theta": list(self.theta)}
 
     def tables(self) -> dict[str, dict[str, list[float]]]:
@@ -119,7 +119,7 @@ class Experiment:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What was computed."""
+        """Settings of the computation, for its JSON file."""
         return {"grid": list(GRID), "landscapes": "reconstructed from the description"}
 
     def tables(self) -> dict[str, dict[str, list[float]]]:

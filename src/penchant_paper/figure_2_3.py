@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from penchant_paper.ensembles import (
     convergence,
     ensembles,
     fit_prefixes,
-    sampled,
+    sample_choices,
 )
 from penchant_paper.published import (
     FIGURE_2,
@@ -176,7 +176,7 @@ def claims_of_figure_2(
     drawn: Sequence[Ensemble],
     other: Counterexample,
 ) -> tuple[Claim, ...]:
-    """Convergence, overlap of the bands, bias and its explanation, existence."""
+    """Claims on convergence, overlap of the bands, bias and its explanation, existence."""
     return (
         _converges(drawn, "Section V.A"),
         _bands_overlap(drawn, expected),
@@ -190,7 +190,7 @@ def claims_of_figure_2(
 def claims_of_figure_3(
     found: Convergence, expected: Asymptotics, drawn: Sequence[Ensemble]
 ) -> tuple[Claim, ...]:
-    """Convergence, bias, widths of the intervals, existence."""
+    """Claims on convergence, bias, widths of the intervals, existence."""
     return (
         _converges(drawn, "Section V.B"),
         _biased_above(drawn, expected, "Section V.B"),
@@ -216,7 +216,7 @@ def _converges(drawn: Sequence[Ensemble], where: str) -> Claim:
         "The mean estimate converges to the true value.",
         parts,
         f"At n = {last.n} the mean of the existing estimates of {len(last.theta)} replicates is "
-        f"{_found(means)} (true {_words(last.truth)}).",
+        f"{_format_with_errors(means)} (true {_format_numbers(last.truth)}).",
         {"mean": [mean for mean, _ in means], "monte_carlo_error": [error for _, error in means]},
     )
 
@@ -278,10 +278,12 @@ def _biased_above(drawn: Sequence[Ensemble], expected: Asymptotics, where: str) 
         biases = [mean_of(column - t) for column, t in zip(few.theta.T, few.truth, strict=True)]
         for name, bias in zip(_names(few), biases, strict=True):
             parts[f"{name}: bias at n = {few.n}"] = Measured(*bias, low=0.0)
-        predicted = _words(expected.bias[few.n - 1])
+        predicted = _format_numbers(expected.bias[few.n - 1])
         lost = int((~few.exists).sum())
         without = f", {lost} without an estimate" if lost else ""
-        said.append(f"{_found(biases)} at n = {few.n} (first-order bias {predicted}{without})")
+        said.append(
+            f"{_format_with_errors(biases)} at n = {few.n} (first-order bias {predicted}{without})"
+        )
         numbers[str(few.n)] = [bias for bias, _ in biases]
     later = expected.bias[min(BIASED_BELOW_DECISIONS, len(expected.bias)) - 1]
     return Claim(
@@ -291,7 +293,8 @@ def _biased_above(drawn: Sequence[Ensemble], expected: Asymptotics, where: str) 
         f"Mean of the existing estimates of {len(drawn[0].theta)} replicates less the truth: "
         + "; ".join(said)
         + f". The bias falls as 1/n and does not stop at n = 50, where it is still "
-        f"{_words(later)} to first order. For very small n the mean does not exist: see below.",
+        f"{_format_numbers(later)} to first order. For very small n the mean does not exist: see "
+        "below.",
         {"bias": numbers},
     )
 
@@ -309,7 +312,8 @@ def _explanation(drawn: Sequence[Ensemble], expected: Asymptotics, other: Counte
             )
         },
         "The bias is -I'/(2 I^2), upwards where information falls with theta: it predicts "
-        f"{_words(expected.bias[few.n - 1])} at n = {few.n}, where {_found([bias])} was found. "
+        f"{_format_numbers(expected.bias[few.n - 1])} at n = {few.n}, where "
+        f"{_format_with_errors([bias])} was found. "
         f"With exponential variables and theta0 = {other.truth:g} larger options are still picked "
         f"more often (by {other.excess_picked:.2f} on average), but the bias is {other.bias:.4f} "
         f"± {other.error_of_mean:.4f} (predicted {other.predicted_bias:.4f}).",
@@ -350,8 +354,10 @@ def _widths(last: Ensemble, expected: Asymptotics) -> Claim:
         "The width of the confidence intervals scales roughly with the true value of theta_i.",
         parts,
         f"At n = {last.n} the empirical 95 % intervals of {len(last.theta)} replicates are "
-        f"{_words(widths)} wide, as {_words(ratios)}, not as {_words(wanted)}; asymptotic standard "
-        f"errors are {_words(at_truth)}. For such variables the variance is a + b theta_i^2, which "
+        f"{_format_numbers(widths)} wide, as {_format_numbers(ratios)}, not as "
+        f"{_format_numbers(wanted)}; asymptotic standard "
+        f"errors are {_format_numbers(at_truth)}. For such variables the variance is a + b "
+        "theta_i^2, which "
         f"predicts {middle:.3g} for the middle one.",
         {
             "asymptotic_errors": at_truth.tolist(),
@@ -396,8 +402,8 @@ def _names(drawn: Ensemble) -> list[str]:
     return ["theta"] if d == 1 else [f"theta{a + 1}" for a in range(d)]
 
 
-def _found(found: Sequence[ValueWithError]) -> str:
-    """Numbers with their Monte Carlo errors."""
+def _format_with_errors(found: Sequence[ValueWithError]) -> str:
+    """Format numbers with their Monte Carlo errors."""
     return ", ".join(str(Measured(*one)) for one in found)
 
 
@@ -407,7 +413,7 @@ def _shares(shares: dict[int, ValueWithError]) -> str:
     )
 
 
-def _words(values: Vector) -> str:
+def _format_numbers(values: Vector) -> str:
     return ", ".join(f"{value:.3g}" for value in values)
 
 
@@ -440,7 +446,7 @@ class SoftmaxFigure:
 
     @property
     def title(self) -> str:
-        """For headings."""
+        """Title for headings."""
         number, what = {"figure-2": (2, "scalar"), "figure-3": (3, "vector")}[self.name]
         return f"Figure {number}: convergence of a {what} parameter"
 
@@ -452,7 +458,7 @@ class SoftmaxFigure:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What was computed."""
+        """Settings of the computation, for its JSON file."""
         return {
             "options": self.setting.n_options,
             "theta0": list(self.setting.truth),
@@ -462,7 +468,7 @@ class SoftmaxFigure:
         }
 
     def tables(self) -> dict[str, dict[str, Sequence[float]]]:
-        """One row per n."""
+        """Tables of the estimates by number of decisions."""
         columns = self.found.columns(self.parameter_names)
         for a, name in enumerate(self.parameter_names):
             columns[f"{name}_asymptotic_error"] = self.expected.standard_errors[:, a].tolist()
@@ -490,7 +496,7 @@ def figure_2(
     threads
         Processors; all if not given. The answer does not depend on it.
     """
-    found, expected, drawn = _converging(FIGURE_2, rng, n_replicates, n_decisions, threads)
+    found, expected, drawn = _simulate_estimates(FIGURE_2, rng, n_replicates, n_decisions, threads)
     other = counterexample(rng=rng, n_replicates=300 * n_replicates, threads=threads)
     claims = claims_of_figure_2(found, expected, drawn, other)
     return SoftmaxFigure(FIGURE_2, found, expected, drawn, claims, other)
@@ -504,21 +510,29 @@ def figure_3(
     threads: int | None = None,
 ) -> SoftmaxFigure:
     """Figure 3: m = 100 options, theta0 = (1, 2, 3). Parameters are those of `figure_2`."""
-    found, expected, drawn = _converging(FIGURE_3, rng, n_replicates, n_decisions, threads)
+    found, expected, drawn = _simulate_estimates(FIGURE_3, rng, n_replicates, n_decisions, threads)
     claims = claims_of_figure_3(found, expected, drawn)
     return SoftmaxFigure(FIGURE_3, found, expected, drawn, claims)
 
 
-def _converging(
+class _SimulatedEstimates(NamedTuple):
+    """Estimates of a figure by number of decisions, what asymptotics predict, and ensembles."""
+
+    convergence: Convergence
+    asymptotics: Asymptotics
+    ensembles: tuple[Ensemble, ...]
+
+
+def _simulate_estimates(
     setting: SoftmaxSetting,
     rng: np.random.Generator,
     n_replicates: int,
     n_decisions: int,
     threads: int | None,
-) -> tuple[Convergence, Asymptotics, tuple[Ensemble, ...]]:
+) -> _SimulatedEstimates:
     truth = np.array(setting.truth)
     x = rng.normal(size=(n_decisions, setting.n_options, len(truth)))
-    chosen = sampled(x, truth, n_replicates, rng)
+    chosen = sample_choices(x, truth, n_replicates, rng)
     repeated = np.ascontiguousarray(np.broadcast_to(x, (n_replicates, *x.shape)))
     what = f"Figure {setting.name[-1]}"
     estimates = fit_prefixes(repeated, chosen, what=what, threads=threads)
@@ -531,4 +545,4 @@ def _converging(
         what=what,
         threads=threads,
     )
-    return convergence(estimates, truth), asymptotics(x, truth), many
+    return _SimulatedEstimates(convergence(estimates, truth), asymptotics(x, truth), many)

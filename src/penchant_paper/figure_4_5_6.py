@@ -23,14 +23,14 @@ from penchant_paper.plays import (
     LongerPlays,
     NominalComparison,
     Stopped,
-    beginnings,
     bfgs_stops,
-    compared_nominals,
+    compare_nominals,
     exact_estimates,
+    first_decisions,
     linearized_columns,
     linearized_ensembles,
     longer_plays,
-    played,
+    simulate_plays,
 )
 from penchant_paper.published import (
     EXPERIMENT_DECISIONS,
@@ -48,7 +48,7 @@ from penchant_paper.published import (
     median_of,
     share_of,
 )
-from penchant_paper.simulated_study import Growth, growth_words, regret_growth
+from penchant_paper.simulated_study import Growth, growth_text, regret_growth
 
 MAX_RELATIVE_ERROR_OF_MEAN = 0.2  # relative error of a mean that has converged
 MAX_CHANGE_BY_NOMINAL_POINT = (
@@ -76,7 +76,7 @@ def claims_of_estimable(setting: UCLSetting, many: Sequence[Ensemble]) -> tuple[
 def claims_of_both(
     nominals: NominalComparison, exact: ExactEstimates, growth: Sequence[Growth]
 ) -> tuple[Claim, ...]:
-    """Claims that hold Figures 4 and 5 against each other, or are about their agents."""
+    """Claims that compare Figures 4 and 5, or are about their agents."""
     return (
         _robust(nominals, exact),
         _compare_by_likelihood(nominals),
@@ -164,7 +164,8 @@ def _inside_early(many: Sequence[Ensemble], where: str) -> Claim:
         "The true value of the parameter is within the 95 % confidence interval after 30 observed "
         "choices.",
         parts,
-        f"The interval around the mean estimate reaches {_words(sizes)} times the true value to "
+        f"The interval around the mean estimate reaches {_format_numbers(sizes)} times the true "
+        "value to "
         f"either side at t = {COVERED_FROM_DECISION}: where that is above 1, holding the truth "
         "says little. The intervals of single plays hold it in "
         + ", ".join(f"{share:.0%} ± {error:.0%}" for share, error in coverage)
@@ -243,7 +244,7 @@ def _compare_by_likelihood(nominals: NominalComparison) -> Claim:
             ),
         },
         f"Of {nominals.agrees.size} plays where both linearised estimates lie inside the model, "
-        f"the linearised likelihood prefers the estimate with the higher exact likelihood in "
+        "the linearised likelihood prefers the estimate with the higher exact likelihood in "
         f"{share[0]:.0%} ± {share[1]:.1%}. Linearised likelihoods of different points belong to "
         "different models; only the exact one compares them.",
         {"comparable": int(nominals.agrees.size), "agree": int(nominals.agrees.sum())},
@@ -257,7 +258,7 @@ def _regret(growth: Sequence[Growth], who: str, order: str, performance: str) ->
         f"The parameters {who} result in {performance}, specifically {order} regret.",
         {},
         f"Share of agents whose regret over 100 decisions is best described as {order}: "
-        + growth_words(growth, order)
+        + growth_text(growth, order)
         + ". It depends on the landscape and on the size of its rewards, which the paper does not "
         "state for its simulations; both landscapes are reconstructions.",
         {
@@ -347,7 +348,7 @@ def _more_data(found: Convergence, longer: LongerPlays) -> Claim:
     )
 
 
-def _words(values: Sequence[float]) -> str:
+def _format_numbers(values: Sequence[float]) -> str:
     return ", ".join(f"{value:.2g}" for value in values)
 
 
@@ -395,7 +396,7 @@ class UCLFigure:
 
     @property
     def title(self) -> str:
-        """For headings."""
+        """Title for headings."""
         prior = self.setting.nominal
         return (
             f"Figure {self.name[-1]}: stochastic UCL, linearised about mean {prior.mean:g}, "
@@ -404,7 +405,7 @@ class UCLFigure:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What was computed."""
+        """Settings of the computation, for its JSON file."""
         s = self.setting
         return {
             "decision_noise": s.decision_noise,
@@ -432,7 +433,7 @@ class UCLFigure:
 
 
 def exact_columns(exact: tuple[ExactEstimates, ...]) -> dict[str, Sequence[float]]:
-    """One row per t at which the exact estimate was made."""
+    """Table of the exact estimates by number of decisions t."""
     found: dict[str, Sequence[float]] = {"t": [e.t for e in exact]}
     statuses = sorted({status for e in exact for status in e.statuses})
     for status in statuses:
@@ -471,7 +472,7 @@ class EstimablePlays:
 def estimable_plays(
     *, rng: np.random.Generator, n_replicates: int = PAPER_REPLICATES, threads: int | None = None
 ) -> EstimablePlays:
-    """Plays with true prior (200, 1), length scale 1 and nu = 4, and what they tell exactly.
+    """Plays with true prior (200, 1), length scale 1 and nu = 4, with their exact estimates.
 
     Parameters
     ----------
@@ -483,7 +484,7 @@ def estimable_plays(
         Processors; all if not given. The answer does not depend on it.
     """
     setting = FIGURE_4
-    plays = played(
+    plays = simulate_plays(
         setting, rng=rng, n_replicates=REPLICATE_FACTOR * n_replicates, n_decisions=UCL_DECISIONS
     )
     episodes = tuple(plays[:n_replicates])
@@ -493,7 +494,7 @@ def estimable_plays(
         episodes,
         tuple(exact_estimates(setting, episodes, t, threads) for t in EXACT_AT),
         many,
-        compared_nominals(plays, first, second),
+        compare_nominals(plays, first, second),
         regret_growth(setting, rng=rng, n_replicates=n_replicates),
     )
 
@@ -517,8 +518,10 @@ def figure_6(
     of `estimable_plays`.
     """
     setting = FIGURE_6
-    longer = played(setting, rng=rng, n_replicates=n_replicates, n_decisions=EXTENDED_DECISIONS)
-    episodes = beginnings(longer, UCL_DECISIONS)
+    longer = simulate_plays(
+        setting, rng=rng, n_replicates=n_replicates, n_decisions=EXTENDED_DECISIONS
+    )
+    episodes = first_decisions(longer, UCL_DECISIONS)
     x, chosen = _columns_and_chosen(setting, episodes)
     estimates = fit_prefixes(x, chosen, what="Figure 6", threads=threads)
     found = convergence(estimates, np.array(setting.truth))

@@ -91,7 +91,7 @@ def _softmax(result: SoftmaxFigure) -> Drawn:
     return Drawn(
         result.name,
         result.title,
-        f"Left: mean of the existing estimates, 95 % of them (shaded), and the asymptotic 95 % "
+        "Left: mean of the existing estimates, 95 % of them (shaded), and the asymptotic 95 % "
         f"band at the truth (dashed), from n = {FIRST_DECISION_DRAWN} on; {found.n_replicates} "
         "replicates. "
         "Right: share of replicates without a finite estimate, with Wilson's 95 % band. Bands that "
@@ -105,7 +105,7 @@ def _band(found: Convergence, a: int, rows: BoolVector) -> Matrix:
 
 
 def _limits(found: Convergence, half: Matrix) -> tuple[float, float]:
-    """Ends of the y axis that show the bands where they have calmed down."""
+    """Limits of the y axis that show the bands after their first, wide part."""
     calm = found.n >= 2 * FIRST_DECISION_DRAWN
     low = min(np.nanmin(found.low[calm]), np.nanmin((found.truth - half)[calm]))
     high = max(np.nanmax(found.high[calm]), np.nanmax((found.truth + half)[calm]))
@@ -143,13 +143,13 @@ def _ucl(result: UCLFigure) -> Drawn:
 
 
 def _is_wide(found: Convergence, a: int) -> bool:
-    """Whether bands reach so far beyond the true value that it could not be told from 0."""
+    """Whether bands reach so far beyond the true value that it cannot be seen to differ from 0."""
     band = _band(found, a, found.n >= 2 * FIRST_DECISION_DRAWN)
     return bool(np.nanmax(np.abs(band)) > 10 * abs(found.truth[a]))
 
 
 def _panel(axes: Any, result: UCLFigure, a: int, *, wide: bool) -> None:
-    """One parameter; where its bands are wide, in units of its true value."""
+    """Draw the panel of one parameter; if `wide`, in units of its true value."""
     found = result.found
     shown = found.n >= FIRST_DECISION_DRAWN
     unit = float(found.truth[a]) if wide else 1.0
@@ -224,7 +224,7 @@ def _theta(setting: UCLSetting, values: Matrix) -> Matrix:
 
 
 def _separated(result: UCLFigure) -> Drawn:
-    """What an optimiser printed where there is no estimate, beside the proof that there is none."""
+    """Draw an optimiser's reports for data without a finite estimate, and the separation."""
     found, stopped = result.found, result.stopped
     made = figure(columns=2, height=2 * PANEL_HEIGHT_INCHES)
     panels = made.subplots(2, 2).ravel()
@@ -313,9 +313,11 @@ def _conclusion(result: Conclusion) -> Drawn:
     left, right = made.subplots(1, 2)
     for i, landscape in enumerate(("A", "B")):
         mine = [t for t in result.told if t.landscape == landscape]
-        _told(left, [t for t in mine if t.length_scale == 1.0], "prior_variance", i)
+        _draw_prior_errors(left, [t for t in mine if t.length_scale == 1.0], "prior_variance", i)
         correlated = [t for t in mine if t.prior_variance == 1.0 and t.length_scale > 0]
-        _told(right, sorted(correlated, key=lambda t: t.length_scale), "length_scale", i)
+        _draw_prior_errors(
+            right, sorted(correlated, key=lambda t: t.length_scale), "length_scale", i
+        )
     with style():
         left.set(xscale="log", xlabel="prior variance σ₀²")
         format_log_axis(left.xaxis)
@@ -335,7 +337,7 @@ def _conclusion(result: Conclusion) -> Drawn:
 
 
 @style()
-def _told(axes: Any, found: list[PriorErrors], word: str, series: int) -> None:
+def _draw_prior_errors(axes: Any, found: list[PriorErrors], word: str, series: int) -> None:
     drawn = series_style(series)
     errors = np.array([t.errors[:, 1] for t in found])
     low, middle, high = np.percentile(errors, [25, 50, 75], axis=1)

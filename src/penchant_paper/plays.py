@@ -26,7 +26,7 @@ from penchant.paper import landscape_a
 from penchant.result_tables import progress
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.probabilities import decision_log_likelihoods
-from penchant_paper.ensembles import FINITE, Ensemble, fitted, joined
+from penchant_paper.ensembles import FINITE, Ensemble, fitted, join_ensembles
 from penchant_paper.published import GRID, SIMULATION_NOISE_VARIANCE, UCLSetting
 
 
@@ -48,7 +48,7 @@ def natural_truth(setting: UCLSetting) -> dict[str, float]:
     }
 
 
-def played(
+def simulate_plays(
     setting: UCLSetting, *, rng: np.random.Generator, n_replicates: int, n_decisions: int
 ) -> list[Episode]:
     """Plays of agents with the true prior of a figure on Landscape A.
@@ -68,7 +68,7 @@ def played(
     return plays
 
 
-def beginnings(episodes: Sequence[Episode], t: int) -> list[Episode]:
+def first_decisions(episodes: Sequence[Episode], t: int) -> list[Episode]:
     """The first t decisions of every play."""
     return [Episode(e.chosen[:t], e.rewards[:t], subject=e.subject) for e in episodes]
 
@@ -96,7 +96,7 @@ class ExactEstimates:
 
     @property
     def medians(self) -> Vector:
-        """Of the converged replicates; NaN if there is none."""
+        """Medians over the converged replicates; NaN if there are none."""
         return np.median(self.values, axis=0) if len(self.values) else np.full(3, np.nan)
 
     @property
@@ -109,7 +109,7 @@ def exact_estimates(
     setting: UCLSetting, episodes: Sequence[Episode], t: int, threads: int | None = None
 ) -> ExactEstimates:
     """Fit the first t decisions of every play exactly."""
-    estimates = fit_each_model(beginnings(episodes, t), model_of(setting), threads=threads)
+    estimates = fit_each_model(first_decisions(episodes, t), model_of(setting), threads=threads)
     converged = [e.parameters for e in estimates if e.status == "converged"]
     truth = tuple(natural_truth(setting).values())
     values = [[p.estimate for p in found] for found in converged]
@@ -153,7 +153,7 @@ def linearized_ensembles(
         chosen = np.stack([episode.chosen for episode in some])
         for found, t in zip(parts, at, strict=True):
             found.append(fitted(x[:, :t], chosen[:, :t], truth, threads))
-    return tuple(joined(found) for found in parts)
+    return tuple(join_ensembles(found) for found in parts)
 
 
 MAX_RELATIVE_DIFFERENCE = (
@@ -199,7 +199,7 @@ class NominalComparison:
         return np.asarray(np.isfinite(self.natural).all(axis=2))
 
 
-def compared_nominals(
+def compare_nominals(
     episodes: Sequence[Episode],
     first: tuple[UCLSetting, Ensemble],
     second: tuple[UCLSetting, Ensemble],
@@ -272,7 +272,7 @@ def longer_plays(setting: UCLSetting, episodes: Sequence[Episode]) -> LongerPlay
 
 @dataclass(frozen=True, eq=False)
 class Stopped:
-    """What BFGS reports after the first t decisions of every replicate.
+    """Reports of BFGS after the first t decisions of every replicate.
 
     Attributes
     ----------
@@ -291,7 +291,7 @@ class Stopped:
     success: BoolMatrix
 
     def columns(self, names: Sequence[str]) -> dict[str, Sequence[float]]:
-        """One row per t: medians over the replicates."""
+        """Table of medians over the replicates, by number of decisions t."""
         found: dict[str, Sequence[float]] = {
             "t": self.t.tolist(),
             "success": self.success.sum(axis=1).tolist(),
@@ -333,7 +333,11 @@ def bfgs_stops(x: Matrix, chosen: IntVector, at: Sequence[int]) -> Stopped:
             for r in range(repeats):
                 here = x[r, :t] - x[r, :t].mean(axis=1, keepdims=True)
                 found = optimize.minimize(
-                    _minus, np.zeros(d), (here, chosen[r, :t]), jac=True, method="BFGS"
+                    _negative_log_likelihood,
+                    np.zeros(d),
+                    (here, chosen[r, :t]),
+                    jac=True,
+                    method="BFGS",
                 )
                 theta[i, r], values[i, r], success[i, r] = found.x, -found.fun, found.success
                 errors[i, r] = _errors(found.x, here)
@@ -349,7 +353,7 @@ def _probabilities(theta: Matrix, x: Matrix) -> tuple[Matrix, Matrix]:
     return q - np.log(total), p / total
 
 
-def _minus(theta: Matrix, x: Matrix, chosen: IntVector) -> tuple[float, Matrix]:
+def _negative_log_likelihood(theta: Matrix, x: Matrix, chosen: IntVector) -> tuple[float, Matrix]:
     """Minus the log-likelihood, Eq. (5), and its gradient."""
     rows = np.arange(len(chosen))
     log_p, p = _probabilities(theta, x)

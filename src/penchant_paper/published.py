@@ -1,4 +1,4 @@
-"""What the paper prints and says, beside what a run shows, with the errors of its replicates."""
+"""Published numbers and claims of the paper, compared with those of a run and their errors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ FIGURE_6 = UCLSetting(
 
 @dataclass(frozen=True)
 class Category:
-    """One category of Tables I and II: performance and landscape."""
+    """A category of Tables I and II: performance and landscape."""
 
     performance: str
     landscape: str
@@ -80,7 +80,7 @@ class Category:
 
     @property
     def name(self) -> str:
-        """Performance and landscape: "high A"."""
+        """Name from performance and landscape: "high A"."""
         return f"{self.performance} {self.landscape}"
 
     @property
@@ -222,7 +222,7 @@ MIN_MONTE_CARLO_ERRORS = (
 
 @dataclass(frozen=True)
 class Measured:
-    """A number that a simulation found, with its Monte Carlo error, and the range asked of it.
+    """A simulated number with its Monte Carlo error, and the range that a claim requires.
 
     Attributes
     ----------
@@ -256,8 +256,8 @@ class Measured:
         return None
 
     @property
-    def asked(self) -> str:
-        """The range in words."""
+    def range_text(self) -> str:
+        """Description of the required range."""
         if np.isinf(self.high):
             return f"{self.low:.3g} or more"
         if np.isinf(self.low):
@@ -314,7 +314,7 @@ class Claim:
 
     @property
     def verdict(self) -> Verdict:
-        """What the conditions amount to, unless the paper leaves the matter open."""
+        """Verdict that follows from the conditions, unless the paper leaves the matter open."""
         return "cannot be told from the paper" if self.untold else verdict_of(self.parts)
 
     @property
@@ -334,7 +334,7 @@ def is_met(part: Part | None) -> bool | None:
 
 
 def verdict_of(parts: Mapping[str, Part | None]) -> Verdict:
-    """All conditions met: holds; some: holds in part; none: does not hold.
+    """Combine conditions to a verdict: all met holds, some in part, none does not hold.
 
     Conditions that are not known leave it open, unless others are met and not met already.
     """

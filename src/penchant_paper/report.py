@@ -16,7 +16,7 @@ from penchant.figures.label_text import display_name
 from penchant.figures.style import panel_view_boxes
 from penchant.files.atomic_files import new_folder
 from penchant.files.output import write_json, write_table, write_text
-from penchant.report.page import Block, DataTable, Drawing, Paragraph, Section, page
+from penchant.report.page import Block, DataTable, Drawing, Paragraph, Section, render_page
 from penchant.report.study_figures import Drawn
 from penchant.result_tables import format_number
 from penchant_paper.figures import reproduction_figure
@@ -44,7 +44,7 @@ def reproduction_page(found: Reproduction, figures: Sequence[Drawn], *, command:
         *(_section(result, drawn) for result, drawn in zip(found.results, figures, strict=True)),
         Section("How to run this again", [Paragraph(command, code=True)]),
     ]
-    return page(
+    return render_page(
         "The paper, run again",
         "Reverdy & Leonard, Parameter estimation in softmax decision-making models with linear "
         f"objective functions. Penchant {__version__}, seed {found.run.seed}, "
@@ -72,7 +72,7 @@ def _in_short(found: Reproduction) -> list[Block]:
             "Claims of the paper",
             ("verdict", "claim", "place", "errata"),
             rows,
-            words=frozenset((0, 1, 2, 3)),
+            text_columns=frozenset((0, 1, 2, 3)),
         ),
     ]
 
@@ -88,7 +88,7 @@ _ONE = {"not enough replicates to tell": "has not enough replicates to tell"}
 
 
 def verdict_counts(found: Reproduction) -> str:
-    """How many claims have each verdict, in words; those that none has are left out."""
+    """Numbers of claims by verdict, in words; verdicts without claims are left out."""
     return ", ".join(
         f"{count} {_ONE.get(verdict, verdict) if count == 1 else _SEVERAL[verdict]}"
         for verdict, count in found.counts().items()
@@ -113,7 +113,7 @@ def _section(result: Result, drawn: Drawn) -> Section:
                 (claim.verdict, f"{claim.statement} ({claim.where})", claim.why)
                 for claim in result.claims
             ],
-            words=frozenset((0, 1, 2)),
+            text_columns=frozenset((0, 1, 2)),
         ),
     ]
     decided = _deciding(result)
@@ -124,8 +124,8 @@ def _section(result: Result, drawn: Drawn) -> Section:
                 ("condition", "found", "asked", "met", "claim"),
                 decided,
                 "±: Monte Carlo standard error. Met or not met by three of them; otherwise open.",
-                folded=True,
-                words=frozenset((0, 1, 2, 3, 4)),
+                collapsed=True,
+                text_columns=frozenset((0, 1, 2, 3, 4)),
             )
         )
     return Section(result.title, [*blocks, *_tables(result)])
@@ -134,7 +134,7 @@ def _section(result: Result, drawn: Drawn) -> Section:
 def _deciding(result: Result) -> list[tuple[str, ...]]:
     """Every condition that a simulation decides."""
     return [
-        (name, str(found), found.asked, MET[found.met], claim.statement)
+        (name, str(found), found.range_text, MET[found.met], claim.statement)
         for claim in result.claims
         for name, found in claim.measured.items()
     ]
@@ -144,13 +144,13 @@ def _flat(result: Result) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for name, value in result.settings.items():
         if isinstance(value, Mapping):
-            rows += [(f"{name} {key}", _words(inner)) for key, inner in value.items()]
+            rows += [(f"{name} {key}", _format_setting(inner)) for key, inner in value.items()]
         else:
-            rows.append((name, _words(value)))
+            rows.append((name, _format_setting(value)))
     return rows
 
 
-def _words(value: Any) -> str:
+def _format_setting(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{display_name(key)} {inner:g}" for key, inner in value.items())
     if isinstance(value, list):
@@ -171,8 +171,8 @@ def _tables(result: Result) -> list[Block]:
                     f"{name}.csv",
                     [display_name(column) for column in columns],
                     [[_cell(v) for v in row] for row in zip(*columns.values(), strict=True)],
-                    folded=True,
-                    words=words | {0},
+                    collapsed=True,
+                    text_columns=words | {0},
                 )
             )
     return made

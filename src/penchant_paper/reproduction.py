@@ -1,4 +1,4 @@
-"""All experiments of the paper, by name, from one seed."""
+"""Reproduction of the paper: its experiments by name, run from one seed."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ QUICK_REPLICATES, QUICK_DECISIONS, QUICK_SHARE = 20, 150, 0.05
 
 
 class Result(Protocol):
-    """What every experiment returns: claims held against numbers."""
+    """Result of an experiment: its numbers, and the paper's claims checked against them."""
 
     @property
     def name(self) -> str:
-        """As on the command line."""
+        """Name of the experiment on the command line."""
 
     @property
     def title(self) -> str:
-        """For headings."""
+        """Title for headings."""
 
     @property
     def settings(self) -> dict[str, object]:
-        """What was computed."""
+        """Settings of the computation, for its JSON file."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What the paper says, with verdicts."""
+        """Claims of the paper with their verdicts."""
 
     def tables(self) -> Mapping[str, Mapping[str, Sequence[Any]]]:
         """Numbers by table and column."""
@@ -54,7 +54,7 @@ class Result(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """How the experiments are run.
+    """Settings of a run of the experiments.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Run:
 
     @property
     def replicates(self) -> int:
-        """Of the figures."""
+        """Number of replicates of the experiments behind the figures."""
         if self.n_replicates is not None:
             return self.n_replicates
         return QUICK_REPLICATES if self.quick else PAPER_REPLICATES
@@ -153,7 +153,7 @@ class Reproduction:
         return tuple((result, claim) for result in self.results for claim in result.claims)
 
     def counts(self) -> dict[str, int]:
-        """How many claims have each verdict."""
+        """Number of claims by verdict."""
         verdicts = [claim.verdict for _, claim in self.claims]
         return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
 
@@ -181,7 +181,7 @@ def reproduce(
     run: Run = Run(),
     begin: Callable[[str], None] = lambda name: None,
 ) -> Reproduction:
-    """Run the paper's experiments and hold its claims against them.
+    """Run the paper's experiments and check its claims against them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A study of the paper's design whose subjects are agents, and what Section VII concludes of it.
+"""A study of the paper's design with simulated agents, and the claims of Section VII.
 
 Welch's tests tell landscapes apart though the agents on them are alike: studies with the high-
 performing subjects of the paper's design, 53 on Landscape A and 17 on B, all with the same
@@ -140,7 +140,7 @@ LANDSCAPES: dict[str, Callable[..., Landscape]] = {"A": landscape_a, "B": landsc
 
 @dataclass(frozen=True)
 class Growth:
-    """How regret grows on one landscape.
+    """Growth of regret on one landscape.
 
     Attributes
     ----------
@@ -187,8 +187,8 @@ def regret_growth(
     return tuple(found)
 
 
-def growth_words(grown: Sequence[Growth], order: str) -> str:
-    """Share of the agents whose regret grows so, place by place."""
+def growth_text(grown: Sequence[Growth], order: str) -> str:
+    """Shares of the agents with this order of growth of regret, on each landscape, in words."""
     return "; ".join(
         f"{getattr(g, order)[0]:.0%} ± {getattr(g, order)[1]:.0%} on {g.landscape} with rewards of "
         f"up to {g.best:g}"
@@ -223,7 +223,7 @@ class LengthScales:
 
     @property
     def correlations(self) -> Vector:
-        """Of the mean rewards of neighbouring options: exp(-1 / length scale)."""
+        """Correlations of the mean rewards of neighbouring options: exp(-1 / length scale)."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.exp(-1.0 / self.scales))
 
@@ -261,7 +261,7 @@ class LengthScales:
         return LinearizedParameterMap(model, psi, ratios, "delta").values(np.nanmean(theta, axis=0))
 
     def columns(self) -> dict[str, Sequence[object]]:
-        """One row per length scale."""
+        """Table of the results by length scale."""
         found: dict[str, Sequence[object]] = {
             "performance": [self.performance] * len(self.scales),
             "length_scale": self.scales.tolist(),
@@ -277,7 +277,7 @@ def _model(scale: float) -> UCL:
     return UCL(locations=grid(*GRID), noise_variance=EXPERIMENT_NOISE_VARIANCE, length_scale=scale)
 
 
-def compared_length_scales(
+def compare_length_scales(
     episodes: Sequence[Episode], performance: str, threads: int | None = None
 ) -> LengthScales:
     """Fit plays about the nominal point of a category at several length scales."""
@@ -319,11 +319,11 @@ def claims_of_study(
     scales: Mapping[str, LengthScales],
     studies: HomogeneityTests,
 ) -> tuple[Claim, ...]:
-    """Categories, Table II, differences between landscapes, length scale."""
+    """Claims on categories, Table II, differences between landscapes, length scale."""
     return (
         _categories(study, drawn),
         _table_2(study, truth),
-        _matched(study, studies),
+        _claim_matched(study, studies),
         _length_scale(scales),
     )
 
@@ -431,7 +431,7 @@ def _exact_variances(study: Findings) -> dict[str, float]:
     return found
 
 
-def _matched(study: Findings, studies: HomogeneityTests) -> Claim:
+def _claim_matched(study: Findings, studies: HomogeneityTests) -> Claim:
     exact = _between_landscapes(study.exact_tests)
     rejected = ", ".join(f"{share:.0%} ± {error:.0%}" for share, error in studies.rejected)
     return Claim(
@@ -530,7 +530,7 @@ HOMOGENEOUS_STUDIES = 10  # of agents who are alike
 
 @dataclass(frozen=True, eq=False)
 class SimulatedStudy:
-    """What the pipeline makes of agents whose parameters are known.
+    """Results of a study of simulated agents, whose parameters are known.
 
     Attributes
     ----------
@@ -554,7 +554,7 @@ class SimulatedStudy:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What was computed."""
+        """Settings of the computation, for its JSON file."""
         return {
             "subjects": len(self.drawn),
             "decisions": EXPERIMENT_DECISIONS,
@@ -582,7 +582,7 @@ class SimulatedStudy:
 def simulated_study(
     *, rng: np.random.Generator, share: float = 1.0, threads: int | None = None
 ) -> SimulatedStudy:
-    """Draw the subjects, run the pipeline, hold it against the truth.
+    """Draw the subjects, run the pipeline, and compare it with the truth.
 
     Parameters
     ----------
@@ -611,7 +611,7 @@ def simulated_study(
         threads=threads,
     )
     scales = {
-        who: compared_length_scales(
+        who: compare_length_scales(
             [e for e in episodes if drawn[e.subject] == who][:SUBJECTS_PER_LENGTH_SCALE_CHECK],
             who,
             threads,

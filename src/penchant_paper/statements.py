@@ -1,4 +1,4 @@
-"""What the paper states beside its figures: Lemma 1, Theorem 1, and what it says it has shown.
+"""Checks of the paper's statements beside its figures: Lemma 1, Theorem 1, conclusions.
 
 Section IV: with X = [x_1 .. x_{m-1} 0] the paper asks for a positive definite mean of XX'. A
 softmax knows differences between options only, so what counts is their scatter within the choice
@@ -43,7 +43,7 @@ from penchant.results import Live
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.probabilities import decision_log_likelihoods
 from penchant_paper.ensembles import ensembles
-from penchant_paper.plays import linearized_ensembles, model_of, natural_truth, played
+from penchant_paper.plays import linearized_ensembles, model_of, natural_truth, simulate_plays
 from penchant_paper.published import (
     EXPERIMENT_DECISIONS,
     FIGURE_4,
@@ -108,11 +108,11 @@ class Theorem1:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What was computed."""
+        """Settings of the computation, for its JSON file."""
         return {"decisions": DECISIONS, "options": OPTIONS, "replicates": self.n_replicates}
 
     def tables(self) -> dict[str, dict[str, list[object]]]:
-        """One row per design."""
+        """Table of the results by design."""
         words = ("name", "printed", "within", "range", "status")
         return {"theorem-1": {word: [getattr(d, word) for d in self.designs] for word in words}}
 
@@ -174,7 +174,7 @@ def scatter_within(x: Matrix) -> Matrix:
 
 
 def _design(name: str, x: Matrix, chosen: IntVector, recession: Vector | None = None) -> Design:
-    """Conditions and log-likelihood, along the direction told least of or one that separates."""
+    """Conditions of a design, and log-likelihoods along its flattest or separating direction."""
     choices = Choices.from_arrays(x, chosen)
     values, vectors = np.linalg.eigh(scatter_within(x))
     estimate = fit_choices(choices)
@@ -227,7 +227,7 @@ def _claims(
                     common.printed > 0 and common.range < LOG_LIKELIHOOD_ROUNDING
                 )
             },
-            f"With a variable that is equal across options the printed matrix has smallest "
+            "With a variable that is equal across options the printed matrix has smallest "
             f"eigenvalue {common.printed:.3g}, and the log-likelihood is flat along it (it changes "
             f"by {common.range:.1g}; status: {common.status}). Nor is the condition needed: with "
             f"all variation in the last option that eigenvalue is {last.printed:.3g}, and the "
@@ -242,7 +242,7 @@ def _claims(
             "If the second-moment matrix is positive definite, the maximum likelihood problem is "
             "convex.",
             {"no Hessian has a positive eigenvalue": curved < 1e-12},
-            f"The Hessian is minus a covariance: over 200 random designs and theta, some with "
+            "The Hessian is minus a covariance: over 200 random designs and theta, some with "
             f"variables that are 0, its largest eigenvalue is {max(curved, 0.0):.1g} of its size "
             "at most. It is convex whatever the matrix, and strictly so exactly where the model is "
             "identified.",
@@ -342,7 +342,7 @@ def _errors(
 
 
 def _standard_errors(x: Matrix) -> Vector:
-    """Of the linearised theta at the truth, where it is (1/nu, 0, 0)."""
+    """Standard errors of the linearised theta at the true value (1/nu, 0, 0)."""
     q = x[..., 0] / DECISION_NOISE
     p = np.exp(q - q.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
@@ -399,7 +399,7 @@ class RealTime:
     exact: Vector
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """The times, for the terminal."""
         return "; ".join(
             f"{name} estimate: median {1e3 * np.median(s):.0f} ms, slowest {1e3 * s.max():.0f} ms"
@@ -409,7 +409,7 @@ class RealTime:
 
 def real_time(*, rng: np.random.Generator) -> RealTime:
     """Update both estimates after each of the last decisions of a play with the paper's grid."""
-    (play,) = played(FIGURE_4, rng=rng, n_replicates=1, n_decisions=EXPERIMENT_DECISIONS)
+    (play,) = simulate_plays(FIGURE_4, rng=rng, n_replicates=1, n_decisions=EXPERIMENT_DECISIONS)
     model = model_of(FIGURE_4)
     psi, ratios = nominal_psi_and_ratios(model, FIGURE_4.nominal)
     first = EXPERIMENT_DECISIONS - DECISIONS_TIMED
@@ -418,7 +418,7 @@ def real_time(*, rng: np.random.Generator) -> RealTime:
         now = Episode(play.chosen[:t], play.rewards[:t])
         fit_choices(linearized_choices(ProfileProblems(model, ((now,),)), psi, ratios), threads=1)
 
-    known = _watching(play, live(model), first)
+    known = _observe_first(play, live(model), first)
 
     def exact(t: int) -> None:
         known.observe(int(play.chosen[t - 1]), float(play.rewards[t - 1]))
@@ -428,7 +428,7 @@ def real_time(*, rng: np.random.Generator) -> RealTime:
     return RealTime(_timed(linearized, first), _timed(exact, first))
 
 
-def _watching(play: Episode, known: Live, n: int) -> Live:
+def _observe_first(play: Episode, known: Live, n: int) -> Live:
     for t in range(n):
         known.observe(int(play.chosen[t]), float(play.rewards[t]))
     known.estimate()
@@ -457,7 +457,7 @@ BOTH = (FIGURE_4, FIGURE_5)
 
 @dataclass(frozen=True, eq=False)
 class Conclusion:
-    """Estimates of the parameters themselves, what priors tell, and times of updates.
+    """Estimates of the parameters, standard errors under several priors, times of updates.
 
     Attributes
     ----------
@@ -479,7 +479,7 @@ class Conclusion:
 
     @property
     def settings(self) -> dict[str, object]:
-        """What was computed."""
+        """Settings of the computation, for its JSON file."""
         return {
             "plays": int(self.natural.shape[1]),
             "agents with each prior": len(self.told[0].errors),
@@ -487,7 +487,7 @@ class Conclusion:
         }
 
     def tables(self) -> dict[str, dict[str, list[object]]]:
-        """Estimates of the parameters, and what agents with several priors tell."""
+        """Tables of the estimates, and of standard errors under several priors."""
         medians = np.nanmedian(self.natural, axis=1)
         return {
             "conclusion-parameters": {
@@ -511,7 +511,7 @@ def conclusion(
     n_replicates: int = PAPER_REPLICATES,
     threads: int | None = None,
 ) -> Conclusion:
-    """Estimate the parameters of plays, ask what priors tell, and time updates.
+    """Estimate the parameters of plays, compare several priors, and time updates.
 
     Parameters
     ----------
@@ -522,7 +522,7 @@ def conclusion(
     threads
         Processors; all if not given. The answer does not depend on it.
     """
-    plays = played(
+    plays = simulate_plays(
         FIGURE_4,
         rng=rng,
         n_replicates=PLAYS_PER_REPLICATE * n_replicates,
@@ -533,7 +533,7 @@ def conclusion(
         rng=rng, n_replicates=max(MIN_ESTIMATES, round(PRIOR_AGENTS_PER_REPLICATE * n_replicates))
     )
     times = real_time(rng=rng)
-    claims = (_estimated(natural), _easier(found), _fast(times))
+    claims = (_estimated(natural), _claim_easier(found), _claim_fast(times))
     return Conclusion(natural, found, times, claims)
 
 
@@ -583,7 +583,7 @@ def _estimated(natural: Matrix) -> Claim:
     )
 
 
-def _easier(found: Sequence[PriorErrors]) -> Claim:
+def _claim_easier(found: Sequence[PriorErrors]) -> Claim:
     parts: dict[str, Part] = {}
     said = []
     far = max(VARIANCES)
@@ -640,7 +640,7 @@ def _medians(found: Sequence[PriorErrors], landscape: str) -> str:
     )
 
 
-def _fast(times: RealTime) -> Claim:
+def _claim_fast(times: RealTime) -> Claim:
     within = {
         "linearised": bool(times.linearized.max() < SECONDS_PER_CHOICE),
         "exact": bool(times.exact.max() < SECONDS_PER_CHOICE),

@@ -27,7 +27,7 @@ EPS = np.finfo(float).eps
 
 def believed(episode, places, delta, scale, kernel=EXPONENTIAL, n_derivatives=2):
     apart = distances_to_options(
-        np.asarray(places, dtype=float), ObservedSequence.of(episode).options
+        np.asarray(places, dtype=float), ObservedSequence.from_episode(episode).options
     )
     return posterior_beliefs(episode, apart, delta, scale, kernel, n_derivatives)
 
@@ -336,7 +336,7 @@ def test_two_thousand_options_need_no_square_matrix():
     rng = np.random.default_rng(10)
     episode = Episode(rng.integers(0, 2000, 60), rng.normal(30, 10, 60))
     believed(Episode([0, 1], [1.0, 2.0]), places, 0.01, 3.0)  # compiled
-    apart = distances_to_options(places, ObservedSequence.of(episode).options)
+    apart = distances_to_options(places, ObservedSequence.from_episode(episode).options)
     tracemalloc.start()
     began = time.perf_counter()
     found = posterior_beliefs(episode, apart, 0.01, 3.0)
@@ -351,7 +351,7 @@ def test_two_thousand_options_need_no_square_matrix():
 
 def test_nothing_given_is_changed():
     episode = played.random_episode(11, 7)
-    apart = distances_to_options(played.PLACES, ObservedSequence.of(episode).options)
+    apart = distances_to_options(played.PLACES, ObservedSequence.from_episode(episode).options)
     before = apart.copy(), episode.chosen.copy(), episode.rewards.copy()
     posterior_beliefs(episode, apart, 0.3, 1.2)
     np.testing.assert_array_equal(apart, before[0])

@@ -19,7 +19,10 @@ from penchant.cli.terminal import install_interrupt_handlers, message_if_interru
 from penchant.files.output import atomic_write
 
 install_interrupt_handlers()
-with message_if_interrupted(lambda: "half is kept."), atomic_write("out.csv", overwrite=True) as file:
+with (
+    message_if_interrupted(lambda: "half is kept."),
+    atomic_write("out.csv", overwrite=True) as file,
+):
     file.write_text("half")
     while True:
         try:

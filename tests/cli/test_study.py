@@ -287,7 +287,7 @@ POINTS_TO_STOP = [
 def test_a_study_interrupted_anywhere_and_resumed_equals_one_that_was_not(
     penchant, played, monkeypatch, n
 ):
-    monkeypatch.setattr(fitting, "PART", 4)
+    monkeypatch.setattr(fitting, "SUBJECTS_PER_PART", 4)
     command = [*STUDY, "--threads", "1"]
     if not WHOLE:
         assert penchant(*command, "-o", "whole").code == 0

@@ -102,7 +102,7 @@ def test_two_weights_that_must_be_positive_are_solved_as_by_a_quadratic_program(
     assert held.any()
     x, _ = profiles.variables(*pairs, False)
     followed = profiles.solve(*pairs)
-    profiles.solve_to_supremum(followed, np.flatnonzero(held), x, profiles.rows(pairs[0]))
+    profiles.solve_to_supremum(followed, np.flatnonzero(held), x, profiles.decision_index(pairs[0]))
     np.testing.assert_allclose(points.value, followed.value, atol=1e-8)
     np.testing.assert_allclose(points.theta, followed.theta, atol=1e-5)
 
@@ -188,7 +188,7 @@ def test_numbers_on_the_way_are_those_of_proven_maxima(held):
     rng, (low, high) = np.random.default_rng(4), profiles.bounds.T
     subject = np.arange(60) % 3
     psi = profiles.from_unconstrained(low + (high - low) * rng.uniform(0.1, 0.9, (60, len(low))))
-    constraint = LinearConstraint.of(
+    constraint = LinearConstraint.from_parameter(
         profiles.natural[0], rng.uniform(0.3, 3.0, 60), profiles.n_weights
     )
     given = {"constraint": constraint if held else None}
@@ -202,7 +202,14 @@ def test_numbers_on_the_way_are_those_of_proven_maxima(held):
         np.testing.assert_allclose(
             getattr(found, name)[same], getattr(proven, name)[same], rtol=0, atol=1e-10
         )
-    for name in ("theta", "gradient", "cross", "mixed", "fisher", "information"):
+    for name in (
+        "theta",
+        "gradient",
+        "gradient_slope_in_psi",
+        "weight_psi_information",
+        "psi_information",
+        "information",
+    ):
         np.testing.assert_allclose(
             getattr(found, name)[same], getattr(proven, name)[same], rtol=1e-6, atol=1e-6
         )
@@ -217,7 +224,7 @@ def test_a_weight_held_under_a_weak_prior_leaves_what_the_others_find_one_by_one
     rng, (low, high) = np.random.default_rng(4), profiles.bounds.T
     subject, n = np.arange(12) % 3, 12
     psi = profiles.from_unconstrained(low + (high - low) * rng.uniform(0.1, 0.9, (n, len(low))))
-    constraint = LinearConstraint.of(
+    constraint = LinearConstraint.from_parameter(
         profiles.natural[0], rng.uniform(0.3, 3.0, n), profiles.n_weights
     )
     found = profiles.solve(subject, psi, constraint=constraint)
@@ -225,7 +232,7 @@ def test_a_weight_held_under_a_weak_prior_leaves_what_the_others_find_one_by_one
     for k in range(n):
         choices = Problem(model, profiles.groups[subject[k]]).choices(psi[k])
         held = Hypothesis(constraint.row[k : k + 1], constraint.value[k : k + 1])
-        one = best_weights(choices, profiles.limits, prior, held)
+        one = best_weights(choices, profiles.positive_weight_constraints, prior, held)
         assert found.value[k] == pytest.approx(one.value, rel=1e-11)
         np.testing.assert_allclose(found.theta[k], one.theta, rtol=1e-8, atol=1e-9)
         np.testing.assert_allclose(found.information[k], one.information, rtol=1e-8, atol=1e-8)

@@ -58,7 +58,7 @@ def test_points_of_the_grid_are_all_combinations():
 
 @pytest.mark.parametrize("dimensions", [(5,), (6,), (3, 8), (4, 5, 7)], ids=str)
 def test_a_coarse_grid_holds_every_other_point_and_the_ends(dimensions):
-    coarse = CoarseGrid.of(dimensions)
+    coarse = CoarseGrid.from_dimensions(dimensions)
     places = np.array(np.unravel_index(coarse.cells, dimensions)).T
     for axis, n in enumerate(dimensions):
         assert set(places[:, axis]) == {*range(0, n, 2), n - 1}
@@ -68,7 +68,7 @@ def test_a_coarse_grid_holds_every_other_point_and_the_ends(dimensions):
 @pytest.mark.parametrize("dimensions", [(5,), (6,), (3, 8), (4, 5, 7)], ids=str)
 def test_values_between_points_of_a_coarse_grid_are_linear(dimensions):
     rng = np.random.default_rng(1)
-    coarse = CoarseGrid.of(dimensions)
+    coarse = CoarseGrid.from_dimensions(dimensions)
     places = np.array(np.unravel_index(np.arange(np.prod(dimensions)), dimensions)).T
     plane = places @ rng.normal(size=len(dimensions)) + 1.0
     both = np.stack([plane, 2 * plane])
@@ -76,7 +76,7 @@ def test_values_between_points_of_a_coarse_grid_are_linear(dimensions):
 
 
 def test_what_lies_around_points_are_their_neighbours_along_all_axes():
-    coarse = CoarseGrid.of((5, 5))
+    coarse = CoarseGrid.from_dimensions((5, 5))
     marked = np.zeros((2, 9), dtype=bool)
     marked[0, 4], marked[1, 0] = True, True  # the middle; a corner
     middle, corner = coarse.mark_neighbours(marked).reshape(2, 5, 5)

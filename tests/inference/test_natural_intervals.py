@@ -402,7 +402,7 @@ def test_the_stickiness_of_a_separated_learner_ends_where_plain_search_says():
 def test_weights_far_out_are_solved_for_where_nothing_is_left_to_chance_at_0(stickiness):
     episode, model = pn.Episode(*CONSISTENT), pn.QLearning(2, stickiness=True)
     profiles = ProfileProblems(model, ((episode,),))
-    constraint = LinearConstraint.of(profiles.natural[2], np.array([stickiness]), 2)
+    constraint = LinearConstraint.from_parameter(profiles.natural[2], np.array([stickiness]), 2)
     found = profiles.solve(np.zeros(1, dtype=int), np.array([[0.75]]), constraint=constraint)
     gap, own = model.explanatory(episode, 0.75)[:, :, 0], model.explanatory(episode, 0.75)[:, :, 1]
     rows = np.arange(12)

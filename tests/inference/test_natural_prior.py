@@ -180,7 +180,7 @@ def test_a_held_temperature_finds_the_other_weights_from_anywhere(factor):
     problem = Problem(model, (episode,), prior)
     noise = factor * estimate.parameters[0].estimate
     natural = natural_parameters(model)[0]
-    constraint = LinearConstraint.of(natural, np.array([noise]), len(model.weights))
+    constraint = LinearConstraint.from_parameter(natural, np.array([noise]), len(model.weights))
     psi = estimate.psi
     found = problem.at(psi, constraint, estimate.weights)
     x = problem.variables(psi)

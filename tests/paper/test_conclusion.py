@@ -13,9 +13,9 @@ from penchant_paper.statements import (
     VARIANCES,
     PriorErrors,
     RealTime,
-    _easier,
+    _claim_easier,
+    _claim_fast,
     _estimated,
-    _fast,
     real_time,
     smaller,
 )
@@ -43,10 +43,10 @@ def test_the_true_parameters_are_estimated_or_not():
 
 
 def test_small_variances_and_long_scales_are_easier_where_their_errors_are_smaller():
-    assert _easier(_told(lambda v, s: v / (1 + s))).verdict == "holds"
-    assert _easier(_told(lambda v, s: (1 + s) / v)).verdict == "does not hold"
-    assert _easier(_told(lambda v, s: v * (1 + s))).verdict == "holds in part"
-    assert _easier(_told(lambda v, s: 1.0)).verdict == "not enough replicates to tell"
+    assert _claim_easier(_told(lambda v, s: v / (1 + s))).verdict == "holds"
+    assert _claim_easier(_told(lambda v, s: (1 + s) / v)).verdict == "does not hold"
+    assert _claim_easier(_told(lambda v, s: v * (1 + s))).verdict == "holds in part"
+    assert _claim_easier(_told(lambda v, s: 1.0)).verdict == "not enough replicates to tell"
 
 
 def test_the_probability_of_a_smaller_error_is_that_of_pairs():
@@ -59,14 +59,14 @@ def test_the_probability_of_a_smaller_error_is_that_of_pairs():
 
 @pytest.mark.parametrize(("slowest", "verdict"), [(0.02, "holds"), (9.0, "does not hold")])
 def test_real_time_is_that_of_a_choice_of_the_experiment(slowest, verdict):
-    claim = _fast(RealTime(np.array([0.01, slowest]), np.array([0.01])))
+    claim = _claim_fast(RealTime(np.array([0.01, slowest]), np.array([0.01])))
     assert claim.verdict == verdict
 
 
 def test_times_are_measured_after_the_last_choices_and_said_in_words():
     times = real_time(rng=np.random.default_rng(3))
     assert times.linearized.shape == times.exact.shape == (10,)
-    assert "linearised estimate: median" in times.words
+    assert "linearised estimate: median" in times.summary
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from penchant_paper.ensembles import Convergence, Ensemble, ensembles, sampled
+from penchant_paper.ensembles import Convergence, Ensemble, ensembles, sample_choices
 from penchant_paper.figure_2_3 import (
     Asymptotics,
     Counterexample,
@@ -135,7 +135,7 @@ def test_bands_that_are_equal_overlap_wholly_and_bands_apart_not_at_all():
 
 def test_choices_are_drawn_with_softmax_probabilities():
     x = np.array([[[0.0], [1.0], [2.0]]])
-    chosen = sampled(x, np.array([0.7]), 20_000, np.random.default_rng(1))
+    chosen = sample_choices(x, np.array([0.7]), 20_000, np.random.default_rng(1))
     p = np.exp([0.0, 0.7, 1.4]) / np.exp([0.0, 0.7, 1.4]).sum()
     shares = np.bincount(chosen.ravel(), minlength=3) / 20_000
     assert (np.abs(shares - p) < 4 * np.sqrt(p * (1 - p) / 20_000)).all()

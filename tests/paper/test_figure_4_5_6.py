@@ -24,12 +24,12 @@ from penchant_paper.plays import (
     LongerPlays,
     NominalComparison,
     Stopped,
-    beginnings,
     bfgs_stops,
-    compared_nominals,
+    compare_nominals,
+    first_decisions,
     linearized_ensembles,
     model_of,
-    played,
+    simulate_plays,
 )
 from penchant_paper.published import FIGURE_4, FIGURE_5, FIGURE_6
 from penchant_paper.simulated_study import Growth
@@ -39,7 +39,7 @@ T = np.arange(1, 101)
 
 @pytest.fixture(scope="module")
 def plays():
-    return played(FIGURE_4, rng=np.random.default_rng(11), n_replicates=3, n_decisions=100)
+    return simulate_plays(FIGURE_4, rng=np.random.default_rng(11), n_replicates=3, n_decisions=100)
 
 
 @pytest.mark.parametrize("setting", [FIGURE_4, FIGURE_5], ids=lambda s: s.name)
@@ -48,7 +48,7 @@ def test_linearised_beginnings_are_those_of_the_estimator(plays, setting):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PenchantWarning)
         for r, t in ((0, 100), (1, 40), (2, 73)):
-            (play,) = beginnings([plays[r]], t)
+            (play,) = first_decisions([plays[r]], t)
             alone = pn.fit_linearized(play, model_of(setting), nominal=setting.nominal)
             np.testing.assert_allclose(found.theta[t - 1, r], alone.theta, rtol=1e-6)
             np.testing.assert_allclose(
@@ -65,7 +65,7 @@ def test_many_plays_are_estimated_as_one_by_one(plays):
 
 def test_nominal_points_are_compared_by_both_likelihoods(plays):
     pairs = [(s, linearized_ensembles(s, plays, [100])[0]) for s in (FIGURE_4, FIGURE_5)]
-    found = compared_nominals(plays, *pairs)
+    found = compare_nominals(plays, *pairs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PenchantWarning)
         for i in range(3):

@@ -8,7 +8,7 @@ from penchant_paper.simulated_study import (
     LengthScales,
     _subjects,
     claims_of_study,
-    compared_length_scales,
+    compare_length_scales,
     homogeneity_tests,
     landscapes,
     simulated_study,
@@ -78,7 +78,7 @@ def test_tests_between_landscapes_tell_agents_apart_who_are_alike():
 def test_the_length_scale_is_tried_on_the_estimates_of_either_category():
     episodes, drawn = _subjects(landscapes(), 0.02, np.random.default_rng(3))
     mine = {who: [e for e in episodes if drawn[e.subject] == who] for who in ("low", "high")}
-    found = {who: compared_length_scales(plays, who) for who, plays in mine.items()}
+    found = {who: compare_length_scales(plays, who) for who, plays in mine.items()}
     assert isinstance(found["low"], LengthScales)
     # A tenth of a tile is no length scale, so that nothing changes.
     assert all(change < 0.05 for change, _ in found["low"].changes(0.1, 0.05))

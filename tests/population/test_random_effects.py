@@ -132,7 +132,7 @@ def test_no_other_covariance_between_subjects_is_more_likely(seed):
     best = max(-optimize.minimize(loss, s, method="Nelder-Mead", options={"maxiter": 4000}).fun
                for s in starts)  # fmt: skip
     assert top >= best - 1e-7
-    white = WhitenedEstimates.of(estimates, covariances)
+    white = WhitenedEstimates.from_estimates(estimates, covariances)
     assert is_reml_maximum(reml_covariance_and_convergence(white)[0], white)
     assert not is_reml_maximum(reml_covariance_and_convergence(white)[0] + 0.3 * np.eye(2), white)
 
@@ -144,7 +144,7 @@ def test_subjects_known_to_a_thousandth_or_to_a_thousand_have_the_highest_peak(s
     variances = 10.0 ** rng.uniform(-6, 6, (n, 1, 1))
     tau2 = 10.0 ** rng.uniform(-4, 4) * (seed % 3 > 0)
     estimates = rng.normal(size=(n, 1)) * np.sqrt(variances[:, 0] + tau2)
-    white = WhitenedEstimates.of(estimates, variances)
+    white = WhitenedEstimates.from_estimates(estimates, variances)
     between, arrived = reml_covariance_and_convergence(white)
     assert arrived
     top, _ = restricted_log_likelihood_and_gradient(between, white)
@@ -175,7 +175,7 @@ def test_moments_are_right_on_average():
     made = []
     for _ in range(2000):
         estimates = np.einsum("sab,sb->sa", roots, rng.normal(size=(10, 2)))
-        white = WhitenedEstimates.of(estimates, covariances)
+        white = WhitenedEstimates.from_estimates(estimates, covariances)
         made.append(white.unwhiten_covariance(dersimonian_laird(white)))
     error = np.std(made, axis=0) / np.sqrt(len(made))
     assert (np.abs(np.mean(made, axis=0) - between) < 4 * error + 0.02).all()

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from penchant.report.page import DataTable, Section, page
+from penchant.report.page import DataTable, Section, render_page
 from small_study import study, table
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -139,8 +139,8 @@ def test_tables_of_groups_with_long_names_fit_a_desk_and_scroll_on_a_phone(tmp_p
         ["constant of None of these", one, other, *numbers, "0.001", "<0.001"]
         for one, other in pairwise(names)
     ]
-    pairs = DataTable("Pairs", header, rows, words=frozenset((0, 1, 2)))
-    made = page("Groups", "", [Section("Groups", [pairs])])
+    pairs = DataTable("Pairs", header, rows, text_columns=frozenset((0, 1, 2)))
+    made = render_page("Groups", "", [Section("Groups", [pairs])])
     for width in (390, 1280):
         *_, scrolling = measured(made, tmp_path, width)
         assert scrolling == (width == 390)

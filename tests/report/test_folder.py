@@ -24,12 +24,12 @@ def test_nothing_is_written_before_the_work_begins(tmp_path):
 def test_what_is_kept_is_there_when_resumed(tmp_path):
     with StudyFolder(tmp_path / "new") as folder:
         folder.begin(PRINT)
-        assert folder.kept("part-0001") is None
-        folder.keep("part-0001", {"numbers": [0.1, None, "inf"]})
+        assert folder.read("part-0001") is None
+        folder.store("part-0001", {"numbers": [0.1, None, "inf"]})
     with StudyFolder(tmp_path / "new", resume=True) as again:
         again.begin(PRINT)
-        assert again.kept("part-0001") == {"numbers": [0.1, None, "inf"]}
-        assert again.n_kept == 1
+        assert again.read("part-0001") == {"numbers": [0.1, None, "inf"]}
+        assert again.n_stored == 1
     assert not list(tmp_path.glob("**/*.lock"))
     assert not list(tmp_path.glob("**/*.tmp"))
 

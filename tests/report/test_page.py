@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from penchant.report.page import DataTable, Drawing, Listing, Paragraph, Section, page
+from penchant.report.page import DataTable, Drawing, Listing, Paragraph, Section, render_page
 
 EVIL = '<script>alert("x")</script>'
 
@@ -46,10 +46,10 @@ def made():
         Paragraph("penchant study FILE", code=True),
         Listing(["one", "two"]),
         DataTable("Numbers", ("who", "n"), [("ann", "3"), ("bob", "4")], "A note."),
-        DataTable("More", ("who", "n"), [("ann", "3")], folded=True),
+        DataTable("More", ("who", "n"), [("ann", "3")], collapsed=True),
         Drawing("curve", "Curve", "It rises.", svg),
     ]
-    return page("Title", "Subtitle", [Section("First part", blocks), Section("Second", [])])
+    return render_page("Title", "Subtitle", [Section("First part", blocks), Section("Second", [])])
 
 
 def test_elements_are_closed_in_order():
@@ -98,12 +98,12 @@ def test_the_page_needs_nothing_from_elsewhere_and_runs_no_script():
         Section(EVIL, []),
         Section("x", [Paragraph(EVIL), Paragraph(EVIL, code=True), Listing([EVIL])]),
         Section("x", [DataTable(EVIL, (EVIL, EVIL), [(EVIL, EVIL)], EVIL)]),
-        Section("x", [DataTable(EVIL, (EVIL, EVIL), [(EVIL, EVIL)], EVIL, folded=True)]),
+        Section("x", [DataTable(EVIL, (EVIL, EVIL), [(EVIL, EVIL)], EVIL, collapsed=True)]),
         Section("x", [Drawing(EVIL, EVIL, EVIL, "<svg></svg>")]),
     ],
 )
 def test_labels_are_text_whatever_they_hold(section):
-    text = page(EVIL, EVIL, [section])
+    text = render_page(EVIL, EVIL, [section])
     assert "<script" not in text
     assert "&lt;script&gt;" in text
 
@@ -114,10 +114,10 @@ def test_the_same_page_has_the_same_bytes():
 
 def test_a_table_of_sentences_is_set_as_paragraphs_on_a_narrow_page():
     long = "an estimate, but the data hardly limit some direction: read the interval"
-    told = DataTable("Status", ("status", "fits", "for example"), [["weak", "3", long]],
-                     words=frozenset((0, 2)))  # fmt: skip
+    sentences = DataTable("Status", ("status", "fits", "for example"), [["weak", "3", long]],
+                     text_columns=frozenset((0, 2)))  # fmt: skip
     numbers = DataTable("Numbers", ("who", "a", "b"), [["x", "1", "2"]])
-    assert told.told and not numbers.told
-    text = page("t", "", [Section("s", [told, numbers])])
-    assert text.count('class="scroll told"') == 1
+    assert sentences.has_sentences and not numbers.has_sentences
+    text = render_page("t", "", [Section("s", [sentences, numbers])])
+    assert text.count('class="scroll sentences"') == 1
     assert 'data-name="for example"' in text and 'data-name="a"' not in text

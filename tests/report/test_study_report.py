@@ -13,10 +13,10 @@ from markupsafe import escape
 import penchant as pn
 from penchant.errors import DataError
 from penchant.report.page import DataTable
-from penchant.report.study_everybody import population_figures, population_section
 from penchant.report.study_figures import study_figures
 from penchant.report.study_page import study_page
-from penchant.report.study_words import in_short, shown
+from penchant.report.study_population import population_figures, population_section
+from penchant.report.study_sentences import format_report_cell, summary_sentences
 from penchant.result_tables import format_number, format_p_value
 from penchant.studies.findings import TABLES
 from peopled import q_learners
@@ -99,7 +99,9 @@ def test_estimates_of_subjects_are_those_of_the_fits(found, text):
         assert row[header.index("status")] == fit.status
         for p in fit.parameters:
             place = header.index(p.name.replace("_", " "))
-            assert row[place : place + 3] == [shown(v) for v in (p.estimate, p.low, p.high)]
+            assert row[place : place + 3] == [
+                format_report_cell(v) for v in (p.estimate, p.low, p.high)
+            ]
 
 
 def test_groups_are_those_of_the_pooled_estimates(found, text):
@@ -120,7 +122,7 @@ def test_table_1_is_that_of_the_paper_with_its_validity(found, text):
         assert [row[0] for row in rows[1:3]] == ["subjects", "mean log-likelihood"]
         assert [row[0] for row in rows[3:6]] == ["theta1", "theta2", "theta3"]
         for j, column in enumerate(columns):
-            assert rows[2][1 + 2 * j] == shown(column.mean_log_likelihood)
+            assert rows[2][1 + 2 * j] == format_report_cell(column.mean_log_likelihood)
             for a in range(3):
                 pair = column.theta.estimate[a], column.theta.standard_errors[a]
                 assert rows[3 + a][1 + 2 * j : 3 + 2 * j] == [format_number(v, 4) for v in pair]
@@ -350,7 +352,7 @@ def within():
 
 def test_fits_of_the_same_subjects_are_not_counted_as_subjects(within):
     assert (within.data.n_people, len(within.subjects)) == (4, 8)
-    ahead = next(one for one in in_short(within) if one.startswith("Prediction"))
+    ahead = next(one for one in summary_sentences(within) if one.startswith("Prediction"))
     assert "4 subjects (8 fits) choose the option" in ahead
     scatter = next(one for one in study_figures(within) if one.name == "scatter")
     said = "Maximum-likelihood estimates of 7 of 8 fits, by group."  # one at a limit
@@ -383,7 +385,9 @@ def test_one_step_ahead_asks_whether_people_choose_as_their_model_expects(within
 def test_means_of_two_kinds_are_explained_where_they_differ(found, text):
     assert "so that their means differ from these." in text
     weak = found.counts().get("weakly identified", 0)
-    said = next(one for one in in_short(found) if one.startswith("Maximum-likelihood fits"))
+    said = next(
+        one for one in summary_sentences(found) if one.startswith("Maximum-likelihood fits")
+    )
     assert ("Weakly identified estimates are kept in means" in said) is bool(weak)
 
 

@@ -7,8 +7,8 @@ import pytest
 import penchant as pn
 from penchant.models.offers.attributes import Attributes
 from penchant.population.subject_estimates import price_sensitivity_warning
-from penchant.report.study_everybody import population_figures
-from penchant.report.study_words import asked, in_short
+from penchant.report.study_population import population_figures
+from penchant.report.study_sentences import question, summary_sentences
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +48,12 @@ def test_whose_worth_drags_means_is_said_where_fits_came_back_without_their_mode
     fits = [(s, found.fits[s].exact) for s in found.subjects]
     told = price_sensitivity_warning(fits, found.plan.model)
     assert "their willingness to pay may be anything, and drags means of worth" in told
-    assert "r00" in told and told in in_short(found)
+    assert "r00" in told and told in summary_sentences(found)
 
 
 def test_attributes_are_asked_for_in_words(found):
-    assert "a conditional logit of the attributes cost, comfort low" in asked(found)
-    assert not any("comfort:" in words for words in in_short(found))
+    assert "a conditional logit of the attributes cost, comfort low" in question(found)
+    assert not any("comfort:" in words for words in summary_sentences(found))
 
 
 def test_coefficients_of_attributes_stand_by_their_group_on_axes_of_their_own(found):

@@ -5,10 +5,10 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
+from penchant.report.group_sentences import answers, p_text
 from penchant.report.page import DataTable
-from penchant.report.study_answers import answers, p_words
 from penchant.report.study_comparison import comparison_section
-from penchant.report.study_everybody import population_figures
+from penchant.report.study_population import population_figures
 from peopled import MODEL, q_learners
 
 
@@ -99,7 +99,7 @@ def test_one_difference_has_one_p_value_and_its_adjustment_is_said(eight):
     np.testing.assert_allclose(contrast.adjusted_p_value, adjusted, rtol=1e-12)
     assert "adjusted by Holm's method over 2 parameters" in contrast.summary()
     said = [line for line in answers(eight) if "p = " in line or "p < " in line]
-    assert [p_words(p) in line for p, line in zip(adjusted, said, strict=True)] == [True, True]
+    assert [p_text(p) in line for p, line in zip(adjusted, said, strict=True)] == [True, True]
     assert "Holm's method" in answers(eight)[0] and "all 16 subjects" in answers(eight)[0]
     tables = [block for block in comparison_section(eight, "") if isinstance(block, DataTable)]
     assert not [table for table in tables if "adjusted p" in table.header]

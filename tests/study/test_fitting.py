@@ -14,7 +14,7 @@ from penchant.studies import fitting
 from penchant.studies.findings import TABLES
 from penchant.studies.fitting import SubjectFit
 from penchant.studies.landscapes import landscapes_of
-from penchant.studies.plan import Plan, changed, fingerprint
+from penchant.studies.plan import Plan, describe_changes, fingerprint
 from small_study import MEANS, MODEL, NOMINALS, data, table
 
 PLAN = Plan(MODEL, NOMINALS, n_replicates=2, n_bootstrap=5, intervals="wald", seed=3)
@@ -27,10 +27,10 @@ class Shelf:
         self.kept_texts = {}
         self.stop = stop
 
-    def kept(self, name):
+    def read(self, name):
         return json.loads(self.kept_texts[name]) if name in self.kept_texts else None
 
-    def keep(self, name, document):
+    def store(self, name, document):
         if len(self.kept_texts) == self.stop:
             raise KeyboardInterrupt
         self.kept_texts[name] = json_text(document)
@@ -38,11 +38,11 @@ class Shelf:
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch):
-    monkeypatch.setattr(fitting, "PART", 2)
+    monkeypatch.setattr(fitting, "SUBJECTS_PER_PART", 2)
 
 
-def carried_out(keeper=None, joint=True):
-    return carry_out(data(), PLAN, landscape=MEANS, joint=joint, threads=1, keeper=keeper)
+def carried_out(storage=None, joint=True):
+    return carry_out(data(), PLAN, landscape=MEANS, joint=joint, threads=1, storage=storage)
 
 
 def tables(study):
@@ -127,8 +127,8 @@ def test_the_fingerprint_tells_data_landscapes_and_settings_apart():
 
     frame = table()
     frame.loc[0, "reward"] += 1e-9
-    assert changed(of(), of()) == []
-    assert changed(of(), of(frame)) == ["other data"]
-    assert changed(of(), of(known=MEANS | {"A": MEANS["A"] + 1})) == ["other landscapes"]
+    assert describe_changes(of(), of()) == []
+    assert describe_changes(of(), of(frame)) == ["other data"]
+    assert describe_changes(of(), of(known=MEANS | {"A": MEANS["A"] + 1})) == ["other landscapes"]
     plan = Plan(MODEL, NOMINALS, n_replicates=2, n_bootstrap=5, intervals="wald", seed=4)
-    assert changed(of(), of(plan=plan)) == ["seed 4, was 3"]
+    assert describe_changes(of(), of(plan=plan)) == ["seed 4, was 3"]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import penchant as pn
-from penchant.studies.fitting import played_again
+from penchant.studies.fitting import simulate_agents
 from penchant.studies.landscapes import Measurer, landscapes_of
 from small_study import HEIGHT, MEANS, MODEL, N_OPTIONS, WIDTH, data, table
 
@@ -20,7 +20,7 @@ def measurer(frame=None, known=MEANS):
 
 def again(one, subject="a00", n=40, seed=1, model=MODEL, parameters=TRUTH):
     rng = np.random.default_rng(seed)
-    return played_again(subject, parameters, model, one, n_replicates=n, rng=rng)
+    return simulate_agents(subject, parameters, model, one, n_replicates=n, rng=rng)
 
 
 def test_the_seed_alone_decides():

@@ -9,8 +9,8 @@ import penchant as pn
 from penchant.cli.option_wording import word_as_options
 from penchant.errors import DataError
 from penchant.models.model import natural_parameters
-from penchant.report.study_words import asked, in_short, methods
-from penchant.studies.groups import factors_of, ranges_of
+from penchant.report.study_sentences import methods, question, summary_sentences
+from penchant.studies.groups import factors_of, ranking_ranges
 
 MODEL = pn.QLearning(2)
 DECISIONS = 40
@@ -121,7 +121,7 @@ def test_more_than_two_groups_have_an_overall_test_and_every_pair():
     rate = next(test for test in found.group_tests.overall if "rate" in test.name)
     assert (rate.n_groups, rate.df_1) == (3, 2)
     assert rate.adjusted_p_value < 0.01 and rate.adjusted_rank_p_value < 0.01
-    said = in_short(found)
+    said = summary_sentences(found)
     asks = next(words for words in said if words.startswith("Do the 3 groups"))
     assert asks.startswith("Do the 3 groups differ (group)? ")
     assert "Yes, in" in asks and "discount rate" in asks
@@ -207,14 +207,14 @@ def test_offers_have_no_performance_to_ask_for():
 
 def test_the_methods_say_nothing_of_what_was_not_done_and_speak_the_language_of_the_user(mixed):
     called = " ".join(methods(mixed))
-    assert "egret" not in " ".join([*in_short(mixed), called]) and "--" not in called
-    assert "parameter_prior=ScaledPrior()" in in_short(mixed)[1]
-    assert "--" not in " ".join(in_short(mixed))
-    assert "--prior weak" in word_as_options(in_short(mixed)[1])
+    assert "egret" not in " ".join([*summary_sentences(mixed), called]) and "--" not in called
+    assert "parameter_prior=ScaledPrior()" in summary_sentences(mixed)[1]
+    assert "--" not in " ".join(summary_sentences(mixed))
+    assert "--prior weak" in word_as_options(summary_sentences(mixed)[1])
 
 
 def test_the_report_asks_whether_the_groups_differ(mixed):
-    assert asked(mixed).startswith(
+    assert question(mixed).startswith(
         "Do control and patient (column group) differ in their parameters?"
     )
 
@@ -241,7 +241,7 @@ def test_who_is_left_out_is_counted_by_group_with_reasons_and_a_test(mixed):
 
 
 def test_what_is_said_first_is_who_is_left_out_and_what_keeps_them(mixed):
-    said = in_short(mixed)
+    said = summary_sentences(mixed)
     assert said[0].startswith("Data: 17 subjects")
     lost = sum(row.n_left_out for row in mixed.left_out)
     assert said[1].startswith(f"Left out of the tests of means (group): {lost} of 17 subjects (co")
@@ -256,7 +256,7 @@ def test_what_is_said_first_is_who_is_left_out_and_what_keeps_them(mixed):
 
 
 def test_the_separated_rank_at_the_end_that_their_choices_say(mixed):
-    ranges = ranges_of(mixed.fits, mixed.subjects, MODEL)
+    ranges = ranking_ranges(mixed.fits, mixed.subjects, MODEL)
     names = [p.name for p in mixed.fits[mixed.subjects[0]].exact.parameters]
     place = names.index("temperature")
     separated = [
@@ -270,7 +270,7 @@ def test_the_separated_rank_at_the_end_that_their_choices_say(mixed):
 
 
 def test_whose_rate_may_be_anything_takes_no_part_in_its_rank_test(mixed):
-    ranges = ranges_of(mixed.fits, mixed.subjects, MODEL)
+    ranges = ranking_ranges(mixed.fits, mixed.subjects, MODEL)
     anywhere = 0
     for i, subject in enumerate(mixed.subjects):
         fit = mixed.fits[subject].exact
@@ -289,7 +289,7 @@ def test_a_weak_prior_leaves_nobody_out():
     lost = sum(row.n_left_out for row in found.left_out)
     plain = sum(row.n_left_out for row in quick(table).left_out)
     assert lost < plain
-    assert "ScaledPrior()" not in " ".join(in_short(found))
+    assert "ScaledPrior()" not in " ".join(summary_sentences(found))
 
 
 def test_without_conditions_all_subjects_are_one_group_of_which_some_are_left_out():
@@ -297,7 +297,7 @@ def test_without_conditions_all_subjects_are_one_group_of_which_some_are_left_ou
     assert [row.group for row in found.left_out] == ["all subjects"]
     assert found.group_tests.differences == () == found.paired_tests
     words = "Left out of all averages: " if found.left_out[0].n_left_out else "All averages have"
-    assert in_short(found)[1].startswith(words)
+    assert summary_sentences(found)[1].startswith(words)
 
 
 # -- order -----------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 
 import penchant as pn
 from penchant.errors import DataError
-from penchant.studies.landscapes import SEEN_OFTEN, landscapes_of
+from penchant.studies.landscapes import MIN_REWARDS_OF_BEST, landscapes_of
 from small_study import HEIGHT, MEANS, N_OPTIONS, WIDTH, data, table
 
 PLACES = pn.grid(WIDTH, HEIGHT)
@@ -64,10 +64,10 @@ def test_estimated_landscapes_are_means_of_rewards():
     np.testing.assert_allclose(
         found.means[1][by_option.index], by_option["mean"], rtol=1e-12
     )  # sums in another order
-    often = by_option[by_option["count"] >= SEEN_OFTEN]
+    often = by_option[by_option["count"] >= MIN_REWARDS_OF_BEST]
     assert found.best[1] == pytest.approx(often["mean"].max(), rel=1e-12)
     assert found.source == "estimated"
-    assert "estimated from the data" in found.words
+    assert "estimated from the data" in found.description
 
 
 def test_the_noise_is_the_pooled_variance_around_the_means():

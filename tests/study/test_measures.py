@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.studies.landscapes import Measurer, Measures, averaged, landscapes_of, mean_of
+from penchant.studies.landscapes import Measurer, Measures, average_measures, landscapes_of, mean_of
 from small_study import HEIGHT, MEANS, N_OPTIONS, WIDTH, data, table
 
 PLACES = pn.grid(WIDTH, HEIGHT)
@@ -83,4 +83,4 @@ def test_what_is_not_known_is_left_out_of_means():
     made = mean_of([np.array([1.0, np.nan, 5.0]), np.array([3.0, np.nan])])
     np.testing.assert_array_equal(made, [2.0, np.nan, 5.0])
     one = Measures(np.array([1.0]), np.array([2.0]), np.array([np.nan]))
-    assert averaged([one, one]).reward.tolist() == [1.0]
+    assert average_measures([one, one]).reward.tolist() == [1.0]

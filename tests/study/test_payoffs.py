@@ -9,7 +9,7 @@ import pytest
 
 import penchant as pn
 from penchant.models.simulate import agents_of
-from penchant.studies.fitting import how_simulated, one_step_ahead, played_again
+from penchant.studies.fitting import how_simulated, predict_one_step_ahead, simulate_agents
 from penchant.studies.landscapes import Measurer, landscapes_of
 from penchant.studies.payoffs import usual_columns
 
@@ -50,7 +50,7 @@ def measurer(frame, **options):
 
 def again(one, subject="s01", n=1, seed=1, parameters=RULE):
     rng = np.random.default_rng(seed)
-    return played_again(subject, parameters, MODEL, one, n_replicates=n, rng=rng)
+    return simulate_agents(subject, parameters, MODEL, one, n_replicates=n, rng=rng)
 
 
 def refused(message, frame, **options):
@@ -198,7 +198,7 @@ def test_regret_is_that_of_the_best_option_at_each_decision_where_means_are_know
     loss = means.max(axis=1) - means[np.arange(len(own)), own.choice]
     np.testing.assert_allclose(one.subject("s01").loss, loss, rtol=1e-12)
     assert one.landscapes.source == "payoffs"
-    assert "at every decision" in one.landscapes.words
+    assert "at every decision" in one.landscapes.description
 
 
 # -- which columns ---------------------------------------------------------------------------------
@@ -329,7 +329,7 @@ def test_without_payoffs_every_choice_is_foretold_from_the_subjects_own_history(
     assert how_simulated(one.data, one.landscapes) == "one step ahead"
     episodes = [one.data.episodes[i] for i in one.data.of("s01")]
     estimate = pn.fit(episodes, MODEL)
-    found = one_step_ahead("s01", estimate.theta, MODEL, one)
+    found = predict_one_step_ahead("s01", estimate.theta, MODEL, one)
     rule = {p.name: p.estimate for p in estimate.parameters}
     steps, top, met = [], [], []
     for episode in episodes:

@@ -11,7 +11,7 @@ import penchant as pn
 from penchant.errors import DataError, PenchantWarning
 from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.studies.findings import TABLES
-from penchant.studies.groups import natural_again
+from penchant.studies.groups import to_natural_scale
 from penchant.studies.plan import Plan
 from small_study import MEANS, MODEL, NOMINALS, data, study, table
 
@@ -104,7 +104,7 @@ def test_table_2_is_the_map_of_the_average(found):
 
 def test_exact_groups_are_pooled_as_logarithms_where_positive(found):
     label = found.groups[0].label
-    pooled = natural_again(found.exact[label]["mean-sample"], 0.95)
+    pooled = to_natural_scale(found.exact[label]["mean-sample"], 0.95)
     mine = [found.fits[s].exact for s in found.groups[0].subjects]
     fine = [f.natural for f in mine if f.status == "converged"]
     assert pooled[0].estimate == pytest.approx(np.exp(np.mean(np.log([v[0] for v in fine]))))
@@ -293,7 +293,7 @@ def test_an_interval_of_a_logarithm_without_bound_is_infinite_in_its_own_units()
         def parameters_at(self, level):
             return (ParameterEstimate("log temperature", 0.5, 600.0, -1175.0, 1177.0),)
 
-    (found,) = natural_again(Pooled(), 0.95)
+    (found,) = to_natural_scale(Pooled(), 0.95)
     assert (found.name, found.low, found.high) == ("temperature", 0.0, np.inf)
     assert found.estimate == pytest.approx(np.exp(0.5))
 
@@ -307,7 +307,7 @@ def test_a_pooled_rate_and_its_interval_stay_between_0_and_1():
             )
 
     model = pn.QLearning(n_options=3)
-    assert natural_again(Pooled(), 0.95)[1].high == 1.019
-    warm, rate = natural_again(Pooled(), 0.95, model)
+    assert to_natural_scale(Pooled(), 0.95)[1].high == 1.019
+    warm, rate = to_natural_scale(Pooled(), 0.95, model)
     assert (rate.estimate, rate.standard_error, rate.low, rate.high) == (0.83, 0.0964, 0.641, 1.0)
     assert warm.high == pytest.approx(np.exp(1.3))  # what has no such limit stays

@@ -202,7 +202,7 @@ class ObservedSequence:
     rewards: Vector
 
     @classmethod
-    def of(cls, episode: Episode) -> ObservedSequence:
+    def from_episode(cls, episode: Episode) -> ObservedSequence:
         """Sort the options that an episode observes, for the recursion."""
         observed = np.flatnonzero(episode.observed)
         seen = episode.executed[observed]
@@ -236,7 +236,8 @@ def posterior_beliefs(
         Options observed and rewards received.
     distances
         Distances of all options to those observed, in the order of `options` of
-        `ObservedSequence.of(episode)`: (n_options, n_observed). `distances_to_options` makes them.
+        `ObservedSequence.from_episode(episode)`: (n_options, n_observed). They come from
+        `distances_to_options`.
     delta
         Relative precision sigma_s^2 / sigma0^2.
     length_scale
@@ -250,7 +251,7 @@ def posterior_beliefs(
     slopes = correlations
     if n_derivatives == 2:
         slopes = np.ascontiguousarray(kernel.derivative(distances, length_scale))
-    observed = ObservedSequence.of(episode)
+    observed = ObservedSequence.from_episode(episode)
     n_options, size = correlations.shape
     n_orders = 1 + n_derivatives
     rows = np.empty((len(observed.n_observed_again), n_orders, size))

@@ -44,14 +44,14 @@ class SubjectScan(ABC):
         """
 
     @abstractmethod
-    def load(self, what: str) -> Any:
-        """Read all data into memory, or raise if they are too many; `what` needs them so."""
+    def load(self, description: str) -> Any:
+        """Read all data into memory, or raise if they are too many for the work described."""
 
     @abstractmethod
-    def map_subjects(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
+    def map_subjects(self, work: Callable[[Any], T], description: str) -> Iterator[T]:
         """Yield the result of the work on each batch of subjects, in their order.
 
-        `what` describes the work in the progress bar.
+        `description` of the work is shown in the progress bar.
         """
 
 
@@ -77,11 +77,11 @@ class Chunks(ABC):
 
     @abstractmethod
     def map_chunks(
-        self, work: Callable[[Choices], T], what: str, validated: bool = False
+        self, work: Callable[[Choices], T], description: str, validated: bool = False
     ) -> Iterator[T]:
         """Yield the result of the work on each chunk, in the order of chunks whoever did it.
 
-        `what` describes the work in the progress bar; `validated` tells that an earlier pass has
+        `description` of the work is shown in the progress bar; `validated`: an earlier pass has
         checked all chunks.
         """
 

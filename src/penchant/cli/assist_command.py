@@ -20,7 +20,7 @@ from penchant.cli.terminal import check_file, say
 from penchant.cli.workflow_options import AssistantOptions, OutputOptions, TableOptions
 from penchant.errors import DataError
 from penchant.files.output import OUTPUT_SUFFIXES, json_text, write_table
-from penchant.models.doubts import rewards_of
+from penchant.models.doubts import received_rewards
 from penchant.tables.events import NOTHING
 
 
@@ -49,7 +49,7 @@ def run_assist(
         reading, model = load_play_and_model(
             model_before_data(agent, data, history), file, data, history, agent
         )
-        paid = rewards_of(reading.data)
+        paid = received_rewards(reading.data)
         machine = Field(
             model.locations,
             mean=float(paid.mean()) if assistant.field_mean is None else assistant.field_mean,

@@ -242,7 +242,7 @@ def parse_reward_prior(words: str) -> RewardPrior:
     try:
         return RewardPrior(*numbers)
     except DataError as error:
-        raise error.changed(str, "--linearized MEAN,VARIANCE,LENGTH") from None
+        raise error.rephrase(str, "--linearized MEAN,VARIANCE,LENGTH") from None
 
 
 # Options of their own that a model takes, beside --settings.
@@ -433,7 +433,7 @@ def run_models(name: str | None, json: bool, task: str | None = None) -> int:
 def task_description(task: NamedTask) -> str:
     """Describe a named task: its columns, the codes in them, its model."""
     lines = [
-        f"{task.name}: {task.what}",
+        f"{task.name}: {task.description}",
         f"Columns: {', '.join(task.columns)}; subjID, block and trial where there are.",
         f"Codes: {task.codes}.",
         f"Model: --model {task.command}; in Python pn.{task.call}.",
@@ -460,7 +460,7 @@ def model_document(entry: Entry) -> dict[str, Any]:
     return {
         "name": entry.name,
         "class": entry.model.__name__,
-        "what": entry.what,
+        "what": entry.description,
         "data": entry.data,
         "weights": list(model.weights),
         "shape": [
@@ -468,7 +468,7 @@ def model_document(entry: Entry) -> dict[str, Any]:
         ],
         "parameters": [n.name for n in natural_parameters(model)],
         "settings": [
-            {"name": s.name, "default": _default_text(s.default), "what": s.what}
+            {"name": s.name, "default": _default_text(s.default), "what": s.description}
             for s in entry.settings
         ],
     }
@@ -490,8 +490,8 @@ def model_table() -> str:
 
 def _model_row(entry: Entry) -> tuple[str, str]:
     names = [natural.name for natural in natural_parameters(entry.example())]
-    listed = names if len(names) < 6 else [f"{names[0]} ... {names[-1]}"]
-    return entry.name, f"{entry.what}: {', '.join(listed)}"
+    shown = names if len(names) < 6 else [f"{names[0]} ... {names[-1]}"]
+    return entry.name, f"{entry.description}: {', '.join(shown)}"
 
 
 def _wrap_row(row: tuple[str, str], width: int) -> str:
@@ -515,14 +515,15 @@ def model_description(entry: Entry) -> str:
     names = ", ".join(n.name for n in natural_parameters(model))
     settings = [
         textwrap.fill(
-            f"  {s.name} = {_default_text(s.default)}: {s.what}{_option_hint(entry, s.name)}",
+            f"  {s.name} = {_default_text(s.default)}: {s.description}"
+            f"{_option_hint(entry, s.name)}",
             WIDTH,
             subsequent_indent=" " * 6,
         )
         for s in entry.settings
     ]
     parts = [
-        f"{entry.name}: {entry.what} (penchant.{entry.model.__name__})",
+        f"{entry.name}: {entry.description} (penchant.{entry.model.__name__})",
         _wrap_paragraphs(entry.equations),
         textwrap.fill(f"Parameters: {names}.", WIDTH),
     ]

@@ -34,6 +34,7 @@ OPTION_NAMES: Mapping[str, str] = {
 }
 # Arguments with a value that are typed in another way, by how Python writes both.
 TYPED_ARGUMENTS: Mapping[str, str] = {
+    "covariance='robust'": "--covariance robust",
     "kind='calibrated'": "--intervals calibrated",
     "kind='profile'": "--intervals profile",
     "kind='wald'": "--intervals wald",

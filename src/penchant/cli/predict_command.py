@@ -39,7 +39,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.models.catalogue import entry_of
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.reading.event_rows import event_rows
-from penchant.report.page import DataTable, Drawing, Paragraph, Section, page
+from penchant.report.page import DataTable, Drawing, Paragraph, Section, render_page
 from penchant.result_tables import MAX_TABLE_WIDTH, format_count
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
@@ -337,7 +337,7 @@ def _maps_page(maps: dict[Any, BeliefMap], model: str) -> str:
             Section(_subject_title(subject), [*_map_drawings(subject, one), _map_numbers(one)])
         )
     title = "Rewards expected before play"
-    return page(title, format_count(len(maps), "subject"), sections)
+    return render_page(title, format_count(len(maps), "subject"), sections)
 
 
 def _subject_title(subject: Label) -> str:

@@ -43,7 +43,7 @@ def run_reproduce(experiments: Experiments, output: Path | None, json: bool) -> 
         clock.end()
         for result in found.results:
             if isinstance(result, Conclusion):
-                say(f"Processor time of one update: {result.times.words}.")
+                say(f"Processor time of one update: {result.times.summary}.")
         if output is not None:
             folder = write_reproduction(found, output, command=_command_line(names, run, output))
             say(f"Written: {folder}. Open {folder / 'index.html'} in a browser.")
@@ -107,7 +107,7 @@ def verdict_text(found: Reproduction) -> str:
 def _failed_conditions(claim: Claim) -> list[str]:
     """Measured numbers by which a claim does not hold, in words."""
     return [
-        f"{name}: {measured}, asked {measured.asked}: {MET[measured.met]}"
+        f"{name}: {measured}, asked {measured.range_text}: {MET[measured.met]}"
         for name, measured in claim.measured.items()
         if measured.met is not True
     ]

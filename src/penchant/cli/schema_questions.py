@@ -32,6 +32,7 @@ ROLE_OPTIONS = {
     "choice.labels": "--options",
     "choice.opt_out": "--opt-out",
     "rows.keep": "--where",
+    "shown.first": "--shown",
 }
 # Of these an answer is a column, or some that are divided by commas.
 _COLUMN_ROLES = {role for role in ROLE_OPTIONS if role.startswith("columns.")}
@@ -96,6 +97,8 @@ def _option_for_answer(role: str, answer: Any) -> str | None:
     """The option that answers a question; None where no option can."""
     if role == "rows.keep":
         return f"--where {quote_for_shell(answer)}"
+    if role == "shown.first":
+        return f"--shown {answer}"
     if role not in _COLUMN_ROLES and role != "choice.labels":
         return None
     if isinstance(answer, dict):

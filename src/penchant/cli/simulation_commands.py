@@ -497,7 +497,7 @@ def _parse_ranges_of_model(name: str, words: str, model: Any) -> dict[str, Any]:
     try:
         return parse_ranges(split_commas(words), model)
     except DataError as error:
-        raise error.changed(str, f"--model {name}") from None
+        raise error.rephrase(str, f"--model {name}") from None
 
 
 def run_design(

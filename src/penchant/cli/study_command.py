@@ -53,12 +53,12 @@ from penchant.models.model import Declared, Model
 from penchant.models.offers.attributes import Attributes
 from penchant.report.study import PAPER, Study, study
 from penchant.report.study_files import StudyFolder
-from penchant.report.study_words import in_short
+from penchant.report.study_sentences import summary_sentences
 from penchant.result_tables import format_count
-from penchant.studies.fitting import PART, USABLE
+from penchant.studies.fitting import SUBJECTS_PER_PART, USABLE
 from penchant.studies.landscapes import LandscapeFile, read_landscapes
 from penchant.studies.plan import PAPER_NOMINALS
-from penchant.studies.read import StudyData, read_study
+from penchant.studies.study_data import StudyData, read_study
 from penchant.tables.reading import Reading
 
 TASK_FILE = "task.toml"
@@ -426,7 +426,7 @@ def _parse_nominal_point(words: str, option: str, agent: Agent) -> RewardPrior |
         try:
             return parse_reward_prior(words)
         except DataError as error:
-            raise error.changed(lambda text: text.replace("--linearized", option)) from None
+            raise error.rephrase(lambda text: text.replace("--linearized", option)) from None
     try:
         return {name.strip(): float(value) for name, value in _split_pairs(words)}
     except ValueError:
@@ -453,7 +453,7 @@ def _write_study(
     output_options: StudyOutputOptions,
 ) -> int:
     begun = time.perf_counter()
-    findings = list(map(word_as_options, in_short(found)))
+    findings = list(map(word_as_options, summary_sentences(found)))
     try:
         report = found.write(
             folder.path,
@@ -549,8 +549,8 @@ def _report_kept_parts(folder: StudyFolder, data: StudyData) -> Iterator[None]:
 
 
 def _kept_parts_text(folder: StudyFolder, data: StudyData) -> str:
-    n_parts = -(-len(data.subjects) // PART)
+    n_parts = -(-len(data.subjects) // SUBJECTS_PER_PART)
     return (
-        f"{min(folder.n_kept, n_parts)} of {n_parts} parts are kept in {folder.path}. "
+        f"{min(folder.n_stored, n_parts)} of {n_parts} parts are kept in {folder.path}. "
         "The same command with --resume goes on."
     )

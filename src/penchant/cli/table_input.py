@@ -41,8 +41,8 @@ NON_PLAY_OPTIONS |= {"wide", "missing", "attributes", "opt_out", "reference", "p
 NON_OFFER_OPTIONS = (NON_PLAY_OPTIONS - {"example"}) | {"decision"}
 PLAY_OPTIONS = {"reward", "is_choice", "executed", "gaps", "shown", "missing_reward", "clock"}
 PLAY_OPTIONS |= {"linearized"}
-# What is not asked but where a column speaks for it: all rows count, and none was only shown.
-DEFAULTED_ROLES = frozenset(("rows.keep", "shown.first"))
+# What is not asked but where a column speaks for it: all rows count.
+DEFAULTED_ROLES = frozenset(("rows.keep",))
 KINDS: dict[ReadingKind, Kind] = {"choices": "choices", "play": "episodes", "offers": "offers"}
 READINGS = {kind: reading for reading, kind in KINDS.items()}
 
@@ -123,9 +123,7 @@ def _row_answers(data: Data, plays: History) -> dict[str, Any]:
     typed |= {"rows.weight_kind": data.weight_kind, "rows.gaps": plays.gaps}
     if plays.missing_reward != usual.missing_reward:
         typed["rows.missing_reward"] = plays.missing_reward
-    if plays.shown != usual.shown:
-        return {**typed, "shown.first": plays.shown}
-    return {**typed}
+    return {**typed, "shown.first": plays.shown}
 
 
 def _play_answers(plays: History, names: Sequence[str]) -> dict[str, Any]:
@@ -331,7 +329,7 @@ def read_with_schema(
     except SchemaQuestions as asked:
         raise questions_to_paste(asked, raw.name) from None
     except DataError as error:
-        raise (error if data.schema else error.changed(roles_as_options)) from None
+        raise (error if data.schema else error.rephrase(roles_as_options)) from None
     if kind is not None and found.kind != kind:
         raise DataError(
             "--schema" if data.schema else "path",
@@ -474,7 +472,7 @@ def errors_in_lines(origin: TextSource, table: Any) -> Iterator[None]:
         yield
     except DataError as error:
         raw = RawTable(table, ((origin, len(table)),))
-        raise error.changed(raw.word_in_lines, origin.name) from None
+        raise error.rephrase(raw.word_in_lines, origin.name) from None
 
 
 def _offers_without_choices(table: Any, offers: Any) -> list[Offers]:
@@ -482,8 +480,8 @@ def _offers_without_choices(table: Any, offers: Any) -> list[Offers]:
     names = list(table.column_names)
     taken = "first option" + "'" * len(names)  # a name that no column has
     columns = offer_columns(names, {"chosen": taken}, offers)
-    subject_role = f"; subject = {columns.subject}" if columns.subject else ""
-    say(f"Offers: {columns.offer_words()}{subject_role}")
+    whose = f"; subject = {columns.subject}" if columns.subject else ""
+    say(f"Offers: {columns.describe_offers()}{whose}")
     table = table.append_column(taken, [[0] * len(table)])
     return offers_from_frame(table, chosen=taken, offers=offers, scored=NO_COLUMN)
 

@@ -47,7 +47,7 @@ class MapFit:
     bonus_correlation: float
 
     @classmethod
-    def of(
+    def from_estimate(
         cls,
         model: UCL,
         theta: Vector,
@@ -174,7 +174,7 @@ class BeliefMap(Result):
     locations: Any = field(repr=False, default=None)
 
     @classmethod
-    def of(
+    def from_fits(
         cls, fits: tuple[MapFit, ...], status: str, message: str, n_decisions: int, locations: Any
     ) -> BeliefMap:
         """The mixture of fits, each as likely as its evidence makes it."""

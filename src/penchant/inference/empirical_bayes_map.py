@@ -26,7 +26,7 @@ from penchant.inference.search.local_maxima import Optima
 from penchant.inference.search.multistart import grid_search
 from penchant.inference.search.projected_newton import BatchNewton, WarmStart, newton_batch
 from penchant.inference.subject_estimates import estimates_at
-from penchant.models.doubts import rewards_of
+from penchant.models.doubts import received_rewards
 from penchant.models.model import Declared
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL
@@ -79,7 +79,7 @@ def fit_map_by_evidence(
 
 
 def _reward_sd(episodes: Sequence[Any]) -> float:
-    rewards = rewards_of(episodes)
+    rewards = received_rewards(episodes)
     return (float(np.std(rewards)) if len(rewards) else 0.0) or 1.0
 
 
@@ -207,7 +207,9 @@ def _fit_at_width(
     if spread:
         evidence -= 0.5 * (np.log(width / (WIDTH_PRIOR_MEDIAN * spread)) / WIDTH_PRIOR_LOG_SD) ** 2
     model = cast(UCL, profiles.model)
-    return estimate, MapFit.of(model, estimate.theta, estimate.covariance, width, evidence, nu)
+    return estimate, MapFit.from_estimate(
+        model, estimate.theta, estimate.covariance, width, evidence, nu
+    )
 
 
 def _next_prior_width(model: UCL, optimum: Optima, width: float, nu: float, spread: float) -> float:
@@ -243,24 +245,24 @@ def _maximize_at_width(
     prior: MapPrior,
     width: float,
     nu: float,
-    near: Optima | None,
+    start_optimum: Optima | None,
 ) -> tuple[ProfileProblems, BatchNewton]:
     """Newton's method to the optimum for one width, from a coarse grid or another optimum.
 
     The Hessian is left to the caller: it is not needed of every width.
     """
-    psi = _start_psi(episodes, model) if near is None else near.points.psi
+    psi = _start_psi(episodes, model) if start_optimum is None else start_optimum.points.psi
     bare = ProfileProblems(model, (tuple(episodes),), ScaledPrior(prior.others))
     x, _ = bare.variables(np.zeros(1, dtype=np.int64), psi[len(psi) // 2][None], False)
     weights = _weights_prior(x, model, prior, width / nu)
     profiles = ProfileProblems(model, (tuple(episodes),), weights)
-    start = None if near is None else WarmStart.of(near)
-    if near is None:
+    warm_start = None if start_optimum is None else WarmStart.from_optimum(start_optimum)
+    if start_optimum is None:
         subjects = np.zeros(len(psi), dtype=np.int64)
         points = profiles.solve(subjects, psi, accuracy=FINITE_VALUES)
         psi = psi[[int(np.nanargmax(points.value))]]
     only = np.zeros(1, dtype=np.int64)
-    newton = newton_batch(profiles, only, psi, start, finish=False)
+    newton = newton_batch(profiles, only, psi, warm_start, finish=False)
     newton.take_negligible_step()
     return profiles, newton
 

@@ -166,7 +166,7 @@ def choices_at(
         rows = profiles.decision_index(subject[begin:end])
         profiles.check_finite(x, rows)
         for i, k in enumerate(which[begin:end].tolist()):
-            steep = None if slopes is None else slopes[:, rows.of(i)]
+            steep = None if slopes is None else slopes[:, rows.scored_events(i)]
             yield k, scored_choices_of_pair(i, rows, x, profiles.weights), steep
 
 

@@ -172,9 +172,9 @@ def fit_each(
     return _with_subject_groups(found, given)
 
 
-def _with_subject_groups(found: Estimates, given: Any) -> Estimates:
+def _with_subject_groups(found: Estimates, data: Any) -> Estimates:
     """Estimates that know what the table that was read says of each subject."""
-    return replace(found, people=given.groups) if isinstance(given, Reading) else found
+    return replace(found, people=data.groups) if isinstance(data, Reading) else found
 
 
 # Subjects searched in one batch: smaller ones pay for more compiled calls, larger ones hold memory.

@@ -94,10 +94,10 @@ def diagnose(
     profiles: ProfileProblems, grids: ProfileGrids | None, optima: Optima
 ) -> tuple[Optima, list[Diagnosis]]:
     """Diagnose all optima; those beside an end to which the likelihood rises are moved there."""
-    some, towards = _may_lack_maximum(profiles, optima), np.full(len(optima), -1)
+    some, diverging_shape_index = _may_lack_maximum(profiles, optima), np.full(len(optima), -1)
     if len(some):
-        optima, towards = find_joint_separation(profiles, optima, some)
-    evidence = _OptimaProperties.from_optima(profiles, grids, optima, towards)
+        optima, diverging_shape_index = find_joint_separation(profiles, optima, some)
+    evidence = _OptimaProperties.from_optima(profiles, grids, optima, diverging_shape_index)
     covariances = joint_covariances(profiles, optima, evidence.weights_at_zero)
     found = evidence.diagnoses(covariances)
     reached = np.flatnonzero([diagnosis.status == "converged" for diagnosis in found])
@@ -162,16 +162,18 @@ class _OptimaProperties:
         profiles: ProfileProblems,
         grids: ProfileGrids | None,
         optima: Optima,
-        towards: IntVector,
+        diverging_shape_index: IntVector,
     ) -> _OptimaProperties:
         newton_certificates = ExistenceCertificates.certify_by_newton_steps(profiles, optima.points)
-        touched = np.asarray(optima.points.theta[:, profiles.positive] <= ZERO_WEIGHT_TOL)
+        weights_at_zero = np.asarray(optima.points.theta[:, profiles.positive] <= ZERO_WEIGHT_TOL)
         unmoved = np.asarray(optima.points.psi_information.diagonal(0, 1, 2) <= 0)
-        unmoved &= np.any(touched, axis=1, keepdims=True)
+        unmoved &= np.any(weights_at_zero, axis=1, keepdims=True)
         flat = np.zeros(len(optima), dtype=bool) if grids is None else _have_flat_profile(grids)
         loose = _are_errors_as_wide_as_range(profiles, optima)
-        doubtful = touched.any(axis=1) | optima.at_bound.any(axis=1) | flat | loose.any(axis=1)
-        doubtful |= prior_expectations_diverged(profiles, optima) | (towards >= 0)
+        doubtful = (
+            weights_at_zero.any(axis=1) | optima.at_bound.any(axis=1) | flat | loose.any(axis=1)
+        )
+        doubtful |= prior_expectations_diverged(profiles, optima) | (diverging_shape_index >= 0)
         plain = (
             newton_certificates.is_fully_certified
             & optima.converged
@@ -179,7 +181,15 @@ class _OptimaProperties:
             & ~doubtful
         )
         return cls(
-            profiles, optima, newton_certificates, touched, unmoved, flat, loose, towards, plain
+            profiles,
+            optima,
+            newton_certificates,
+            weights_at_zero,
+            unmoved,
+            flat,
+            loose,
+            diverging_shape_index,
+            plain,
         )
 
     def diagnoses(self, covariances: Matrix) -> list[Diagnosis]:

@@ -285,10 +285,10 @@ def few_decisions_note(n_decisions: int, n_parameters: int) -> tuple[str, ...]:
     )
 
 
-def _weak_identification_message(said: Sequence[str]) -> str:
+def _weak_identification_message(parameters: Sequence[str]) -> str:
     return (
-        f"The choices do not tell the order of magnitude of {' and '.join(said)}: a value seven "
-        f"times away is inside the 95 % interval. {_weak_identification_advice()}"
+        f"The choices do not tell the order of magnitude of {' and '.join(parameters)}: a value "
+        f"seven times away is inside the 95 % interval. {_weak_identification_advice()}"
     )
 
 

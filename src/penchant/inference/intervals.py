@@ -576,12 +576,12 @@ class _EndSearch:
         if not len(task):
             return which[:0], self
         fixed, constraint = self._fixed_shape_or_constraint(found[task])
-        near = self.grids.theta[task, cell]
+        start_theta = self.grids.theta[task, cell]
         if constraint is None:
             values = profiles.solve(
                 self.subjects[task],
                 psi,
-                near,
+                start_theta,
                 accuracy=replace(SCREENING, suprema=not self.only_before_limit),
             ).value
         else:

@@ -430,10 +430,10 @@ def _validity_notes(ratio: float, bounds: tuple[float, float], exact: float) -> 
     return said + ending, likelihood
 
 
-def _warn_about_linearization(said: str) -> None:
+def _warn_about_linearization(sentence: str) -> None:
     warnings.warn(
         PenchantWarning(
-            f"{said} {LINEARISATION_ADVICE}.",
+            f"{sentence} {LINEARISATION_ADVICE}.",
             "linearisation",
         ),
         stacklevel=4,

@@ -45,6 +45,7 @@ from penchant.softmax.data_behind_estimate import (
     EstimateFields,
     EstimateSource,
     IntervalKind,
+    NaturalEstimate,
     Rng,
     Space,
 )
@@ -137,12 +138,12 @@ class ModelSource(EstimateSource):
             )
         return ProfileProblems(self.model, (self.data,), self.prior)
 
-    def natural(self, estimate_fields: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
-        """Natural parameters: names, values, covariance."""
+    def natural(self, estimate_fields: EstimateFields) -> NaturalEstimate:
+        """Natural parameters with their covariance."""
         naturals = natural_parameters(self.model)
         slopes = np.array([n.gradient(*self._weights_and_psi(estimate_fields)) for n in naturals])
         values = np.array([self.value_of(estimate_fields, n) for n in naturals])
-        return (
+        return NaturalEstimate(
             tuple(n.name for n in naturals),
             values,
             delta_method(estimate_fields.covariance, slopes),
@@ -238,9 +239,9 @@ class ModelSource(EstimateSource):
                 got=f"one that is {found.status}",
                 fix="Fit with parameter_prior=MapPrior().",
             )
-        fits = self.maps or (MapFit.of(model, found.theta, found.covariance),)
+        fits = self.maps or (MapFit.from_estimate(model, found.theta, found.covariance),)
         told = found.status, found.message, found.n_decisions
-        return BeliefMap.of(fits, *told, model.locations)
+        return BeliefMap.from_fits(fits, *told, model.locations)
 
     def intervals(
         self,
@@ -323,12 +324,12 @@ class ModelSource(EstimateSource):
         sums = sum_by_cluster(scores, cluster)
         return sandwich(found.inverse_information, sums.T @ sums)
 
-    def _scores(self, found: EstimateFields, what: str) -> Matrix:
+    def _scores(self, found: EstimateFields, argument: str) -> Matrix:
         """Derivatives of every decision's log-probability in theta: (n_decisions, n_parameters)."""
         episodes, errors = self.profiles().episodes, np.sqrt(np.diag(found.inverse_information))
         if not (np.isfinite(found.theta).all() and np.isfinite(errors).all()):
             raise DataError(
-                what,
+                argument,
                 "must have a finite estimate with standard errors",
                 got=f"status {found.status!r}",
                 fix="Use a parameter_prior.",
@@ -480,7 +481,7 @@ def profile_along(
         if natural.is_shape:
             natural.set_value(float(value), np.empty(0), start)
         else:
-            asked = LinearConstraint.of(natural, np.array([value]), profiles.n_weights)
+            asked = LinearConstraint.from_parameter(natural, np.array([value]), profiles.n_weights)
         optimum = newton_from(profiles, start, fixed=fixed, constraint=asked)
         psi = optimum.points.psi[0]
         found.append(float(optimum.points.value[0]))

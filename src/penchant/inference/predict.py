@@ -125,10 +125,10 @@ def draw_posterior_sample(
 ) -> PosteriorSample:
     """Importance sample of the posterior of the only subject of `profiles`, under a population."""
     coordinates, q = population_on_links.coordinates, population_on_links.coordinates.n_shape
-    h_shape, density, near = _propose_shape_points(population_on_links, grid, optimum)
+    h_shape, density, start_theta = _propose_shape_points(population_on_links, grid, optimum)
     psi, _ = coordinates.psi(h_shape)
     subject = np.zeros(len(psi), dtype=np.int64)
-    points = profiles.solve(subject, psi, near, accuracy=VALUES)
+    points = profiles.solve(subject, psi, start_theta, accuracy=VALUES)
     h = coordinates.from_parts(points.theta, psi)
     # psi is clipped to its range, but the proposal's density belongs to the point that was drawn.
     h[:, :q] = h_shape
@@ -295,7 +295,7 @@ def _log_probabilities(
             got="one that is not",
             fix=f"Fit with {mark_weak_prior_argument()} to predict.",
         )
-    return _ScoredDecisions.of(model, episodes, psi).log_probabilities(theta)
+    return _ScoredDecisions.from_episodes(model, episodes, psi).log_probabilities(theta)
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,9 @@ class _ScoredDecisions:
     choices: Choices
 
     @classmethod
-    def of(cls, model: Model, episodes: Sequence[History], psi: Vector) -> _ScoredDecisions:
+    def from_episodes(
+        cls, model: Model, episodes: Sequence[History], psi: Vector
+    ) -> _ScoredDecisions:
         profiles = ProfileProblems(model, (tuple(episodes),))
         return cls(profiles, profiles.choices_at(psi))
 
@@ -369,7 +371,7 @@ def probabilities_over_posterior(
     for psi, theta, share in zip(*sample, strict=True):
         mine = np.flatnonzero(share > MIN_POSTERIOR_WEIGHT)
         if len(mine):
-            asked = _ScoredDecisions.of(model, episodes, psi)
+            asked = _ScoredDecisions.from_episodes(model, episodes, psi)
             each = (share[i] * np.exp(asked.log_probabilities(theta[i])) for i in mine)
             found = sum(each, start=found)
     return np.asarray(

@@ -51,13 +51,13 @@ def find_joint_separation(
     examined, and only ends of linear ranges: a logarithmic range has no end, only a place where the
     search stops.
     """
-    towards = np.full(len(optima), -1)
+    diverging_shape_index = np.full(len(optima), -1)
     moved = False
     for q, shape in enumerate(profiles.shape):
         if shape.scale != "linear":
             continue
         for side in (0, 1):
-            rows_to_examine = rows_to_examine[towards[rows_to_examine] < 0]
+            rows_to_examine = rows_to_examine[diverging_shape_index[rows_to_examine] < 0]
             rows, u = _rows_rising_towards_end(profiles, optima, rows_to_examine, q, side)
             if not len(rows):
                 continue
@@ -66,8 +66,8 @@ def find_joint_separation(
             psi, subject = profiles.from_unconstrained(u), optima.points.subject[rows]
             there = newton_batch(profiles, subject, psi, max_steps=0, finish=False).optima()
             optima.improve(rows, there)
-            optima.converged[rows], towards[rows] = True, q
-    return optima, towards
+            optima.converged[rows], diverging_shape_index[rows] = True, q
+    return optima, diverging_shape_index
 
 
 def _rows_rising_towards_end(

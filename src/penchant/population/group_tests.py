@@ -152,8 +152,8 @@ def joint_difference_test(
     return JointTest("F", f, (p, v - p + 1), float(f_sf(f, p, v - p + 1)))
 
 
-def _undefined_joint_test(why: str) -> JointTest:
-    return JointTest("none", np.nan, (np.nan, np.nan), np.nan, why)
+def _undefined_joint_test(reason: str) -> JointTest:
+    return JointTest("none", np.nan, (np.nan, np.nan), np.nan, reason)
 
 
 class EffectSize(NamedTuple):

@@ -47,7 +47,7 @@ class WhitenedEstimates:
     precision_root: Matrix
 
     @classmethod
-    def of(
+    def from_estimates(
         cls, estimates: Matrix, covariances: Matrix, between: Matrix | None = None
     ) -> WhitenedEstimates:
         """The units of these subjects; with what is `between` them added to each covariance."""
@@ -214,7 +214,7 @@ def reml_covariance_and_convergence(white: WhitenedEstimates) -> tuple[Matrix, b
         key=lambda omega: restricted_log_likelihood_and_gradient(omega, white)[0],
     )
     for _ in range(MAX_REML_ROUNDS):
-        own = WhitenedEstimates.of(white.estimates, white.covariances, between)
+        own = WhitenedEstimates.from_estimates(white.estimates, white.covariances, between)
         peak = _maximize_reml(own.whiten_covariance(between), own)
         between = own.unwhiten_covariance(nearest_positive_covariance(peak))
         if is_reml_maximum(between, white):
@@ -251,7 +251,7 @@ def _maximize_reml(start: Matrix, white: WhitenedEstimates) -> Matrix:
 
 def is_reml_maximum(between: Matrix, white: WhitenedEstimates) -> bool:
     """Whether no direction raises the restricted likelihood, the cut-off ones included."""
-    own = WhitenedEstimates.of(white.estimates, white.covariances, between)
+    own = WhitenedEstimates.from_estimates(white.estimates, white.covariances, between)
     here = own.whiten_covariance(between)
     _, slope = restricted_log_likelihood_and_gradient(here, own)
     slope = slope / len(own.estimates)

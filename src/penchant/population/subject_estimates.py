@@ -258,20 +258,20 @@ def _subject_estimates_from_arrays(
     return SubjectEstimates(own, labels, values, spread, ("converged",) * n)
 
 
-def _as_matrix(given: Any, name: str) -> Matrix:
+def _as_matrix(values: Any, name: str) -> Matrix:
     try:
-        return np.array(given, dtype=np.float64)
+        return np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
             name,
             "must be fits or numbers",
-            got=type(given).__name__,
+            got=type(values).__name__,
             fix="Pass what fit_each returns, or an array with one row per subject.",
         ) from error
 
 
-def _as_covariance_matrices(given: Any, n: int, d: int) -> Matrix:
-    spread = _as_matrix(given, "covariances")
+def _as_covariance_matrices(values: Any, n: int, d: int) -> Matrix:
+    spread = _as_matrix(values, "covariances")
     if d == 1 and spread.shape == (n,):
         spread = spread[:, None, None]
     if spread.shape != (n, d, d):

@@ -11,8 +11,11 @@ from typing import Any
 from penchant.errors import format_for_python
 
 TEMPLATE = "page.html"
-FEW, SENTENCE = 5, 48  # columns of a table of sentences, and letters of one
-OPTION = re.compile(r"(?<![\w-])(--[a-z][\w-]*(?: weak(?::[\d.]+)?| profile| wald)?)")
+MAX_SENTENCE_COLUMNS, MIN_SENTENCE_LENGTH = (
+    5,
+    48,
+)  # columns of a table of sentences, and letters of one
+OPTION_PATTERN = re.compile(r"(?<![\w-])(--[a-z][\w-]*(?: weak(?::[\d.]+)?| profile| wald)?)")
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,9 @@ class DataTable:
         Cells, as they are to be read.
     note
         A sentence below.
-    folded
+    collapsed
         Whether it is shown only when asked for.
-    words
+    text_columns
         Columns that hold words rather than numbers, by place; the first always does.
     """
 
@@ -48,15 +51,17 @@ class DataTable:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     note: str = ""
-    folded: bool = False
-    words: frozenset[int] = frozenset((0,))
+    collapsed: bool = False
+    text_columns: frozenset[int] = frozenset((0,))
     kind: str = "table"
 
     @property
-    def told(self) -> bool:
-        """Whether it tells sentences: on a narrow page its rows are set as paragraphs."""
-        cells = [str(row[i]) for row in self.rows for i in self.words]
-        return 2 <= len(self.header) <= FEW and any(len(cell) > SENTENCE for cell in cells)
+    def has_sentences(self) -> bool:
+        """Whether cells hold sentences: on a narrow page such rows are set as paragraphs."""
+        cells = [str(row[i]) for row in self.rows for i in self.text_columns]
+        return 2 <= len(self.header) <= MAX_SENTENCE_COLUMNS and any(
+            len(cell) > MIN_SENTENCE_LENGTH for cell in cells
+        )
 
 
 @dataclass(frozen=True)
@@ -74,8 +79,8 @@ class Drawing:
     kind: str = "drawing"
 
     @property
-    def drawn(self) -> str:
-        """Name of the group in the element that holds all that is drawn."""
+    def group_id(self) -> str:
+        """Name of the SVG group that holds the drawing."""
         found = re.search(r'<g id="([\w-]+)"', self.svg)
         return found.group(1) if found else ""
 
@@ -100,18 +105,18 @@ class Section:
 
     @property
     def anchor(self) -> str:
-        """What links to the section name it."""
+        """Name of the section in links to it."""
         kept = (letter if letter.isalnum() else "-" for letter in self.title.lower())
         return "-".join(filter(None, "".join(kept).split("-")))
 
 
-def page(
+def render_page(
     title: str,
     subtitle: str,
     sections: Sequence[Section],
     words: Callable[[str], str] = format_for_python,
 ) -> str:
-    """An HTML document that needs nothing else: no script, no style sheet, no network.
+    """Render an HTML document that needs no script, style sheet or network.
 
     Every text is escaped; only the drawings are taken as they are.
 
@@ -126,7 +131,7 @@ def page(
 
     Examples
     --------
-    >>> text = page("A <b>", "", [Section("Data & notes", [Paragraph("3 < 4")])])
+    >>> text = render_page("A <b>", "", [Section("Data & notes", [Paragraph("3 < 4")])])
     >>> "<h1>A &lt;b&gt;</h1>" in text, '<h2 id="data-notes">' in text, "3 &lt; 4" in text
     (True, True, True)
     """
@@ -140,7 +145,7 @@ def page(
 
     def whole(text: str) -> Markup:
         shown = str(escape(words(text)))
-        return Markup(OPTION.sub(r'<span class="whole-word">\1</span>', shown))
+        return Markup(OPTION_PATTERN.sub(r'<span class="whole-word">\1</span>', shown))
 
     environment.filters["whole"] = whole
     environment.filters["breaking"] = lambda text: Markup(str(whole(text)).replace("_", "_<wbr>"))

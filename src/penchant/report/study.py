@@ -24,7 +24,7 @@ from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pooled_estimates import pool
 from penchant.population.regret_growth_categories import GrowthOrders, growth_orders
 from penchant.report.study_files import Figures, StudyFolder, write_study
-from penchant.report.study_words import in_short, shown
+from penchant.report.study_sentences import format_report_cell, summary_sentences
 from penchant.result_tables import (
     Table,
 )
@@ -38,7 +38,7 @@ from penchant.studies.comparisons import (
     study_population,
 )
 from penchant.studies.findings import Findings
-from penchant.studies.fitting import Keeper, Nowhere, Timings, fit_subjects
+from penchant.studies.fitting import NoStorage, PartStorage, Timings, fit_subjects
 from penchant.studies.groups import (
     Group,
     conditions_of,
@@ -56,7 +56,7 @@ from penchant.studies.landscapes import (
 )
 from penchant.studies.payoffs import check_count
 from penchant.studies.plan import PAPER_NOMINALS, Category, Plan, fingerprint
-from penchant.studies.read import StudyData
+from penchant.studies.study_data import StudyData
 
 
 def carry_out(
@@ -66,16 +66,16 @@ def carry_out(
     landscape: Any = None,
     joint: bool = False,
     threads: int | None = None,
-    keeper: Keeper | None = None,
+    storage: PartStorage | None = None,
     begin: Callable[[dict[str, Any]], None] | None = None,
 ) -> Findings:
-    """Carry out a plan, keeping what is done.
+    """Carry out a plan, and store finished parts.
 
     Parameters
     ----------
     data, plan, landscape, joint, threads
         As for `study`.
-    keeper
+    storage
         Where parts of the work are kept.
     begin
         Called with the fingerprint of the study before the work starts; it may refuse.
@@ -85,7 +85,7 @@ def carry_out(
     clock = _Clock(timings)
     locations = Declared(plan.model).locations
     n_options = int(Declared(plan.model).n_options or data.n_options)
-    landscapes = Landscapes.none()
+    landscapes = Landscapes.empty()
     if data.is_play:
         data = _with_payoffs(data, n_options)
         landscapes = landscapes_of(data, n_options, locations, landscape)
@@ -100,8 +100,8 @@ def carry_out(
     categories: dict[Any, Category | None] = dict.fromkeys(data.subjects)
     categories |= dict(zip(growth.subjects, growth.categories, strict=True))
     clock.lap("growth of regret")
-    keep = Nowhere() if keeper is None else keeper
-    fits = fit_subjects(measurer, plan, categories, keeper=keep, threads=threads, timings=timings)
+    keep = NoStorage() if storage is None else storage
+    fits = fit_subjects(measurer, plan, categories, storage=keep, threads=threads, timings=timings)
     clock.start()
     groups = groups_of(data, categories) if plan.performance else conditions_of(data)
     factors = factors_of(data)
@@ -137,7 +137,7 @@ def carry_out(
 
 
 def _decided(plan: Plan, data: StudyData, landscapes: Landscapes) -> Plan:
-    """The plan with what these data allow: whether there is performance, and what rests on it."""
+    """Plan restricted to what the data allow: performance and the settings that need it."""
     if not data.is_play:
         if plan.performance:
             raise DataError(
@@ -169,7 +169,7 @@ def _with_payoffs(data: StudyData, n_options: int) -> StudyData:
 
 
 class _Clock:
-    """Adds the seconds since it was last looked at to a step."""
+    """Clock that adds the seconds since its last reading to a step."""
 
     def __init__(self, timings: Timings) -> None:
         self.timings = timings
@@ -196,15 +196,15 @@ def _known_regret(measures: Measures) -> Any:
 
 
 def _jointly(
-    groups: Sequence[Group], data: StudyData, plan: Plan, keeper: Keeper
+    groups: Sequence[Group], data: StudyData, plan: Plan, storage: PartStorage
 ) -> dict[str, PopulationEstimate]:
     found = {}
     for i, group in enumerate(groups):
         name = f"joint-{i + 1:02d}"
-        document = keeper.kept(name)
+        document = storage.read(name)
         if document is None:
             document = _joint(group, data, plan)
-            keeper.keep(name, document)
+            storage.store(name, document)
         found[group.label] = _population(document, group, name)
     return found
 
@@ -232,14 +232,14 @@ PAPER: Literal["paper"] = "paper"
 
 
 class Study(Findings, JsonDocument):
-    """All that was found of the subjects of a study, one by one and in groups.
+    """Results of a study: the estimates of every subject and of the groups.
 
     Its tables are in `to_frame(name)`; `write(folder)` writes them with figures and a report.
     """
 
     def summary(self) -> str:
-        """What was found, a sentence a line: what the report has in short."""
-        return "\n".join(in_short(self))
+        """Summary of the results, one sentence per line, as at the top of the report."""
+        return "\n".join(summary_sentences(self))
 
     def __str__(self) -> str:
         return self.summary()
@@ -247,20 +247,22 @@ class Study(Findings, JsonDocument):
     def _repr_html_(self) -> str:
         from markupsafe import escape
 
-        return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in in_short(self))}</ul>"
+        return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in summary_sentences(self))}</ul>"
 
     def to_pandas(self, name: str = "subjects") -> Any:
-        """One of the tables as a pandas frame."""
+        """Return a table of the results as a pandas frame."""
         return self.to_frame(name, backend="pandas")
 
     def to_polars(self, name: str = "subjects") -> Any:
-        """One of the tables as a polars frame."""
+        """Return a table of the results as a polars frame."""
         return self.to_frame(name, backend="polars")
 
     def to_latex(self, name: str = "table-2") -> str:
-        """One of the tables for a paper (booktabs); the estimates of groups by default."""
+        """Return a table in LaTeX (booktabs); by default the estimates of groups."""
         columns = self.columns(name)
-        rows = tuple(tuple(map(shown, row)) for row in zip(*columns.values(), strict=True))
+        rows = tuple(
+            tuple(map(format_report_cell, row)) for row in zip(*columns.values(), strict=True)
+        )
         return Table(
             repr(self).strip("<>"), (), tuple(map(display_name, columns)), rows, ()
         ).latex()
@@ -435,7 +437,7 @@ def study(
             landscape=landscape,
             joint=joint,
             threads=threads,
-            keeper=folder if isinstance(folder, StudyFolder) else None,
+            storage=folder if isinstance(folder, StudyFolder) else None,
             begin=folder.begin if isinstance(folder, StudyFolder) else None,
         )
     return Study(**vars(found))

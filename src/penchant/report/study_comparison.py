@@ -1,4 +1,4 @@
-"""The report of a study: do the groups that the user names differ, and who is left out of that."""
+"""Report section on differences between the user's groups, and on subjects left out."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from penchant.errors import PythonExpression, mark_argument, mark_weak_prior_argument
+from penchant.report.group_sentences import plain_name, population_decides
 from penchant.report.page import Block, DataTable, Paragraph
-from penchant.report.study_answers import plain_name, population_decides
-from penchant.report.study_groups import MIN_FOLDED_ROWS, some_columns
-from penchant.report.study_words import shown
+from penchant.report.study_groups import MIN_COLLAPSED_ROWS, some_columns
+from penchant.report.study_sentences import format_report_cell
 from penchant.result_tables import format_p_value
 from penchant.studies.comparisons import PairedDifference
 from penchant.studies.findings import Findings
@@ -35,7 +35,7 @@ TESTED_BELOW = (
 
 
 def comparison_section(study: Findings, command: str) -> list[Block]:
-    """Groups of different people, compared directly."""
+    """Section that compares groups of different people."""
     tests = study.group_tests
     if not tests.differences:
         return []
@@ -72,7 +72,7 @@ def comparison_section(study: Findings, command: str) -> list[Block]:
 
 
 def paired_section(study: Findings, command: str) -> list[Block]:
-    """Conditions that the same subjects were in, compared within subjects."""
+    """Section that compares conditions within subjects."""
     if not study.paired_tests:
         return []
     alone = not study.group_tests.differences
@@ -101,13 +101,13 @@ def paired_section(study: Findings, command: str) -> list[Block]:
 
 
 def _ratios(tests: Sequence[GroupDifference | PairedDifference]) -> str:
-    """How positive parameters are compared, where there are some."""
+    """Explain that positive parameters are compared as ratios; empty if there are none."""
     log = any(test.name.startswith(LOG) for test in tests)
     return f", or first over second. {ON_RATIOS}" if log else "."
 
 
 def _ranks(study: Findings) -> str:
-    """How people without a finite estimate rank, where there are some."""
+    """Explain how subjects without a finite estimate rank; empty if there are none."""
     return f"{RANKS} " if any(row.n_left_out for row in study.left_out) else ""
 
 
@@ -137,14 +137,22 @@ def _difference_table(
     rows = []
     for d in tests:
         row = [plain_name(d.name), *([d.stratum] if strata else []), d.first, d.second]
-        row += [f"{d.first_n}, {d.second_n}", shown(d.first_mean), shown(d.second_mean)]
+        row += [
+            f"{d.first_n}, {d.second_n}",
+            format_report_cell(d.first_mean),
+            format_report_cell(d.second_mean),
+        ]
         row += _effect_cells(d)
         rows.append([*row, format_p_value(d.adjusted_p_value)] if tested else row)
     words = {header.index(name) for name in ("parameter", "first", "second", "compared as")}
     words |= {1} if strata else set()
     caption = f"{column}: every pair of groups, parameter by parameter"
     return DataTable(
-        caption, header, rows, folded=len(rows) > MIN_FOLDED_ROWS, words=frozenset(words)
+        caption,
+        header,
+        rows,
+        collapsed=len(rows) > MIN_COLLAPSED_ROWS,
+        text_columns=frozenset(words),
     )
 
 
@@ -155,24 +163,30 @@ def _tests_table(column: str, tests: Sequence[GroupDifference], percent: str) ->
     rows = []
     for d in tests:
         row = [plain_name(d.name), *([d.stratum] if strata else []), d.first, d.second]
-        row += [shown(d.hedges_g, 3), _interval(d.hedges_g_low, d.hedges_g_high, 3)]
+        row += [format_report_cell(d.hedges_g, 3), _interval(d.hedges_g_low, d.hedges_g_high, 3)]
         row += [_t(d), format_p_value(d.p_value)]
-        row += [f"{d.first_ranked}, {d.second_ranked}", shown(d.superiority, 2)]
+        row += [f"{d.first_ranked}, {d.second_ranked}", format_report_cell(d.superiority, 2)]
         row += [format_p_value(d.rank_p_value), format_p_value(d.adjusted_rank_p_value)]
         rows.append(row)
     words = frozenset(range(3 + strata))
     caption = f"{column}: effect sizes and tests"
-    return DataTable(caption, header, rows, folded=len(rows) > MIN_FOLDED_ROWS, words=words)
+    return DataTable(
+        caption, header, rows, collapsed=len(rows) > MIN_COLLAPSED_ROWS, text_columns=words
+    )
 
 
 def _t(d: GroupDifference | PairedDifference) -> str:
     if np.isnan(d.statistic):
         return "-"
-    return f"{shown(d.statistic, 3)} ({shown(d.degrees_of_freedom, 3)})"
+    return f"{format_report_cell(d.statistic, 3)} ({format_report_cell(d.degrees_of_freedom, 3)})"
 
 
 def _interval(low: float, high: float, digits: int = 4) -> str:
-    return "-" if np.isnan([low, high]).all() else f"{shown(low, digits)} to {shown(high, digits)}"
+    return (
+        "-"
+        if np.isnan([low, high]).all()
+        else f"{format_report_cell(low, digits)} to {format_report_cell(high, digits)}"
+    )
 
 
 def _effect_cells(d: GroupDifference | PairedDifference) -> list[str]:
@@ -180,7 +194,7 @@ def _effect_cells(d: GroupDifference | PairedDifference) -> list[str]:
     if d.name.startswith(LOG):
         with np.errstate(over="ignore"):
             kind, (value, low, high) = "ratio", map(float, np.exp([value, low, high]))
-    return [kind, shown(value), _interval(low, high)]
+    return [kind, format_report_cell(value), _interval(low, high)]
 
 
 def _overall_table(column: str, tests: Sequence[OverallTest]) -> DataTable:
@@ -192,16 +206,16 @@ def _overall_table(column: str, tests: Sequence[OverallTest]) -> DataTable:
     for t in tests:
         row = [plain_name(t.name), *([t.stratum] if strata else [])]
         row += [str(t.n_groups), str(t.n_subjects)]
-        row += [shown(v) for v in (t.statistic, t.df_1, t.df_2)]
+        row += [format_report_cell(v) for v in (t.statistic, t.df_1, t.df_2)]
         row += [format_p_value(t.p_value), format_p_value(t.adjusted_p_value), str(t.n_ranked)]
         row += [
-            shown(t.rank_statistic),
+            format_report_cell(t.rank_statistic),
             format_p_value(t.rank_p_value),
             format_p_value(t.adjusted_rank_p_value),
         ]
         rows.append(row)
     words = frozenset((0, 1)) if strata else frozenset((0,))
-    return DataTable(f"{column}: all groups at once", header, rows, words=words)
+    return DataTable(f"{column}: all groups at once", header, rows, text_columns=words)
 
 
 def _paired_table(study: Findings, percent: str, *, tested: bool = True) -> DataTable:
@@ -213,12 +227,16 @@ def _paired_table(study: Findings, percent: str, *, tested: bool = True) -> Data
     rows = []
     for d in tests:
         row = [d.first, d.second, plain_name(d.name), *([d.stratum] if strata else [])]
-        row += [f"{d.n_pairs} of {d.n_both}", shown(d.first_mean), shown(d.second_mean)]
+        row += [
+            f"{d.n_pairs} of {d.n_both}",
+            format_report_cell(d.first_mean),
+            format_report_cell(d.second_mean),
+        ]
         row += _effect_cells(d)
         rows.append([*row, format_p_value(d.adjusted_p_value)] if tested else row)
     words = {0, 1, 2, header.index("compared as")} | ({3} if strata else set())
     caption = "Conditions within subjects" + (": paired t tests" if tested else "")
-    return DataTable(caption, header, rows, words=frozenset(words))
+    return DataTable(caption, header, rows, text_columns=frozenset(words))
 
 
 def _paired_tests_table(study: Findings, percent: str) -> DataTable:
@@ -228,16 +246,16 @@ def _paired_tests_table(study: Findings, percent: str) -> DataTable:
     rows = []
     for d in study.paired_tests:
         row = [d.first, d.second, plain_name(d.name), *([d.stratum] if strata else [])]
-        row += [shown(d.cohens_dz, 3), _interval(d.cohens_dz_low, d.cohens_dz_high, 3)]
+        row += [format_report_cell(d.cohens_dz, 3), _interval(d.cohens_dz_low, d.cohens_dz_high, 3)]
         row += [_t(d), format_p_value(d.p_value)]
         row += [str(d.n_ranked), format_p_value(d.wilcoxon_p_value)]
         rows.append([*row, format_p_value(d.adjusted_wilcoxon_p_value)])
     caption = "Conditions within subjects: effect sizes and rank tests"
-    return DataTable(caption, header, rows, words=frozenset(range(3 + strata)))
+    return DataTable(caption, header, rows, text_columns=frozenset(range(3 + strata)))
 
 
 def _with_prior(study: Findings, command: str) -> list[Block]:
-    """The command that gives everybody an estimate, where somebody has none."""
+    """Advice on a prior that gives every subject an estimate; empty if all have one."""
     if study.plan.parameter_prior is not None or not any(r.n_left_out for r in study.left_out):
         return []
     weaker, weak = (

@@ -30,17 +30,17 @@ from penchant.figures.subject_estimates import (
 from penchant.models.model import Declared, Model
 from penchant.population.regret_growth_categories import ORDERS
 from penchant.population.subject_estimates import positive_parameter_mask, proportion_parameter_mask
-from penchant.report.study_words import (
+from penchant.report.study_sentences import (
     capital,
-    exact_words,
+    estimator_text,
     interval_words,
     not_simulated,
-    simulation_words,
+    simulation_text,
 )
 from penchant.result_tables import format_count
 from penchant.softmax.estimate import Estimate
-from penchant.studies.findings import Findings, both, stacked
-from penchant.studies.groups import Group, natural_again
+from penchant.studies.findings import Findings, stack_padded, subject_and_agent_measures
+from penchant.studies.groups import Group, to_natural_scale
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
 FULL, OPEN = "without a bound", "ends beyond the axis"  # what figures remark of arrows
 _AWAY = re.compile(r"(?<!ends )beyond the axis: \d")  # and of estimates
-ESTIMATE_SAID = " A large triangle at the edge is an estimate far beyond the others."
-ROW = 2.3  # inches that a row of panels is high
-MOST_MAPS = 8
+TRIANGLE_TEXT = " A large triangle at the edge is an estimate far beyond the others."
+ROW_HEIGHT_INCHES = 2.3  # inches that a row of panels is high
+MAX_MAPS = 8
 SWITCH_RATE = "switch rate"
 
 
@@ -64,16 +64,16 @@ class Drawn:
     figure: Figure
 
 
-def edges_said(figure: Figure) -> str:
-    """What marks at the edges of a figure are, if it has some; after a blank."""
+def explain_edges(figure: Figure) -> str:
+    """Explain the marks at the edges of a figure, after a blank; empty if there are none."""
     from matplotlib.text import Text
 
     remarks = " ".join(text.get_text() for text in figure.findobj(Text))
-    return f"{_arrows_said(figure, remarks)}{ESTIMATE_SAID if _AWAY.search(remarks) else ''}"
+    return f"{_explain_arrows(figure, remarks)}{TRIANGLE_TEXT if _AWAY.search(remarks) else ''}"
 
 
-def _arrows_said(figure: Figure, remarks: str) -> str:
-    """What arrows at the ends of intervals are."""
+def _explain_arrows(figure: Figure, remarks: str) -> str:
+    """Explain the arrows at the ends of intervals; empty if there are none."""
     log = any(axes.get_xscale() == "log" or axes.get_yscale() == "log" for axes in figure.axes)
     also = " (on a logarithmic axis also one that goes down to 0)" if log else ""
     full = f"full arrow at the edge is an interval without a bound{also}" if FULL in remarks else ""
@@ -84,22 +84,22 @@ def _arrows_said(figure: Figure, remarks: str) -> str:
 
 
 def study_figures(study: Findings) -> list[Drawn]:
-    """All figures that the study has data for, in the order of the report."""
+    """Draw every figure that the study has data for, in the order of the report."""
     made: list[Drawn] = [*_growth(study), *_maps(study), *_forests(study), *_scatter(study)]
     return [*made, *_populations(study), *_forward(study)]
 
 
-def panelled(
+def panel_figure(
     n: int,
     draw: Callable[[Any, int], None],
     *,
     columns: int = 2,
-    row: float = ROW,
+    row: float = ROW_HEIGHT_INCHES,
     alike: bool = False,
     wide: bool = False,
     least: float = 2.4,
 ) -> Figure:
-    """Panels in rows, each drawn by its number; alike: with the same ends of their axes."""
+    """Draw numbered panels in rows; with the same axis limits if `alike`."""
     columns = min(n, columns)
     rows = -(-n // columns)
     made = figure(columns=2 if wide else min(n, 2), height=max(row * rows, least))
@@ -118,7 +118,7 @@ def panelled(
 
 
 def bounds_of(model: Model) -> list[tuple[float, float] | None]:
-    """What natural parameters of the model can be where that is 0 to 1; None for others."""
+    """Ranges of the natural parameters that lie between 0 and 1; None for the others."""
     return [(0.0, 1.0) if share else None for share in proportion_parameter_mask(model)]
 
 
@@ -142,7 +142,7 @@ def _growth(study: Findings) -> Iterator[Drawn]:
             "How regret grows",
             "One subject of each group, with the middle final regret, and the three curves fitted "
             "to it; in brackets their Akaike weights. High performance is a logarithmic curve.",
-            panelled(len(typical), draw, alike=True),
+            panel_figure(len(typical), draw, alike=True),
         )
 
 
@@ -155,7 +155,7 @@ def _typical(study: Findings, group: Group) -> Any:
 
 def _maps(study: Findings) -> Iterator[Drawn]:
     places = Declared(study.plan.model).locations
-    if places is None or np.shape(places)[1] != 2 or len(study.groups) > MOST_MAPS:
+    if places is None or np.shape(places)[1] != 2 or len(study.groups) > MAX_MAPS:
         return
 
     chosen = [_chosen(study, group) for group in study.groups]
@@ -173,7 +173,7 @@ def _maps(study: Findings) -> Iterator[Drawn]:
             "blue is the same count in all maps."
             if len(study.groups) > 1
             else "How often each option was chosen by all subjects, at its place.",
-            panelled(len(study.groups), draw),
+            panel_figure(len(study.groups), draw),
         )
 
 
@@ -211,24 +211,24 @@ def _forests(study: Findings) -> Iterator[Drawn]:
         NAMED_ROW_INCHES if len(fits) <= MAX_NAMED_SUBJECTS else UNNAMED_ROW_INCHES
     )
     columns = 2 if len(names) == 4 else 3
-    made = panelled(len(names), draw, columns=columns, row=min(row, 9.0), least=row)
+    made = panel_figure(len(names), draw, columns=columns, row=min(row, 9.0), least=row)
     yield Drawn(
         "subjects",
         "Estimates of all subjects",
-        f"{capital(exact_words(study))} estimates with {100 * study.plan.level:g} % intervals "
-        f"({interval_words(study.plan.intervals)}){_order_said(len(fits), names)}."
-        f"{edges_said(made)}{_without(study, fits)}",
+        f"{capital(estimator_text(study))} estimates with {100 * study.plan.level:g} % intervals "
+        f"({interval_words(study.plan.intervals)}){_explain_order(len(fits), names)}."
+        f"{explain_edges(made)}{_explain_missing(study, fits)}",
         made,
     )
 
 
-def _order_said(n: int, names: Sequence[str]) -> str:
+def _explain_order(n: int, names: Sequence[str]) -> str:
     panels = "every panel in the order" if len(names) > 1 else "in the order"
     return f", {panels} of the {display_name(names[0])}" if n > 1 else ""
 
 
-def _without(study: Findings, fits: Sequence[Estimate]) -> str:
-    """Who has no estimate of some parameter, and how that is drawn."""
+def _explain_missing(study: Findings, fits: Sequence[Estimate]) -> str:
+    """Say which subjects have no estimate of a parameter, and how they are drawn."""
     lost = [
         str(subject)
         for subject, fit in zip(study.subjects, fits, strict=True)
@@ -278,15 +278,15 @@ def _scatter(study: Findings) -> Iterator[Drawn]:
     yield Drawn(
         "scatter",
         f"{capital(display_name(names[second]))} against {display_name(names[first])}",
-        f"{capital(exact_words(study))} estimates of {int(shown.sum())} of "
+        f"{capital(estimator_text(study))} estimates of {int(shown.sum())} of "
         f"{format_count(len(people), unit)}{', by group' if len(study.groups) > 1 else ''}."
-        f"{_lacking(np.isfinite(x), np.isfinite(y), unit)}{edges_said(made)}",
+        f"{_explain_partly_missing(np.isfinite(x), np.isfinite(y), unit)}{explain_edges(made)}",
         made,
     )
 
 
-def _lacking(x: BoolVector, y: BoolVector, unit: str) -> str:
-    """Where subjects are who lack one estimate, or both."""
+def _explain_partly_missing(x: BoolVector, y: BoolVector, unit: str) -> str:
+    """Say how subjects without an estimate of the x axis, the y axis or both are drawn."""
     one, neither = int((x != y).sum()), int((~x & ~y).sum())
     said = (
         f" At the edge: {format_count(one, unit)} with only one of the two estimates."
@@ -303,7 +303,7 @@ def _populations(study: Findings) -> Iterator[Drawn]:
     logs, bounds = positive_parameter_mask(study.plan.model), bounds_of(study.plan.model)
     names = study.fits[study.subjects[0]].exact.natural_names
     pooled = [
-        natural_again(study.exact[g.label]["random-effects"], study.plan.level, study.plan.model)
+        to_natural_scale(study.exact[g.label]["random-effects"], study.plan.level, study.plan.model)
         for g in groups
     ]
 
@@ -326,9 +326,9 @@ def _populations(study: Findings) -> Iterator[Drawn]:
             bounds=bounds[j],
         )
 
-    labels = [f"{g.label}\n({_pooled(study, g)})" for g in groups]
+    labels = [f"{g.label}\n({_pooled_count_text(study, g)})" for g in groups]
     beside = x_category_labels_fit(labels, COLUMN_INCHES[2] / 2)
-    made = panelled(len(names), draw, columns=2 if beside else 1, wide=not beside)
+    made = panel_figure(len(names), draw, columns=2 if beside else 1, wide=not beside)
     log = any(axes.get_yscale() == "log" for axes in made.axes)
     geometric = " On logarithmic axes the group's estimate is a geometric mean." if log else ""
     finite = all(np.isfinite(fit.exact.natural).all() for fit in study.fits.values())
@@ -339,16 +339,16 @@ def _populations(study: Findings) -> Iterator[Drawn]:
     yield Drawn(
         "groups",
         "Groups" if len(groups) > 1 else "All subjects",
-        f"{capital(exact_words(study))} estimates of the subjects (small, pale), and of "
+        f"{capital(estimator_text(study))} estimates of the subjects (small, pale), and of "
         f"{'their group' if len(groups) > 1 else 'all'} by random effects with "
         f"{100 * study.plan.level:g} % interval (large, black line)."
-        f"{geometric} n: subjects in the group's estimate{left}.{none}{edges_said(made)}",
+        f"{geometric} n: subjects in the group's estimate{left}.{none}{explain_edges(made)}",
         made,
     )
 
 
-def _pooled(study: Findings, group: Group) -> str:
-    """How many subjects the estimate of a group is of."""
+def _pooled_count_text(study: Findings, group: Group) -> str:
+    """Say how many subjects the estimate of a group rests on."""
     n, everyone = study.exact[group.label]["random-effects"].n_subjects, len(group.subjects)
     return f"n = {n}" if n == everyone else f"n = {n} of {everyone}"
 
@@ -382,17 +382,17 @@ def _forward(study: Findings) -> Iterator[Drawn]:
             f"forward-{measure}",
             f"{'One step ahead' if ahead else 'Forward simulation'}: {quantity}",
             f"{words}, trial by trial: people (blue, solid), and (orange, dashed) "
-            f"{simulation_words(study)}.{_bands(study)}{_fewer(study)}{not_simulated(study)}",
-            panelled(len(study.groups), _forward_panel(study, measure, quantity), alike=True),
+            f"{simulation_text(study)}.{_explain_bands(study)}{_explain_fewer_decisions(study)}{not_simulated(study)}",
+            panel_figure(len(study.groups), _forward_panel(study, measure, quantity), alike=True),
         )
 
 
-def _bands(study: Findings) -> str:
+def _explain_bands(study: Findings) -> str:
     many = len(study.subjects) > 1
     return " Bands: 95 % intervals of the mean over subjects." if many else ""
 
 
-def _fewer(study: Findings) -> str:
+def _explain_fewer_decisions(study: Findings) -> str:
     lengths = {len(study.observed[s].reward) for group in study.groups for s in group.subjects}
     if len(lengths) < 2:
         return ""
@@ -402,7 +402,7 @@ def _fewer(study: Findings) -> str:
 def _forward_panel(study: Findings, measure: str, quantity: str) -> Callable[[Any, int], None]:
     def draw(axes: Any, i: int) -> None:
         group = study.groups[i]
-        people, agents = both(group, measure, study.observed, study.fits)
+        people, agents = subject_and_agent_measures(group, measure, study.observed, study.fits)
         expected = "expected" if study.how_simulated == "one step ahead" else "agents"
         least = 0.0 if measure in ("distance", "regret") else None
         shares = True if quantity.startswith("share of") or quantity == SWITCH_RATE else None
@@ -414,7 +414,7 @@ def _forward_panel(study: Findings, measure: str, quantity: str) -> Callable[[An
         else:
             alone = [getattr(study.observed[s], measure, np.empty(0)) for s in group.subjects]
             known = [row for row in alone if row is not None]
-            learning_curve(axes, stacked(known), quantity=quantity, shares=shares, least=least)
+            learning_curve(axes, stack_padded(known), quantity=quantity, shares=shares, least=least)
         add_heading(axes, group.label)
 
     return draw

@@ -25,18 +25,18 @@ from penchant.files.output import (
     write_text,
 )
 from penchant.report.page import Drawing
-from penchant.report.study_everybody import population_figures
 from penchant.report.study_figures import Drawn, study_figures
 from penchant.report.study_page import study_page
+from penchant.report.study_population import population_figures
 from penchant.studies.findings import TABLES, Findings
-from penchant.studies.plan import changed
+from penchant.studies.plan import describe_changes
 
 FORMAT, VERSION = "penchant-study", 1
 SETTINGS, PARTS = "study.json", "parts"
 
 
 class StudyFolder:
-    """Keeps the parts of one study in a folder, for one process at a time.
+    """Storage of the parts of a study in a folder, for one process at a time.
 
     Nothing is written before `begin`. Use it in a `with` statement.
 
@@ -90,7 +90,7 @@ class StudyFolder:
             )
 
     def _holds_something(self) -> bool:
-        """Whether there is more than a study that was stopped before it began."""
+        """Whether the folder holds more than a study that was stopped before its first part."""
         if not self.path.is_dir():
             return False
         return any(not self._is_empty_start(path) for path in self.path.iterdir())
@@ -101,7 +101,7 @@ class StudyFolder:
         return path.name.startswith(f".{SETTINGS}.")
 
     def begin(self, fingerprint: dict[str, Any]) -> None:
-        """Make the folder, or see that it holds the same study; keep others out."""
+        """Make the folder, or check that it holds the same study; lock it for this process."""
         try:
             (self.path / PARTS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -119,7 +119,9 @@ class StudyFolder:
             write_json(file, head | {"fingerprint": fingerprint}, overwrite=False)
             return
         before = read_document(file, FORMAT, version=VERSION)
-        differs = changed(document_field(before, "fingerprint", dict, str(file)), fingerprint)
+        differs = describe_changes(
+            document_field(before, "fingerprint", dict, str(file)), fingerprint
+        )
         if differs:
             raise DataError(
                 "resume",
@@ -134,18 +136,18 @@ class StudyFolder:
             with suppress(OSError):
                 left.unlink()
 
-    def kept(self, name: str) -> Any | None:
-        """What was kept under this name; None if nothing was."""
+    def read(self, name: str) -> Any | None:
+        """Read the document stored under this name; None if there is none."""
         file = self._file(name)
         return read_json(file) if file.exists() else None
 
-    def keep(self, name: str, document: Any) -> None:
-        """Keep a document, whole or not at all, its sentences with their marks."""
+    def store(self, name: str, document: Any) -> None:
+        """Store a document, whole or not at all, with the argument marks of its sentences."""
         write_json(self._file(name), _with_marks(document), overwrite=False)
 
     @property
-    def n_kept(self) -> int:
-        """How many parts are kept."""
+    def n_stored(self) -> int:
+        """Number of parts of the work that are stored."""
         return len(list((self.path / PARTS).glob("*.json")))
 
     def _file(self, name: str) -> Path:
@@ -229,7 +231,7 @@ def _write_tables(
 
 
 def _write_figure(drawn: Drawn, folder: Path, pdf: bool, overwrite: bool) -> Drawing:
-    """Write a figure, which is then as the report needs it."""
+    """Write a figure, and return it as a drawing for the report."""
     folder.mkdir(parents=True, exist_ok=True)
     svg = inline_svg(drawn.figure, drawn.title, drawn.caption)
     places = panel_view_boxes(drawn.figure)

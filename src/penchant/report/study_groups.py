@@ -1,4 +1,4 @@
-"""The report of a study: groups, the paper's tables, tests, and agents that play again."""
+"""Report sections on groups, the paper's tables, tests, and simulated agents."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from penchant.errors import format_list
 from penchant.figures.label_text import display_name
 from penchant.models.model import Declared
 from penchant.report.page import Block, DataTable, Drawing, Paragraph
-from penchant.report.study_words import (
+from penchant.report.study_sentences import (
     capital,
-    exact_words,
+    estimator_text,
+    format_report_cell,
     not_simulated,
-    shown,
-    simulation_words,
+    simulation_text,
 )
 from penchant.result_tables import format_p_value
 from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.studies.comparisons import LinearizedGroup
 from penchant.studies.findings import Findings
-from penchant.studies.groups import natural_again
-from penchant.studies.plan import CATEGORIES, nominal_words
+from penchant.studies.groups import to_natural_scale
+from penchant.studies.plan import CATEGORIES, nominal_text
 from penchant.tables.labels import in_natural_order
 
 P_VALUES = ("p_value", "adjusted_p_value")
 SHOWN_AS_P = (*P_VALUES, "wilcoxon_p_value")
-MIN_FOLDED_ROWS = 12  # rows from which on a table of groups is shown only when asked for
-OF_T_TESTS = {"statistic": "t"}
+MIN_COLLAPSED_ROWS = 12  # rows from which on a table of groups is shown only when asked for
+T_TEST_HEADINGS = {"statistic": "t"}
 
 
 def study_table(
@@ -38,10 +38,10 @@ def study_table(
     keep: Sequence[str],
     *,
     note: str = "",
-    folded: bool = False,
+    collapsed: bool = False,
 ) -> DataTable:
-    """Some columns of one of the study's tables."""
-    return some_columns(caption, study.columns(name), keep, note=note, folded=folded)
+    """Build a table of the page from chosen columns of a table of the study."""
+    return some_columns(caption, study.columns(name), keep, note=note, collapsed=collapsed)
 
 
 def some_columns(
@@ -50,10 +50,10 @@ def some_columns(
     keep: Sequence[str],
     *,
     note: str = "",
-    folded: bool = False,
-    names: Mapping[str, str] = OF_T_TESTS,
+    collapsed: bool = False,
+    names: Mapping[str, str] = T_TEST_HEADINGS,
 ) -> DataTable:
-    """Some columns of a table, with numbers as they are read and headings in words."""
+    """Build a table of the page from chosen columns: rounded numbers, headings in words."""
     present = [name for name in keep if name in table]
     columns = [[_cell(name, value) for value in table[name]] for name in present]
     words = frozenset(
@@ -63,13 +63,13 @@ def some_columns(
     )
     rows = [list(row) for row in zip(*columns, strict=True)]
     header = [names.get(name, display_name(name)) for name in present]
-    return DataTable(caption, header, rows, note, folded, words)
+    return DataTable(caption, header, rows, note, collapsed, words)
 
 
 def _cell(column: str, value: Any) -> str:
     if column in SHOWN_AS_P:
         return format_p_value(value)
-    return display_name(value) if column in ("parameter", "name") else shown(value)
+    return display_name(value) if column in ("parameter", "name") else format_report_cell(value)
 
 
 def only(table: Mapping[str, Sequence[Any]], name: str, value: Any) -> dict[str, list[Any]]:
@@ -97,12 +97,18 @@ def _table_1(study: Findings, columns: Sequence[LinearizedGroup], words: str) ->
         header += [f"{_name(column)}: theta", "std. error"]
     rows = [
         ["subjects", *_facts(f"{c.theta.n_subjects} of {len(c.group.subjects)}" for c in columns)],
-        ["mean log-likelihood", *_facts(shown(c.mean_log_likelihood) for c in columns)],
+        [
+            "mean log-likelihood",
+            *_facts(format_report_cell(c.mean_log_likelihood) for c in columns),
+        ],
     ]
     for j, name in enumerate(columns[0].theta.names):
         row = [name]
         for column in columns:
-            row += [shown(column.theta.estimate[j]), shown(column.theta.standard_errors[j])]
+            row += [
+                format_report_cell(column.theta.estimate[j]),
+                format_report_cell(column.theta.standard_errors[j]),
+            ]
         rows.append(row)
     rows.append(["Delta / nominal", *_facts(map(_ratio, columns))])
     return DataTable(f"Table I: theta, {words}", header, rows)
@@ -118,12 +124,14 @@ def _table_2(study: Findings, columns: Sequence[LinearizedGroup], words: str) ->
         row = [display_name(name)]
         for column, found in zip(columns, exact, strict=True):
             own = [p for p in found if p.name == name]
-            row.append(shown(column.natural.estimate[j]))
-            row += [shown(v) for p in own for v in (p.estimate, p.low, p.high)] or ["-"] * 3
+            row.append(format_report_cell(column.natural.estimate[j]))
+            row += [format_report_cell(v) for p in own for v in (p.estimate, p.low, p.high)] or [
+                "-"
+            ] * 3
         rows.append(row)
     rows.append(["Delta / nominal", *(cell for c in columns for cell in (_ratio(c), "", "", ""))])
     note = (
-        f"exact, low, high: the {exact_words(study)} estimates of the same subjects, by random "
+        f"exact, low, high: the {estimator_text(study)} estimates of the same subjects, by random "
         "effects."
     )
     return DataTable(f"Table II: model parameters, {words}", header, rows, note)
@@ -131,7 +139,7 @@ def _table_2(study: Findings, columns: Sequence[LinearizedGroup], words: str) ->
 
 def _exact(study: Findings, column: LinearizedGroup) -> tuple[ParameterEstimate, ...]:
     population = study.exact[column.group.label]["random-effects"]
-    return natural_again(population, study.plan.level, study.plan.model)
+    return to_natural_scale(population, study.plan.level, study.plan.model)
 
 
 def _name(column: LinearizedGroup) -> str:
@@ -140,15 +148,15 @@ def _name(column: LinearizedGroup) -> str:
 
 def _ratio(column: LinearizedGroup) -> str:
     doubt = "" if column.valid else ", not small"
-    return f"{shown(column.ratio)}{doubt}"
+    return f"{format_report_cell(column.ratio)}{doubt}"
 
 
 def _facts(cells: Iterator[str]) -> list[str]:
-    """One fact per group, over the two columns that a group has."""
+    """Cells with one number per group, each across the two columns of its group."""
     return [cell for fact in cells for cell in (fact, "")]
 
 
-def some_drawn(drawn: Mapping[str, Drawing], *names: str) -> list[Block]:
+def drawings_named(drawn: Mapping[str, Drawing], *names: str) -> list[Block]:
     """The drawings of these names that there are."""
     return [drawn[name] for name in names if name in drawn]
 
@@ -161,20 +169,20 @@ def groups_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]
     keep = ["performance", "condition", "n_subjects", "parameter", "estimate", "standard_error"]
     keep += ["low", "high", "status"]
     return [
-        *some_drawn(drawn, "groups"),
+        *drawings_named(drawn, "groups"),
         some_columns(
             "Random effects, by group" if len(study.groups) > 1 else "Random effects",
             exact,
             keep,
             note=_weighted(study),
-            folded=len(exact["parameter"]) > MIN_FOLDED_ROWS,
+            collapsed=len(exact["parameter"]) > MIN_COLLAPSED_ROWS,
         ),
         study_table(
             study,
             "populations",
             "By every rule",
             ("performance", "condition", "rule", *keep[2:], "i2"),
-            folded=True,
+            collapsed=True,
             note="Positive parameters are pooled as logarithms and mapped back. I²: share of the "
             "variance that lies between subjects.",
         ),
@@ -182,7 +190,7 @@ def groups_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]
 
 
 def _weighted(study: Findings) -> str:
-    """Why these means are not those of the tests, and who is left out of them."""
+    """Explain why these means differ from those of the tests, and list subjects left out."""
     if not (study.group_tests.differences or study.paired_tests):
         return _left_out(study)
     said = (
@@ -203,7 +211,7 @@ def linearized_section(study: Findings) -> list[Block]:
     """The paper's tables."""
     if not study.linearized:
         return []
-    points = [f"{name}: {nominal_words(point)}" for name, point in study.plan.nominals.items()]
+    points = [f"{name}: {nominal_text(point)}" for name, point in study.plan.nominals.items()]
     worst = [column.group.label for column in study.linearized if not column.valid]
     doubt = (
         f"It is not small for {format_list(worst)}: the prior variance means nothing there."
@@ -217,20 +225,20 @@ def linearized_section(study: Findings) -> list[Block]:
             "Table I averages theta over the subjects of a group; Table II maps the average back, "
             "which is not the average of the maps. Delta / nominal tells how far the average lies "
             f"from the nominal point, and should be small beside 1. {doubt} The "
-            f"{exact_words(study)} estimates need no nominal point.{_own_scale(study)}"
+            f"{estimator_text(study)} estimates need no nominal point.{_own_scale(study)}"
         ),
         study_table(
             study,
             "linearized",
             "Linearised estimates of all subjects",
             _linearized_columns(study),
-            folded=True,
+            collapsed=True,
         ),
     ]
 
 
 def _own_scale(study: Findings) -> str:
-    """That the two estimators need not have the same length scale."""
+    """Warn that linearised estimates hold the nominal length scale; empty if they do not."""
     points = study.plan.nominals.values()
     held = any(isinstance(p, RewardPrior) and p.length_scale is not None for p in points)
     if not held:
@@ -260,7 +268,7 @@ def tests_section(study: Findings) -> list[Block]:
     tests, joint = study.columns("tests"), study.columns("joint-tests")
     blocks: list[Block] = []
     for estimator, caption in (
-        ("exact", f"{capital(exact_words(study))} estimates: Welch's tests"),
+        ("exact", f"{capital(estimator_text(study))} estimates: Welch's tests"),
         ("linearised", "Linearised theta: the paper's Welch tests between conditions"),
     ):
         mine, both = only(tests, "estimator", estimator), only(joint, "estimator", estimator)
@@ -291,8 +299,8 @@ def _joint(caption: str, table: Mapping[str, Sequence[Any]]) -> DataTable:
 
 
 def forward_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
-    """People and agents side by side."""
-    figures = some_drawn(
+    """Section that compares subjects with simulated agents."""
+    figures = drawings_named(
         drawn, *(f"forward-{one}" for one in ("reward", "regret", "likeliest", "distance"))
     )
     if not study.data.is_play:
@@ -313,19 +321,21 @@ def forward_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block
             if table["condition"][i] == group.condition
             and (not study.plan.performance or table["performance"][i] == group.performance)
         ]
-        told = [i for i in mine if table["measure"][i] == compared and table["n_subjects"][i]]
+        compared_rows = [
+            i for i in mine if table["measure"][i] == compared and table["n_subjects"][i]
+        ]
         steps = [i for i in mine if table["measure"][i] == "distance" and table["n_subjects"][i]]
-        if told:
-            last = told if ahead else told[-1:]
+        if compared_rows:
+            last = compared_rows if ahead else compared_rows[-1:]
             cells: list[Any] = [group.label, max(table["n_subjects"][i] for i in last)]
             cells += [_mean(table["people"], last), _mean(table["simulated"], last)]
             cells += [_mean(table["people"], steps), _mean(table["simulated"], steps)]
-            rows.append([shown(cell) for cell in cells])
+            rows.append([format_report_cell(cell) for cell in cells])
     who = "expected" if ahead else "agents"
     step = "switch rate" if Declared(study.plan.model).locations is None else "mean step"
     header = ("group", "subjects", f"{shown_as}: people", who, f"{step}: people", who)
     caption = "People, and predictions one step ahead" if ahead else "People and agents"
-    note = f"Beside the people: {simulation_words(study)}.{not_simulated(study)}"
+    note = f"Beside the people: {simulation_text(study)}.{not_simulated(study)}"
     return [*figures, DataTable(caption, header, rows, note)]
 
 

@@ -1,4 +1,4 @@
-"""The report of a study: the page, the data, the subjects one by one."""
+"""Page of the report of a study, with its sections on data and on single subjects."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from penchant.errors import format_for_python, format_list
 from penchant.figures.label_text import attribute_label, display_name
 from penchant.models.model import Declared
 from penchant.models.parameter_words import PARAMETER_WORDS
-from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, page
+from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, render_page
 from penchant.report.study_comparison import comparison_section, paired_section
-from penchant.report.study_everybody import population_section
 from penchant.report.study_groups import (
+    drawings_named,
     forward_section,
     groups_section,
     linearized_section,
-    some_drawn,
     study_table,
     tests_section,
 )
-from penchant.report.study_words import (
-    asked,
+from penchant.report.study_population import population_section
+from penchant.report.study_sentences import (
     capital,
-    exact_words,
+    estimator_text,
     for_reader,
-    in_short,
     interval_words,
     methods,
+    question,
+    summary_sentences,
 )
 from penchant.result_tables import format_count
 from penchant.softmax.prior import ScaledPrior
@@ -73,37 +73,37 @@ def study_page(
     command = command or _call(study.plan)
     drawn = {one.name: one for one in figures}
     sections = [
-        Section("Questions", [Paragraph(asked(study))]),
-        Section("In short", [Listing(in_short(study))]),
+        Section("Questions", [Paragraph(question(study))]),
+        Section("In short", [Listing(summary_sentences(study))]),
         Section("Do the groups differ?", comparison_section(study, command)),
         Section("Do conditions differ within subjects?", paired_section(study, command)),
         Section("The population", population_section(study, drawn)),
         Section("The data", _data(study, drawn)),
         Section("Performance", _performance(study, drawn)),
-        Section(_whose(study), _subjects(study, drawn)),
+        Section(_subjects_heading(study), _subjects(study, drawn)),
         Section("Fits without a converged estimate", _failures(study)),
-        Section(_together(study), groups_section(study, drawn)),
+        Section(_groups_heading(study), groups_section(study, drawn)),
         Section("The paper's linearised estimates", linearized_section(study)),
         Section("Tests by performance", tests_section(study)),
-        Section(_checked(study), forward_section(study, drawn)),
+        Section(_check_heading(study), forward_section(study, drawn)),
         Section("Methods", [Paragraph(text) for text in methods(study)]),
         Section("How to reproduce this report", _reproduce(study, command)),
     ]
     made = f"{format_count(study.data.n_people, 'subject')}; made by Penchant {__version__}"
-    return page(title, made, [section for section in sections if section.blocks], words)
+    return render_page(title, made, [section for section in sections if section.blocks], words)
 
 
-def _whose(study: Findings) -> str:
+def _subjects_heading(study: Findings) -> str:
     return "Estimates of subjects" if len(study.subjects) > 1 else "Estimates of the subject"
 
 
-def _together(study: Findings) -> str:
-    """What estimates are pooled over."""
+def _groups_heading(study: Findings) -> str:
+    """Heading of the pooled estimates: of groups, or of all subjects."""
     whose = "Groups" if len(study.groups) > 1 else "All subjects"
-    return f"{whose}: {exact_words(study)} estimates"
+    return f"{whose}: {estimator_text(study)} estimates"
 
 
-def _checked(study: Findings) -> str:
+def _check_heading(study: Findings) -> str:
     """The question that a posterior predictive check answers."""
     if study.how_simulated == "one step ahead":
         one = len(study.subjects) == 1
@@ -135,8 +135,8 @@ def _data(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
     if data.notes:
         blocks.append(Listing([for_reader(note) for note in data.notes]))
     if study.plan.performance:
-        blocks.append(Paragraph(study.landscapes.words))
-    return [*blocks, *some_drawn(drawn, "choices")]
+        blocks.append(Paragraph(study.landscapes.description))
+    return [*blocks, *drawings_named(drawn, "choices")]
 
 
 def _range(numbers: Sequence[int]) -> str:
@@ -162,12 +162,15 @@ def _performance(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
     header = ("condition", *orders[:3], "does not grow", "low", "high", "not classified")
     note = (
         "Low: linear or power law; high: logarithmic, or no growth. Which of linear and power fits "
-        f"better is close to arbitrary. {_doubtful(study)}"
+        f"better is close to arbitrary. {_doubtful_estimates(study)}"
     ).rstrip()
-    return [DataTable("How regret grows", header, rows, note), *some_drawn(drawn, "regret-growth")]
+    return [
+        DataTable("How regret grows", header, rows, note),
+        *drawings_named(drawn, "regret-growth"),
+    ]
 
 
-def _doubtful(study: Findings) -> str:
+def _doubtful_estimates(study: Findings) -> str:
     unsure = [str(order.subject) for order in study.growth if order.confidence < 0.9]
     if not study.plan.n_bootstrap:
         return ""
@@ -188,19 +191,19 @@ def _subjects(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
         keep += [name, f"{name}_low", f"{name}_high"]
     return [
         DataTable(
-            f"Status of the {exact_words(study)} fits",
+            f"Status of the {estimator_text(study)} fits",
             ("status", "subjects" if study.data.people is None else "fits", "what it means"),
             counts,
-            words=frozenset((0, 2)),
+            text_columns=frozenset((0, 2)),
         ),
         *_glossary(names),
-        *some_drawn(drawn, "subjects", "scatter"),
+        *drawings_named(drawn, "subjects", "scatter"),
         study_table(
             study,
             "subjects",
-            f"{capital(exact_words(study))} estimates of all subjects",
+            f"{capital(estimator_text(study))} estimates of all subjects",
             keep,
-            folded=True,
+            collapsed=True,
             note=f"low and high: {100 * study.plan.level:g} % "
             f"{interval_words(study.plan.intervals)} intervals.",
         ),
@@ -208,10 +211,10 @@ def _subjects(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
 
 
 def _glossary(names: Sequence[str]) -> list[Block]:
-    """What the parameters are, for those who meet them for the first time."""
+    """Explain each parameter of the model to readers who do not know it."""
     known = [PARAMETER_WORDS[name] for name in names if name in PARAMETER_WORDS]
-    told = [f"{words.label}: {words.meaning}" for words in known if words.meaning]
-    return [Listing(told)] if told else []
+    explanations = [f"{words.label}: {words.meaning}" for words in known if words.meaning]
+    return [Listing(explanations)] if explanations else []
 
 
 def _failures(study: Findings) -> list[Block]:
@@ -221,7 +224,7 @@ def _failures(study: Findings) -> list[Block]:
     kinds: dict[tuple[str, str], list[int]] = {}
     for i, kind in enumerate(zip(table["estimator"], table["status"], strict=True)):
         kinds.setdefault(kind, []).append(i)
-    words_of = {"exact": exact_words(study).replace("-", " ")}
+    words_of = {"exact": estimator_text(study).replace("-", " ")}
     rows = [
         [
             words_of.get(estimator, estimator),
@@ -243,7 +246,7 @@ def _failures(study: Findings) -> list[Block]:
         "interval."
     )
     note = note if len(study.subjects) > 1 else ""
-    return [DataTable("What went wrong, and for whom", header, rows, note, words=words)]
+    return [DataTable("What went wrong, and for whom", header, rows, note, text_columns=words)]
 
 
 def _advised(study: Findings, message: str) -> str:
@@ -258,7 +261,9 @@ def _advised(study: Findings, message: str) -> str:
 
 def _reproduce(study: Findings, command: str) -> list[Block]:
     known = study.fingerprint() | {"population": study.everybody is not None}
-    given = {name: value for name, value in known.items() if _is_said(study, name, value)}
+    given = {
+        name: value for name, value in known.items() if _is_relevant_setting(study, name, value)
+    }
     facts = [
         [SETTINGS.get(name, display_name(name)), _fact(value)] for name, value in given.items()
     ]
@@ -268,7 +273,10 @@ def _reproduce(study: Findings, command: str) -> list[Block]:
         Paragraph(f"{made} the same tables, figures and report from the same {source}:"),
         Paragraph(command, code=True),
         DataTable(
-            "Settings, and fingerprints of the data", ("what", "is"), facts, words=frozenset((0, 1))
+            "Settings, and fingerprints of the data",
+            ("what", "is"),
+            facts,
+            text_columns=frozenset((0, 1)),
         ),
     ]
 
@@ -292,7 +300,7 @@ def _call(plan: Plan) -> str:
 _OF_THE_STUDY = ("model", "nominals", "parameter_prior")  # objects rather than settings
 
 
-def _is_said(study: Findings, name: str, value: Any) -> bool:
+def _is_relevant_setting(study: Findings, name: str, value: Any) -> bool:
     """Whether a setting is of something that the study has."""
     if name == "landscapes":
         return bool(study.plan.performance)

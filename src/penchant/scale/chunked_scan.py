@@ -168,11 +168,11 @@ class Scan(SubjectScanBase, Chunks):
         return replace(self, engine=engine, threads=threads)
 
     def map_chunks(
-        self, work: Callable[[Choices], T], what: str, validated: bool = False
+        self, work: Callable[[Choices], T], description: str, validated: bool = False
     ) -> Iterator[T]:
         """Yield the result of the work on each chunk, in the order of chunks."""
         task = ChunkTask(self.layout, work, validated)
-        with progress(what, self.n_chunks) as advance:
+        with progress(description, self.n_chunks) as advance:
             for result in map_in_order(task, self.chunks, self.engine, self.threads):
                 advance(1)
                 yield result
@@ -331,14 +331,13 @@ def scan(
         if sort:
             folder = cache_folder() if cache is None else Path(cache)
             path = folder / "sorted.parquet"
-            what = "rows of a decision"
             files = (
                 sorted_copy(
                     files,
                     layout.columns_to_read,
                     layout.decision_columns,
                     path,
-                    what,
+                    "rows of a decision",
                     separate_decisions=False,
                 ),
             )
@@ -356,13 +355,13 @@ def scan(
     return scan_histories(files, found, columns, policies, chunk_rows)
 
 
-def _infer_kind(file: StoredFile, given: Mapping[str, Any]) -> str:
+def _infer_kind(file: StoredFile, arguments: Mapping[str, Any]) -> str:
     """Kind of data, inferred from the arguments given, else from the names of columns."""
-    if given["offers"] is not None:
+    if arguments["offers"] is not None:
         return "offers"
-    if given["reward"] is not None:
+    if arguments["reward"] is not None:
         return "play"
-    if given["explanatory"] is not None or given["option"] is not None:
+    if arguments["explanatory"] is not None or arguments["option"] is not None:
         return "choices"
     names = list(file.schema().names)
     if is_offers(names):  # the stricter test first: names of offers may also pass that of play
@@ -370,21 +369,23 @@ def _infer_kind(file: StoredFile, given: Mapping[str, Any]) -> str:
     return "play" if is_play(names) else "choices"
 
 
-def _refuse_arguments(kind: str, given: Mapping[str, Any], names: Sequence[str]) -> None:
+def _refuse_arguments(kind: str, arguments: Mapping[str, Any], names: Sequence[str]) -> None:
     for name in names:
-        if given.get(name) is not None:
+        if arguments.get(name) is not None:
             raise DataError(
                 name,
                 f"must be left out, as the files hold {TITLES[kind]}",
-                got=repr(given[name]),
+                got=repr(arguments[name]),
                 fix="Leave it out, or say what they are with `kind`.",
             )
 
 
-def _choice_layout(given: Mapping[str, Any], weight_kind: str, first: StoredFile) -> ChoiceLayout:
+def _choice_layout(
+    arguments: Mapping[str, Any], weight_kind: str, first: StoredFile
+) -> ChoiceLayout:
     """Check and collect the roles of the columns of choices."""
     for name in ("decision", "option", "chosen", "explanatory"):
-        if given[name] is None:
+        if arguments[name] is None:
             raise DataError(
                 name,
                 "must be given for a scan of choices",
@@ -392,14 +393,14 @@ def _choice_layout(given: Mapping[str, Any], weight_kind: str, first: StoredFile
                 fix="Name its column; of play, name that of the reward.",
             )
     columns = LongColumns(
-        decision=column_names(given["decision"], "decision"),
-        option=given["option"],
-        chosen=given["chosen"],
-        explanatory=column_names(given["explanatory"], "explanatory"),
-        weight=given["weight"],
-        subject=given["subject"],
-        available=given["available"],
-        offset=given["offset"],
+        decision=column_names(arguments["decision"], "decision"),
+        option=arguments["option"],
+        chosen=arguments["chosen"],
+        explanatory=column_names(arguments["explanatory"], "explanatory"),
+        weight=arguments["weight"],
+        subject=arguments["subject"],
+        available=arguments["available"],
+        offset=arguments["offset"],
     )
     # An unknown kind is refused before files are read, which may take long.
     decision_weights(None, 0, weight_kind)
@@ -412,7 +413,7 @@ def _scan_choices(files: tuple[StoredFile, ...], layout: ChoiceLayout, chunk_row
     before: _DecisionStarts | None = None
     with progress("Looking for decisions", len(files)) as advance:
         for file in files:
-            cutting = _DecisionStarts.of(file, layout)
+            cutting = _DecisionStarts.from_file(file, layout)
             if cutting.n_rows:
                 if before is not None:
                     _check_decision_in_one_file(before, cutting)
@@ -477,7 +478,7 @@ class _DecisionStarts:
     last: tuple[Any, ...]
 
     @classmethod
-    def of(cls, file: StoredFile, layout: ChoiceLayout) -> _DecisionStarts:
+    def from_file(cls, file: StoredFile, layout: ChoiceLayout) -> _DecisionStarts:
         """Read the columns that name decisions, one row group at a time."""
         edges = tuple(file.group_edges())
         starts, labels = [], []

@@ -105,7 +105,7 @@ def locate_errors_in_files(parts: Sequence[FileRows]) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        located = error.changed(
+        located = error.rephrase(
             lambda text: _ROW_IN_MESSAGE.sub(lambda match: locate_row(parts, int(match[1])), text)
         )
         if located.text == error.text:  # it names no row, so the files are all that can be named
@@ -165,7 +165,7 @@ def sorted_copy(
     columns: Sequence[str],
     by: Sequence[str],
     path: Path,
-    sort_reason: str,
+    unsorted_rows: str,
     separate_decisions: bool,
 ) -> StoredFile:
     """Parquet file with these columns of all files, sorted by `by`; reused if it exists already.
@@ -176,7 +176,7 @@ def sorted_copy(
     content_hash = _content_hash(files, columns, by)
     hashed = path.with_name(f"{path.name}.{content_hash[:16]}")
     if not hashed.exists():
-        _write_sorted(files, columns, by, hashed, sort_reason)
+        _write_sorted(files, columns, by, hashed, unsorted_rows)
     system = fs.LocalFileSystem()
     here = str(hashed.resolve())
     return StoredFile(
@@ -202,14 +202,14 @@ def _write_sorted(
     columns: Sequence[str],
     by: Sequence[str],
     path: Path,
-    why: str,
+    unsorted_rows: str,
 ) -> None:
     cost = sort_cost(files, columns)
     try:
         duckdb = import_module("duckdb")
     except ImportError as error:
         raise DataError(
-            why,
+            unsorted_rows,
             "must stand together where DuckDB is not installed",
             got="files in which they do not",
             fix=(
@@ -220,7 +220,8 @@ def _write_sorted(
     _check_disk_space(path, cost)
     warnings.warn(
         PenchantWarning(
-            f"{why} do not stand together in the files: they are sorted first, {cost.summary()}.",
+            f"{unsorted_rows} do not stand together in the files: they are sorted first, "
+            f"{cost.summary()}.",
             "sorting",
         ),
         stacklevel=2,

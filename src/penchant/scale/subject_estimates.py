@@ -207,10 +207,10 @@ def _write_missing_parts(
     output: OutputFile,
     engine: Any,
     threads: int | None,
-    what: str,
+    description: str,
 ) -> None:
     left = [k for k in range(len(batches)) if k not in done]
-    with progress(what, sum(batch.n_subjects for batch in batches)) as advance:
+    with progress(description, sum(batch.n_subjects for batch in batches)) as advance:
         advance(sum(batches[k].n_subjects for k in done))
         tables = map_in_order(work, (batches[k] for k in left), engine, threads)
         for k, table in zip(left, tables, strict=True):
@@ -516,7 +516,7 @@ class SubjectFiles:
 
         return StoredEstimates(target.file, f"{work} {self.description}", n_done, refit, temporary)
 
-    def load_all_rows(self, what: str) -> Any:
+    def load_all_rows(self, description: str) -> Any:
         """Read all data into memory, in the order of the files; raise if they are too many."""
         spans = []
         for file in self.files:
@@ -528,15 +528,15 @@ class SubjectFiles:
             raise DataError(
                 "data",
                 (
-                    f"must have at most {MAX_HISTORY_ROWS:,} rows for {what}, which holds them in "
-                    "memory"
+                    f"must have at most {MAX_HISTORY_ROWS:,} rows for {description}, which holds "
+                    "them in memory"
                 ),
                 got=f"{n_rows:,}",
                 fix="Scan the files of some subjects: some thousand tell as much of it.",
             )
         return self.reader(SubjectBatch(tuple(spans), 0))
 
-    def map_batches(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
+    def map_batches(self, work: Callable[[Any], T], description: str) -> Iterator[T]:
         """Yield the result of the work on each batch; on all data at once without subjects."""
         if self.reader.subject is None:
             yield work(self.load_all_rows("one history"))
@@ -549,7 +549,7 @@ class SubjectFiles:
             self.reader.limits,
             temporary.folder,
         )
-        with progress(what, sum(batch.n_subjects for batch in batches)) as advance:
+        with progress(description, sum(batch.n_subjects for batch in batches)) as advance:
             found = map_in_order(BatchTask(self.reader, work), batches, None, None)
             for batch, result in zip(batches, found, strict=True):
                 advance(batch.n_subjects)
@@ -563,7 +563,7 @@ class SubjectFiles:
         return temporary, OutputFile(temporary.folder / "results.parquet")
 
     def write_batch_results(
-        self, work: Any, output: OutputFile, engine: Any, threads: int | None, what: str
+        self, work: Any, output: OutputFile, engine: Any, threads: int | None, description: str
     ) -> tuple[tuple[SubjectBatch, ...], int]:
         """Write the results of all batches; return these, and how many were done before."""
         check_executor(engine, threads)
@@ -582,7 +582,9 @@ class SubjectFiles:
             )
             about = {"reader": reader, "work": work}
             task = BatchTask(reader, work)
-            return batches, write_results(batches, task, about, output, engine, threads, what)
+            return batches, write_results(
+                batches, task, about, output, engine, threads, description
+            )
 
 
 class SubjectScanBase(SubjectScan):
@@ -607,10 +609,10 @@ class SubjectScanBase(SubjectScan):
             work, output=output, overwrite=overwrite, engine=engine, threads=threads
         )
 
-    def load(self, what: str) -> Any:
+    def load(self, description: str) -> Any:
         """Read all data into memory."""
-        return self.subjects.load_all_rows(what)
+        return self.subjects.load_all_rows(description)
 
-    def map_subjects(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
+    def map_subjects(self, work: Callable[[Any], T], description: str) -> Iterator[T]:
         """Yield the result of the work on each batch of subjects."""
-        return self.subjects.map_batches(work, what)
+        return self.subjects.map_batches(work, description)

@@ -114,8 +114,8 @@ class HistoryScan(SubjectScanBase):
             self, reader=replace(self.reader, arguments={**self.reader.arguments, **new_arguments})
         )
 
-    def _row_groups(self, columns: Sequence[str], what: str) -> Iterator[FileRows]:
-        with progress(what, len(self.files)) as advance:
+    def _row_groups(self, columns: Sequence[str], description: str) -> Iterator[FileRows]:
+        with progress(description, len(self.files)) as advance:
             for file in self.files:
                 edges = file.group_edges()
                 for begin, end in pairwise(edges):
@@ -127,7 +127,7 @@ class HistoryScan(SubjectScanBase):
 def scan_histories(
     files: tuple[StoredFile, ...],
     kind: str,
-    given: Mapping[str, Any],
+    columns_by_role: Mapping[str, Any],
     policies: Mapping[str, Any],
     chunk_rows: int,
 ) -> HistoryScan:
@@ -136,16 +136,18 @@ def scan_histories(
     if kind == "play":
         locations = policies.get("locations")
         sides = 0 if locations is None else np.shape(locations)[1]
-        found = play_columns(names, {part: given.get(part) for part in PARTS}, coordinates=sides)
+        found = play_columns(
+            names, {part: columns_by_role.get(part) for part in PARTS}, coordinates=sides
+        )
         arguments: dict[str, Any] = {**found, **policies}
         # In the order of the file, as the order is part of the fingerprint.
         columns = sorted(columns_used(found), key=names.index)
         subject = found["subject"]
     else:
-        parts = {part: given.get(part) for part in OFFER_ROLES}
-        offered = offer_columns(names, parts, given.get("offers"))
+        parts = {part: columns_by_role.get(part) for part in OFFER_ROLES}
+        offered = offer_columns(names, parts, columns_by_role.get("offers"))
         arguments = {part: getattr(offered, part) or NO_COLUMN for part in OFFER_ROLES}
-        arguments |= {"offers": given.get("offers"), **policies}
+        arguments |= {"offers": columns_by_role.get("offers"), **policies}
         used = {name for part in offered.roles().values() for name in part}
         columns, subject = sorted(used, key=names.index), offered.subject
     n_rows = _check_columns_and_count_rows(files, columns)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -55,6 +56,14 @@ class CalibrationOptions:
 
 
 CALIBRATION = CalibrationOptions()
+
+
+class LatticeMaxima(NamedTuple):
+    """Highest log-likelihoods (n_draws,), indices of their points, and weights (n_draws, d)."""
+
+    log_likelihood: Vector
+    point: IntVector
+    theta: Matrix
 
 
 @dataclass(frozen=True)
@@ -140,33 +149,35 @@ class DecisionsOnShapeGrid:
             return np.empty((1, 0), dtype=np.int64)
         return np.stack([m.ravel() for m in mesh], axis=1)
 
-    def maximise_over_lattice(self, chosen: IntMatrix) -> tuple[Vector, IntVector, Matrix]:
-        """Highest log-likelihood of every draw (n_draws, n_decisions), its point, and weights."""
+    def maximise_over_lattice(self, chosen: IntMatrix) -> LatticeMaxima:
+        """Highest points of the log-likelihoods of draws (n_draws, n_decisions)."""
         n, d = len(chosen), self.x.shape[3]
         best = np.full(n, -np.inf)
         position, theta = np.zeros((n, len(self.dimensions)), dtype=np.int64), np.zeros((n, d))
-        everyone, near = np.arange(n), np.zeros((n, d))
+        everyone, start_theta = np.arange(n), np.zeros((n, d))
         if self.start_candidates is not None:
             cells = np.zeros(n, dtype=np.int64)
             compiled.find_best_candidate_starts(
-                self.x, self.offset, chosen, *self.start_candidates, cells, near
+                self.x, self.offset, chosen, *self.start_candidates, cells, start_theta
             )
             position[:] = self._coarse_positions[cells]
             best[:], theta[:] = self._log_likelihoods_and_weights_at(
-                chosen, everyone, position, near
+                chosen, everyone, position, start_theta
             )
         else:
             for cell in self._coarse_positions:
                 target = np.repeat(cell[None], n, axis=0)
-                value, near = self._log_likelihoods_and_weights_at(chosen, everyone, target, near)
-                _update_best(everyone, value, target, near, best, position, theta)
+                value, start_theta = self._log_likelihoods_and_weights_at(
+                    chosen, everyone, target, start_theta
+                )
+                _update_best(everyone, value, target, start_theta, best, position, theta)
         strides = self._strides
         while len(strides):
             self._hill_climb(chosen, strides, best, position, theta)
             if (strides == 1).all():
                 break
             strides = np.maximum(strides // 2, 1)
-        return best, self._flat_index(position), theta
+        return LatticeMaxima(best, self._flat_index(position), theta)
 
     def _hill_climb(
         self,
@@ -197,10 +208,10 @@ class DecisionsOnShapeGrid:
             moving = moving[best[moving] > before + CALIBRATION.tie_tol / 10]
 
     def _log_likelihoods_and_weights_at(
-        self, chosen: IntMatrix, draw: IntVector, position: IntMatrix, near: Matrix
+        self, chosen: IntMatrix, draw: IntVector, position: IntMatrix, start_theta: Matrix
     ) -> tuple[Vector, Matrix]:
         """Log-likelihood and weights of draws at points."""
-        values, theta = np.empty(len(draw)), np.array(near)
+        values, theta = np.empty(len(draw)), np.array(start_theta)
         compiled.solve_weights_of_draws(
             self.x,
             self.offset,
@@ -280,12 +291,14 @@ class BootstrapTest:
         level
             Of the interval: candidates are inside whose p-value is above 1 - level.
         """
-        _, point, theta = restricted.maximise_over_lattice(self.chosen[None])
-        bootstrap = draw_options(restricted.probabilities(int(point[0]), theta[0]), self.uniforms)
+        best = restricted.maximise_over_lattice(self.chosen[None])
+        probabilities = restricted.probabilities(int(best.point[0]), best.theta[0])
+        bootstrap = draw_options(probabilities, self.uniforms)
         every = np.concatenate([self.chosen[None], bootstrap])
         short, which = np.unique(every.astype(np.int16), axis=0, return_inverse=True)
         outcomes = short.astype(np.int64)
-        fixed = restricted.with_candidates(self.chosen).maximise_over_lattice(outcomes)[0]
+        refined = restricted.with_candidates(self.chosen)
+        fixed = refined.maximise_over_lattice(outcomes).log_likelihood
         w = 2 * (np.maximum(self._best_values(outcomes), fixed) - fixed)
         made, others = w[which.ravel()[0]], w[which.ravel()[1:]]
         p = (
@@ -308,7 +321,7 @@ class BootstrapTest:
         keys = [row.tobytes() for row in outcomes]
         new = [k for k, key in enumerate(keys) if key not in self._value_cache]
         if new:
-            found = self._with_candidates.maximise_over_lattice(outcomes[new])[0]
+            found = self._with_candidates.maximise_over_lattice(outcomes[new]).log_likelihood
             self._value_cache.update(zip((keys[k] for k in new), found.tolist(), strict=True))
         return np.array([self._value_cache[key] for key in keys])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +26,13 @@ from penchant.softmax.chunked_likelihood import (
     Transform,
     summarize_chunks,
 )
+from penchant.softmax.decisions import VanishingCounts
 from penchant.softmax.identification import padded_triangle, r_factor_of_centred_rows
 from penchant.softmax.maximum_and_covariance import (
     choices_in_coordinates,
     weight_unit_from_largest_and_mean,
 )
-from penchant.softmax.separation import SEPARATION, Differences, NnlsBound
+from penchant.softmax.separation import SEPARATION, Differences, FeasibleDirection, NnlsBound
 
 Bits = NDArray[np.uint64]
 
@@ -60,7 +62,7 @@ class ChunkedDecisions:
     summary: ChunkSummary
 
     @classmethod
-    def of(cls, reducer: ChunkMapper, with_start: bool = True) -> ChunkedDecisions:
+    def from_chunks(cls, reducer: ChunkMapper, with_start: bool = True) -> ChunkedDecisions:
         """Take the first pass; `with_start`: every chunk finds a maximum of its own."""
         return cls(reducer, summarize_chunks(reducer, with_start))
 
@@ -108,13 +110,15 @@ class ChunkedDecisions:
         if unit == 1.0:
             return self, unit
         # unusual weights are rescaled by a power of 2, which needs a second first pass
-        return ChunkedDecisions.of(self._reducer_with(partial(_rescaled_weights, unit=unit))), unit
+        return ChunkedDecisions.from_chunks(
+            self._reducer_with(partial(_rescaled_weights, unit=unit))
+        ), unit
 
     def in_coordinates(self, basis: Matrix, rank: int | None = None) -> ChunkedDecisions:
         """Decisions for phi, where theta = basis phi."""
         turned = self._reducer_with(partial(choices_in_coordinates, basis=basis, rank=rank))
         # directions beyond the rank have a start of their own: the prior's
-        return ChunkedDecisions.of(turned, with_start=rank is None)
+        return ChunkedDecisions.from_chunks(turned, with_start=rank is None)
 
     def _reducer_with(self, *transforms: Transform) -> ChunkMapper:
         return reduce(ChunkMapper.with_transform, transforms, self.reducer)
@@ -148,19 +152,18 @@ class ChunkedDecisions:
             basis=basis,
         )
         inner = unit if basis is None else np.ones(basis.shape[1])
-        return ChunkedRecessionCone.of(self.reducer, differences, inner)
+        return ChunkedRecessionCone.from_chunks(self.reducer, differences, inner)
 
     def without_vanishing_options(self, vanishing_options: VanishingOptions) -> ChunkedDecisions:
         """Decisions without the options that a recession direction resolves."""
-        return ChunkedDecisions.of(self._reducer_with(*vanishing_options.removals))
+        return ChunkedDecisions.from_chunks(self._reducer_with(*vanishing_options.removals))
 
-    def count_vanishing_options(self, vanishing_options: VanishingOptions) -> tuple[int, int, int]:
-        """Count options resolved, options that might be, and decisions that lose some."""
+    def count_vanishing_options(self, vanishing_options: VanishingOptions) -> VanishingCounts:
+        """Count options that vanish, and the decisions that lose some."""
         parts = self.reducer.map_chunks(
             partial(_count_vanishing_options, vanishing_options=vanishing_options), "separation"
         )
-        n_resolved, n_possible, n_touched = np.array(list(parts)).sum(axis=0).tolist()
-        return n_resolved, n_possible, n_touched
+        return VanishingCounts(*np.array(list(parts)).sum(axis=0).tolist())
 
     def large_difference_quantile(self, scale: Vector) -> Vector:
         """Size of each variable's differences."""
@@ -183,7 +186,7 @@ class ChunkedDecisions:
         if not any(list(self.reducer.map_chunks(work, "small differences"))):
             return None
         plain = self._reducer_with(partial(_with_negligible_differences_zeroed, limit=limit))
-        return ChunkedDecisions.of(plain, with_start=False)
+        return ChunkedDecisions.from_chunks(plain, with_start=False)
 
 
 def _rescaled_weights(choices: Choices, unit: float) -> Choices:
@@ -202,10 +205,12 @@ def _with_negligible_differences_zeroed(choices: Choices, limit: Vector) -> Choi
 
 def _count_vanishing_options(
     choices: Choices, vanishing_options: VanishingOptions
-) -> tuple[int, int, int]:
+) -> VanishingCounts:
     left = reduce(lambda some, removal: removal(some), vanishing_options.removals, choices)
     lost = choices.n_options - left.n_options
-    return int(lost.sum()), int((choices.n_options - 1).sum()), int((lost > 0).sum())
+    return VanishingCounts(
+        int(lost.sum()), int((choices.n_options - 1).sum()), int((lost > 0).sum())
+    )
 
 
 def large_difference_quantile(reducer: ChunkMapper, scale: Vector) -> Vector:
@@ -275,20 +280,20 @@ class ChunkedRecessionCone:
     seen: set[bytes] = field(default_factory=set)
 
     @classmethod
-    def of(
+    def from_chunks(
         cls, reducer: ChunkMapper, differences: Callable[[Choices], Differences], unit: Vector
     ) -> ChunkedRecessionCone | None:
         """Start with a sample of rows from each chunk; None where no row differs."""
         per_chunk = SEPARATION.initial_rows // reducer.chunks.n_chunks
         n_rows = max(per_chunk, MIN_FIRST_ROWS_PER_CHUNK)
-        work = partial(_count_sum_and_sample_of_differences, differences=differences, n_rows=n_rows)
+        work = partial(_sample_differences, differences=differences, n_rows=n_rows)
         parts = list(reducer.map_chunks(work, "separation"))
-        n = sum(part[0] for part in parts)
+        n = sum(part.n for part in parts)
         if not n:
             return None
-        total = reduce(np.add, [part[1] for part in parts])
-        values = np.vstack([part[2] for part in parts])
-        rounding = np.concatenate([part[3] for part in parts])
+        total = reduce(np.add, [part.total for part in parts])
+        values = np.vstack([part.values for part in parts])
+        rounding = np.concatenate([part.rounding for part in parts])
         seen = {row.tobytes() for row in values}
         return cls(reducer, differences, unit, values, rounding, total, n, seen)
 
@@ -296,30 +301,28 @@ class ChunkedRecessionCone:
         """Infinite bounds: finite ones would need all rows at once."""
         return [NnlsBound(np.inf, np.nan)] * len(goals)
 
-    def furthest_feasible_direction(self, goal: Vector) -> tuple[Vector, float, bool]:
-        """Direction furthest along the goal, or 0; largest rise of a row; whether it is proven."""
+    def furthest_feasible_direction(self, goal: Vector) -> FeasibleDirection:
+        """Direction furthest along the goal, or 0."""
         free = np.empty((0, len(goal)))
         while True:
             direction = separation.furthest_direction(goal, self.values, free, self.rounding)
             if not direction.any():
-                return direction, 0.0, True
-            work = partial(
-                _violated_rows_and_largest_rise, differences=self.differences, direction=direction
-            )
+                return FeasibleDirection(direction, 0.0, True)
+            work = partial(_violated_rows, differences=self.differences, direction=direction)
             parts = list(self.reducer.map_chunks(work, "separation"))
             if not self._add_violated_rows(parts):
-                furthest = max(part[2] for part in parts)
-                return direction, furthest, all(part[3] for part in parts)
+                rise = max(part.largest_rise for part in parts)
+                return FeasibleDirection(direction, rise, all(part.all_rise for part in parts))
 
-    def _add_violated_rows(self, parts: list[tuple[Matrix, Vector, float, bool]]) -> bool:
+    def _add_violated_rows(self, parts: list[_ViolatedRows]) -> bool:
         """Add violated rows; whether any was new (the same row twice would loop for ever)."""
         before = len(self.values)
         values, rounding = [self.values], [self.rounding]
-        for rows, noise, _, _ in parts:
-            new = [k for k, row in enumerate(rows) if row.tobytes() not in self.seen]
-            self.seen |= {rows[k].tobytes() for k in new}
-            values.append(rows[new])
-            rounding.append(noise[new])
+        for part in parts:
+            new = [k for k, row in enumerate(part.rows) if row.tobytes() not in self.seen]
+            self.seen |= {part.rows[k].tobytes() for k in new}
+            values.append(part.rows[new])
+            rounding.append(part.rounding[new])
         self.values, self.rounding = np.vstack(values), np.concatenate(rounding)
         return len(self.values) > before
 
@@ -338,20 +341,39 @@ class ChunkedRecessionCone:
         return VanishingOptions((removal,))
 
 
-def _count_sum_and_sample_of_differences(
+class _DifferenceSample(NamedTuple):
+    """Number n and sum of all differences; a sample of them (n_rows, d), and their rounding."""
+
+    n: int
+    total: Vector
+    values: Matrix
+    rounding: Vector
+
+
+def _sample_differences(
     choices: Choices, differences: Callable[[Choices], Differences], n_rows: int
-) -> tuple[int, Vector, Matrix, Vector]:
-    """Number and sum of all differences, and a sample of about n_rows with their rounding."""
+) -> _DifferenceSample:
+    """Sample about n_rows differences."""
     found = differences(choices)
     # evenly spaced, not the first rows: data are often sorted by subject or condition
     some = slice(None, None, max(1, len(found.values) // n_rows))
-    return len(found.values), found.values.sum(axis=0), found.values[some], found.rounding[some]
+    return _DifferenceSample(
+        len(found.values), found.values.sum(axis=0), found.values[some], found.rounding[some]
+    )
 
 
-def _violated_rows_and_largest_rise(
+class _ViolatedRows(NamedTuple):
+    """Rows that a direction lowers most, and their rounding; how all rows of the chunk move."""
+
+    rows: Matrix
+    rounding: Vector
+    largest_rise: float
+    all_rise: bool
+
+
+def _violated_rows(
     choices: Choices, differences: Callable[[Choices], Differences], direction: Vector
-) -> tuple[Matrix, Vector, float, bool]:
-    """Rows that a direction lowers most, their rounding; largest rise; whether all rows rise."""
+) -> _ViolatedRows:
     found = differences(choices)
     along = found.values @ direction
     # as in `separation.furthest_direction`, so that chunks and choices in memory agree: with one or
@@ -360,7 +382,7 @@ def _violated_rows_and_largest_rise(
     room = along + (found.rounding if len(direction) == 2 else slack)
     broken = np.flatnonzero(room < 0)
     worst = broken[np.argsort(room[broken], kind="stable")[:MAX_VIOLATED_PER_CHUNK]]
-    return (
+    return _ViolatedRows(
         found.values[worst],
         found.rounding[worst],
         float(along.max(initial=0.0)),

@@ -63,12 +63,12 @@ class ChunkMapper:
         """Number of passes over all chunks."""
         return len(self.pass_descriptions)
 
-    def map_chunks(self, work: Callable[[Choices], T], what: str) -> Iterator[T]:
-        """Results of the work on each chunk, in their order; `what` is shown as progress."""
+    def map_chunks(self, work: Callable[[Choices], T], description: str) -> Iterator[T]:
+        """Results of the work on each chunk, in their order; `description` is shown as progress."""
         # the first pass has checked all chunks; checking them again would find nothing
         validated = bool(self.pass_descriptions)
-        self.pass_descriptions.append(what)
-        words = f"Pass {self.n_passes}: {what}"
+        self.pass_descriptions.append(description)
+        words = f"Pass {self.n_passes}: {description}"
         return self.chunks.map_chunks(
             TransformedWork(work, self.transforms) if self.transforms else work, words, validated
         )

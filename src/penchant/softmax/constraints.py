@@ -227,18 +227,18 @@ def maximise_constrained(
     constraints: Constraints,
     quadratic: Quadratic,
     max_steps: int = 100,
-    near: Vector | None = None,
+    start: Vector | None = None,
 ) -> tuple[Maximum, BoolVector]:
     """Maximise inside the constraints, for variables of about size 1; and which are active.
 
-    It begins at the feasible point that is nearest to 0, or to `near`. The compiled twin for
+    It begins at the feasible point that is nearest to 0, or to `start`. The compiled twin for
     weights that are not negative is `solve_nonnegative` in
     `inference.profile._inner_problem_kernels`.
     """
     size = np.abs(constraints.matrix).max(axis=1)
     rows, bound = constraints.matrix / size[:, None], constraints.bound / size
     scaled = replace(constraints, matrix=rows, bound=bound)
-    phi = scaled.feasible_point() if near is None else scaled.nearest(near)
+    phi = scaled.feasible_point() if start is None else scaled.nearest(start)
     plane = RestrictedLikelihood(likelihood, np.zeros(len(phi)), np.eye(len(phi)))
     in_face = np.zeros(len(rows), dtype=bool)
     n_steps = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import Any, ClassVar, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -22,6 +22,14 @@ IntervalKind = Literal["wald", "profile", "calibrated"]
 Space = Literal["theta", "parameters"]
 Method = Literal["maximum likelihood", "MAP", "Firth"]
 Rng = np.random.Generator | None
+
+
+class NaturalEstimate(NamedTuple):
+    """Natural parameters of an estimate: names, values (n,) and covariance (n, n)."""
+
+    names: tuple[str, ...]
+    values: Vector
+    covariance: Matrix
 
 
 class EstimateSource:
@@ -75,13 +83,13 @@ class EstimateSource:
         """The objective on the grid of a model's shape parameters."""
         self._raise_unsupported("profile")
 
-    def natural(self, estimate: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
-        """Natural parameters: names, values, covariance."""
+    def natural(self, estimate: EstimateFields) -> NaturalEstimate:
+        """Natural parameters with their covariance."""
         raise NotImplementedError
 
     def natural_names(self, estimate: EstimateFields) -> tuple[str, ...]:
         """Names of the natural parameters."""
-        return self.natural(estimate)[0]
+        return self.natural(estimate).names
 
     def has_ratios(self, estimate: EstimateFields) -> bool:
         """Whether some natural parameter is a ratio of weights, and its interval Fieller's."""
@@ -146,9 +154,9 @@ class EstimateSource:
         """Source without the data, to be pickled."""
         return self
 
-    def _raise_unsupported(self, what: str) -> NoReturn:
+    def _raise_unsupported(self, argument: str) -> NoReturn:
         rule, got, fix = self.missing_data_error_text
-        raise DataError(what, rule, got=got, fix=fix)
+        raise DataError(argument, rule, got=got, fix=fix)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -223,15 +231,16 @@ class DetachedSource(EstimateSource):
         """Level and kind of the stored intervals."""
         return self.level, self.kind
 
-    def natural(self, estimate: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
-        """Natural parameters: names, values, covariance."""
+    def natural(self, estimate: EstimateFields) -> NaturalEstimate:
+        """Natural parameters with their covariance."""
         names = tuple(p.name for p in self.stored_parameters)
         covariance = self.covariance
         if covariance is None:
             # without it standard errors are all that is known: covariances are NaN, not 0
             covariance = np.full((len(names), len(names)), np.nan)
             np.fill_diagonal(covariance, [p.standard_error**2 for p in self.stored_parameters])
-        return names, np.array([p.estimate for p in self.stored_parameters]), covariance
+        values = np.array([p.estimate for p in self.stored_parameters])
+        return NaturalEstimate(names, values, covariance)
 
     def parameters(
         self, estimates: Sequence[Any], level: float, kind: IntervalKind, rng: Rng

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -34,6 +34,14 @@ from penchant.softmax.separation import (
     small_difference_bound,
     with_differences_zeroed,
 )
+
+
+class VanishingCounts(NamedTuple):
+    """Options whose probability vanishes, those not chosen that might, decisions that lose some."""
+
+    n_vanishing: int
+    n_possible: int
+    n_decisions: int
 
 
 class Decisions(Protocol):
@@ -86,8 +94,8 @@ class Decisions(Protocol):
     def without_vanishing_options(self, vanishing_options: Any) -> Decisions:
         """Decisions without the options that a recession direction resolves."""
 
-    def count_vanishing_options(self, vanishing_options: Any) -> tuple[int, int, int]:
-        """Count options resolved, options that might be, and decisions that lose some."""
+    def count_vanishing_options(self, vanishing_options: Any) -> VanishingCounts:
+        """Count options that vanish, and the decisions that lose some."""
 
     def large_difference_quantile(self, scale: Vector) -> Vector:
         """Size of each variable's differences; see `separation.large_difference_quantile`."""
@@ -172,11 +180,11 @@ class ChoiceDecisions:
         left = replace(self.choices, available=on_offer)
         return replace(self, choices=with_underflowing_variables_zeroed(left))
 
-    def count_vanishing_options(self, vanishing_options: BoolVector) -> tuple[int, int, int]:
-        """Count options resolved, options that might be, and decisions that lose some."""
-        touched = np.logical_or.reduceat(vanishing_options, self.choices.first_row[:-1])
+    def count_vanishing_options(self, vanishing_options: BoolVector) -> VanishingCounts:
+        """Count options that vanish, and the decisions that lose some."""
+        loses_some = np.logical_or.reduceat(vanishing_options, self.choices.first_row[:-1])
         n_others = int((self.choices.n_options - 1).sum())
-        return int(vanishing_options.sum()), n_others, int(touched.sum())
+        return VanishingCounts(int(vanishing_options.sum()), n_others, int(loses_some.sum()))
 
     def large_difference_quantile(self, scale: Vector) -> Vector:
         """Size of each variable's differences."""

@@ -249,12 +249,12 @@ class Estimate(EstimateFields, FrameExport):
     @property
     def natural(self) -> Vector:
         """The natural parameters themselves; NaN where they have no estimate."""
-        return self.source.natural(self)[1]
+        return self.source.natural(self).values
 
     @property
     def natural_covariance(self) -> Matrix:
         """Covariance of the natural parameters, by the delta method."""
-        return self.source.natural(self)[2]
+        return self.source.natural(self).covariance
 
     @property
     def parameters(self) -> tuple[ParameterEstimate, ...]:

@@ -33,14 +33,16 @@ from penchant.softmax.intervals_and_tests import ParameterEstimate, wald_interva
 MAX_NOTEBOOK_ROWS = 20  # a longer table would push the rest of the notebook off the screen
 
 
-def check_estimates(given: Any) -> None:
+def check_estimates(estimates: Any) -> None:
     """Say what to pass where data or a model stand for what `fit` returned."""
-    several = isinstance(given, (list, tuple)) and all(isinstance(e, Estimate) for e in given)
-    if not isinstance(given, (Estimate, Estimates)) and not (several and given):
+    several = isinstance(estimates, (list, tuple)) and all(
+        isinstance(e, Estimate) for e in estimates
+    )
+    if not isinstance(estimates, (Estimate, Estimates)) and not (several and estimates):
         raise DataError(
             "estimates",
             "must be what fit or fit_each returns",
-            got=type(given).__name__,
+            got=type(estimates).__name__,
             fix="Fit first.",
         )
 

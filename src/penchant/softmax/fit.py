@@ -330,14 +330,12 @@ def separation_of(solution: Solution, decisions: Decisions) -> Separation | None
     """Separating direction and the decisions that it resolves; None without separation."""
     if solution.recession is None or solution.vanishing_options is None:
         return None
-    n_resolved, n_possible, n_touched = decisions.count_vanishing_options(
-        solution.vanishing_options
-    )
+    counts = decisions.count_vanishing_options(solution.vanishing_options)
     return Separation(
-        kind="complete" if n_resolved == n_possible else "quasi-complete",
+        kind="complete" if counts.n_vanishing == counts.n_possible else "quasi-complete",
         direction=nonzero_direction_by_name(solution.recession, decisions.names),
         supremum=solution.log_likelihood,
-        n_resolved=n_touched,
+        n_resolved=counts.n_decisions,
     )
 
 

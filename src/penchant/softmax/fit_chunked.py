@@ -55,7 +55,7 @@ def fit_chunks(
     check_covariance(covariance)
     begin = checked_start(start, len(chunks.names))
     reducer = ChunkMapper(chunks)
-    decisions = ChunkedDecisions.of(reducer)
+    decisions = ChunkedDecisions.from_chunks(reducer)
     given = decisions.summary
     if (
         given.n_single_option_decisions == given.n_decisions

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -126,7 +126,7 @@ class Grouping:
     bounds: IntVector
 
     @classmethod
-    def of(cls, choices: Choices) -> Grouping:
+    def from_choices(cls, choices: Choices) -> Grouping:
         """Group by subject, each subject's decisions in order of the size of their sets."""
         assert choices.subject is not None and choices.subject_labels is not None
         sizes, subject = choices.n_options, choices.subject
@@ -195,9 +195,17 @@ def kernel_table_of_array(
     )
 
 
+class LogLikelihoodDerivatives(NamedTuple):
+    """Log-likelihoods (...), their gradients (..., d) and expected informations (..., d, d)."""
+
+    value: Matrix
+    gradient: Matrix
+    information: Matrix
+
+
 def group_log_likelihood_derivatives(
     table: tuple[Any, ...], groups: Grouping, theta: Matrix
-) -> tuple[Matrix, Matrix, Matrix]:
+) -> LogLikelihoodDerivatives:
     """Log-likelihoods, gradients and informations of groups at theta (n, n_theta, d) of each.
 
     Log-likelihoods are NaN where theta is not finite, or nearly so.
@@ -208,11 +216,11 @@ def group_log_likelihood_derivatives(
     kernel = moment_kernel(d, len(table[1]) > 0)
     given = table, kernel, groups.order, groups.bounds, blocks, np.ascontiguousarray(theta)
     kernels.sum_subject_moments(
-        *given, found, *_ScratchSizes.of(*blocks).allocate_fit_workspace(kernel)
+        *given, found, *_ScratchSizes.from_block_rows(*blocks).allocate_fit_workspace(kernel)
     )
     # Comparisons of vector code pass over NaN, which large numbers would end in, too.
     found[0][~(np.abs(theta) < MAX_THETA).all(axis=2)] = np.nan
-    return found
+    return LogLikelihoodDerivatives(*found)
 
 
 def _fit_in_tasks(
@@ -249,7 +257,7 @@ def _fit_in_tasks(
     given = table, kernel, groups.order, groups.bounds, blocks
     added = _kernel_prior_terms(prior, d, max_steps)
 
-    scratch = _ScratchSizes.of(*blocks)
+    scratch = _ScratchSizes.from_block_rows(*blocks)
 
     def work(begin: int, workspace: Any = None) -> None:
         end = min(begin + SUBJECTS_PER_TASK, n)
@@ -285,7 +293,7 @@ class _ScratchSizes:
     most_rows: int
 
     @classmethod
-    def of(cls, rows: IntVector, first: IntVector) -> _ScratchSizes:
+    def from_block_rows(cls, rows: IntVector, first: IntVector) -> _ScratchSizes:
         rows_of_subjects = np.diff(np.append(0, np.cumsum(rows))[first])
         most = (int(sizes.max(initial=1)) for sizes in (np.diff(first), rows_of_subjects, rows))
         return cls(*most)
@@ -358,7 +366,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[FitEachOptions]) -> Estim
             got="none with a subject",
             fix=f"Pass {mark_quoted_argument('subject')}, or use fit.",
         )
-    groups = Grouping.of(choices)
+    groups = Grouping.from_choices(choices)
     prior, threads = given.get("parameter_prior"), given.get("threads")
     max_steps = given.get("max_steps")
     workers = available_threads() if threads is None else threads
@@ -511,13 +519,13 @@ def _decisions_by_subject(choices: Choices) -> Callable[[int], IntVector]:
     subject = choices.subject
 
     @cache
-    def by_subject() -> tuple[IntVector, IntVector]:
+    def by_subject() -> Grouping:
         order = np.argsort(subject, kind="stable")
-        return order, np.searchsorted(subject[order], np.arange(subject.max() + 2))
+        return Grouping(order, np.searchsorted(subject[order], np.arange(subject.max() + 2)))
 
     def decisions_of(i: int) -> IntVector:
-        order, bounds = by_subject()
-        return order[bounds[i] : bounds[i + 1]]
+        groups = by_subject()
+        return groups.order[groups.bounds[i] : groups.bounds[i + 1]]
 
     return decisions_of
 

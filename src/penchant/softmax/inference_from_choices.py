@@ -34,6 +34,7 @@ from penchant.softmax.data_behind_estimate import (
     EstimateFields,
     EstimateSource,
     IntervalKind,
+    NaturalEstimate,
     Rng,
     Space,
 )
@@ -178,14 +179,14 @@ class ChoiceSource(EstimateSource):
         """Number of weights: all of theta."""
         return len(self.scale)
 
-    def natural(self, estimate: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
+    def natural(self, estimate: EstimateFields) -> NaturalEstimate:
         """Natural parameters; theta itself if there is no map."""
         if self.natural_parameter_map is None:
-            return estimate.names, estimate.theta, estimate.covariance
+            return NaturalEstimate(estimate.names, estimate.theta, estimate.covariance)
         if isinstance(self.natural_parameter_map, DetachedSource):
             return self.natural_parameter_map.natural(estimate)
         slopes = self.natural_parameter_map.jacobian(estimate.theta)
-        return (
+        return NaturalEstimate(
             self.natural_parameter_map.names,
             self.natural_parameter_map.values(estimate.theta),
             delta_method(estimate.covariance, slopes),
@@ -358,7 +359,8 @@ class ChoiceSource(EstimateSource):
                 "cluster",
                 "must be given where the choices have no subject",
                 got="None",
-                fix="Give one label per decision.",
+                fix=f"Name their column with {mark_argument('subject')}, or give one label per "
+                "decision.",
             )
         theta = _finite_theta(estimate, "clustered()")
         return clustered_covariance(theta, estimate.inverse_information, choices, labels)
@@ -429,17 +431,17 @@ class ChoiceSource(EstimateSource):
         """Source without the choices."""
         return dataclasses.replace(self, data=None, chunked=None)
 
-    def _require_choices(self, what: str) -> Choices:
+    def _require_choices(self, argument: str) -> Choices:
         if self.chunked is not None:
             raise DataError(
-                what,
+                argument,
                 "must have choices in memory",
                 got="a scan",
                 fix="Pass some of them, or fit them.",
             )
         if self.data is None:
             raise DataError(
-                what,
+                argument,
                 "must have the choices, which are not stored with an estimate",
                 got="none",
                 fix="Call estimate.attach(choices) first.",
@@ -447,11 +449,11 @@ class ChoiceSource(EstimateSource):
         return self.data
 
 
-def _finite_theta(estimate: EstimateFields, what: str) -> Vector:
+def _finite_theta(estimate: EstimateFields, argument: str) -> Vector:
     if np.isfinite(estimate.theta).all():
         return estimate.theta
     raise DataError(
-        what,
+        argument,
         "must have a finite estimate",
         got=f"status {estimate.status!r}",
         fix=f"Use {mark_argument('method', 'firth')} or {mark_weak_prior_argument()}.",

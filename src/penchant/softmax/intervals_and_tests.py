@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.choices import Choices
-from penchant.errors import DataError
+from penchant.errors import DataError, mark_argument
 from penchant.json_records import JsonDocument
 from penchant.softmax.constraints import (
     Constraints,
@@ -27,7 +27,7 @@ from penchant.softmax.constraints import (
 from penchant.softmax.estimate_diagnostics import unknown_name_error
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.maximum_and_covariance import rescale_case_weights
-from penchant.softmax.newton import Maximum, Quadratic, RestrictedLikelihood, maximise
+from penchant.softmax.newton import Quadratic, RestrictedLikelihood, maximise
 from penchant.softmax.prior import maximise_firth
 from penchant.softmax.probabilities import scores
 from penchant.tail_probabilities import chi_square_isf, chi_square_sf, normal_isf
@@ -236,12 +236,12 @@ def illinois_root(
 
 
 def _find_value_of_positive_height(
-    height: Callable[[float], float], towards: float, unit: float, limit: float
+    height: Callable[[float], float], sign: float, unit: float, limit: float
 ) -> float | None:
     """A finite value where the height is positive, on the way to its maximum at infinity."""
     value, step = 0.0, unit
     while height(value) <= 0:
-        value += towards * step
+        value += sign * step
         step *= 2
         if abs(value) > limit:
             return None
@@ -321,8 +321,8 @@ def require_several_clusters(known: list[Any]) -> None:
         raise DataError(
             "cluster",
             "must name at least two clusters",
-            got=f"only {known[0]!r}",
-            fix="Use the robust covariance where decisions are independent.",
+            got="one",
+            fix=f"Use {mark_argument('covariance', 'robust')} where decisions are independent.",
         )
 
 
@@ -551,22 +551,25 @@ def identified_null_space_basis(rows: Matrix, unidentified: Matrix, scale: Vecto
     return np.ascontiguousarray(plane @ right[:rank].T)
 
 
-def theta_maximum_and_df(
+class _HypothesisMaximum(NamedTuple):
+    """Maximum under a hypothesis that takes away df identified directions: theta, and the value."""
+
+    theta: Vector
+    value: float
+    df: int
+
+
+def _maximum_under_hypothesis(
     likelihood: Likelihood, hypothesis: Hypothesis, unidentified: Matrix, scale: Vector
-) -> tuple[Vector, Maximum, int]:
-    """Maximum under the hypothesis, and how many identified directions that takes away."""
+) -> _HypothesisMaximum:
     origin = hypothesis.theta_satisfying_hypothesis()
     d = likelihood.n_parameters
     basis = identified_null_space_basis(hypothesis.matrix, unidentified, scale)
     df = d - len(unidentified) - basis.shape[1]
     if not basis.shape[1]:
-        moments = likelihood.moments(origin)
-        at = Maximum(
-            origin, moments.log_likelihood, moments.gradient, moments.information, 0.0, 0, "fixed"
-        )
-        return origin, at, df
+        return _HypothesisMaximum(origin, likelihood.moments(origin).log_likelihood, df)
     inner = maximise(RestrictedLikelihood(likelihood, origin, basis), ignore_slow_steps=True)
-    return origin + basis @ inner.theta, inner, df
+    return _HypothesisMaximum(origin + basis @ inner.theta, inner.value, df)
 
 
 def likelihood_ratio_test(
@@ -578,9 +581,9 @@ def likelihood_ratio_test(
 ) -> TestResult:
     """Twice the log-likelihood that the hypothesis costs."""
     work, unit = rescale_case_weights(choices)
-    _, inner, df = theta_maximum_and_df(likelihood_of(work), hypothesis, unidentified, scale)
+    found = _maximum_under_hypothesis(likelihood_of(work), hypothesis, unidentified, scale)
     return _chi_square_result(
-        "likelihood ratio", 2 * (log_likelihood / unit - inner.value) * unit, df
+        "likelihood ratio", 2 * (log_likelihood / unit - found.value) * unit, found.df
     )
 
 
@@ -590,9 +593,9 @@ def score_test(
     """Length of the gradient at the restricted estimate: needs no unrestricted one."""
     work, unit = rescale_case_weights(choices)
     likelihood = likelihood_of(work)
-    theta, _, df = theta_maximum_and_df(likelihood, hypothesis, unidentified, scale)
-    moments = likelihood.moments(theta)
-    plane = identified_null_space_basis(np.empty((0, len(theta))), unidentified, scale)
+    found = _maximum_under_hypothesis(likelihood, hypothesis, unidentified, scale)
+    moments = likelihood.moments(found.theta)
+    plane = identified_null_space_basis(np.empty((0, len(found.theta))), unidentified, scale)
     slope = plane.T @ moments.gradient
     statistic = float(slope @ np.linalg.solve(plane.T @ moments.information @ plane, slope))
-    return _chi_square_result("score", statistic * unit, df)
+    return _chi_square_result("score", statistic * unit, found.df)

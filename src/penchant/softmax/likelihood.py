@@ -74,7 +74,9 @@ def map_threads(work: Callable[[_Item], _T], items: Sequence[_Item], threads: in
 def likelihood_of(choices: Choices, threads: int | None = None) -> PackedLikelihood:
     """Pack the choices for evaluation."""
     check_threads(threads)
-    return PackedLikelihood.of(choices, available_threads() if threads is None else threads)
+    return PackedLikelihood.from_choices(
+        choices, available_threads() if threads is None else threads
+    )
 
 
 def kernel_table_of_choices(choices: Choices) -> tuple[Any, ...]:
@@ -189,7 +191,7 @@ class PackedLikelihood:
     sets_have_one_size: bool  # all sets of one size: the scatter then follows from the moments at 0
 
     @classmethod
-    def of(cls, choices: Choices, threads: int) -> PackedLikelihood:
+    def from_choices(cls, choices: Choices, threads: int) -> PackedLikelihood:
         """Pack the choices, with several threads where there is much to do."""
         d = choices.n_parameters
         n_rows = choices.n_options - 1

@@ -7,7 +7,7 @@ quadratic for Newton's method; Firth's penalty is maximised here, by Fisher scor
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -246,15 +246,15 @@ def maximise_firth(
     d = likelihood.n_parameters
     theta = np.zeros(d) if origin is None else np.array(origin)
     plane = np.eye(d) if basis is None else basis
-    value, gradient, information = _penalised_moments(theta, choices, likelihood)
+    moments = _penalised_moments(theta, choices, likelihood)
     n_steps, decrement, ending = 0, np.inf, "out of steps"
-    if not np.isfinite(value):
-        return Maximum(theta, value, gradient, information, decrement, 0, "singular")
+    if not np.isfinite(moments.value):
+        return Maximum(theta, *moments, decrement, 0, "singular")
     largest = likelihood.largest_values_and_differences[1]
     while n_steps <= max_steps:
-        slope = plane.T @ gradient
-        step = plane @ np.linalg.solve(plane.T @ information @ plane, slope)
-        decrement = float(np.sqrt(max(float(gradient @ step), 0.0)))
+        slope = plane.T @ moments.gradient
+        step = plane @ np.linalg.solve(plane.T @ moments.information @ plane, slope)
+        decrement = float(np.sqrt(max(float(moments.gradient @ step), 0.0)))
         if decrement < FIRTH.decrement_tol:
             theta, ending = theta + step, "converged"
             break
@@ -263,13 +263,13 @@ def maximise_firth(
         step = step * min(
             1.0, FIRTH.max_utility_change / max(float(largest @ np.abs(step)), 1e-300)
         )
-        trial = _backtrack(theta, step, value, choices, likelihood)
+        trial = _backtrack(theta, step, moments.value, choices, likelihood)
         if trial is None:
             ending = "converged" if decrement < FIRTH.stalled_tol else "stalled"
             break
-        theta, (value, gradient, information) = trial
+        theta, moments = trial
         n_steps += 1
-    return Maximum(theta, value, gradient, information, decrement, n_steps, ending)
+    return Maximum(theta, *moments, decrement, n_steps, ending)
 
 
 def _newton_step(
@@ -285,8 +285,8 @@ def _newton_step(
     for direction in plane.T:
         # central differences: error of order 1e-8, in units of the direction
         size = 1e-4 * max(abs(float(direction @ theta)), 1e-2 / max(np.abs(direction).max(), 1e-9))
-        up = _penalised_moments(theta + size * direction, choices, likelihood)[1]
-        down = _penalised_moments(theta - size * direction, choices, likelihood)[1]
+        up = _penalised_moments(theta + size * direction, choices, likelihood).gradient
+        down = _penalised_moments(theta - size * direction, choices, likelihood).gradient
         columns.append(-(plane.T @ (up - down)) / (2 * size))
     curvature = np.column_stack(columns)
     values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
@@ -297,30 +297,39 @@ def _newton_step(
 
 def _backtrack(
     theta: Vector, step: Vector, value: float, choices: Choices, likelihood: Likelihood
-) -> tuple[Vector, tuple[float, Vector, Matrix]] | None:
+) -> tuple[Vector, _PenalisedMoments] | None:
     """Longest of step, step/2, step/4 ... that does not lower the value, with its moments."""
     for _ in range(FIRTH.max_halvings):
         trial = _penalised_moments(theta + step, choices, likelihood)
-        if trial[0] >= value - 1e-13 * (1.0 + abs(value)):
+        if trial.value >= value - 1e-13 * (1.0 + abs(value)):
             return theta + step, trial
         step = step / 2
     return None
 
 
+class _PenalisedMoments(NamedTuple):
+    """Penalised log-likelihood, its gradient, and the information of the likelihood alone."""
+
+    value: float
+    gradient: Vector
+    information: Matrix
+
+
 def _penalised_moments(
     theta: Vector, choices: Choices, likelihood: Likelihood
-) -> tuple[float, Vector, Matrix]:
-    """Penalised log-likelihood, its gradient, and the information; -inf where that is singular."""
+) -> _PenalisedMoments:
+    """Penalised log-likelihood with its moments; -inf where the information is singular."""
     moments = likelihood.moments(theta)
     scale = np.sqrt(np.maximum(np.diag(moments.information), 0.0))
     if not (scale > 1e-150).all():  # the square of less underflows
-        return -np.inf, moments.gradient, moments.information
+        return _PenalisedMoments(-np.inf, moments.gradient, moments.information)
     # of the correlation matrix: of the covariance, it would depend on the units of variables
     sign, log_determinant = np.linalg.slogdet(moments.information / np.outer(scale, scale))
     if not sign > 0:
-        return -np.inf, moments.gradient, moments.information
+        return _PenalisedMoments(-np.inf, moments.gradient, moments.information)
     half = 0.5 * float(log_determinant) + float(np.log(scale).sum())
     covariance = np.linalg.inv(moments.information / np.outer(scale, scale))
     covariance /= np.outer(scale, scale)
     slope = jeffreys_gradient(theta, choices, covariance)
-    return moments.log_likelihood + half, moments.gradient + slope, moments.information
+    value, gradient = moments.log_likelihood + half, moments.gradient + slope
+    return _PenalisedMoments(value, gradient, moments.information)

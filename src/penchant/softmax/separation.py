@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy
@@ -93,6 +93,18 @@ def max_utility_change(largest: Matrix, covariance: Matrix, decrement: Vector | 
     return np.asarray(2.0 * np.sqrt(squared) * decrement)
 
 
+class FeasibleDirection(NamedTuple):
+    """A direction, the largest rise of a difference along it, and whether it is proven.
+
+    Proven means that no difference falls, to the last digits; else to the tolerance of the linear
+    program.
+    """
+
+    direction: Vector
+    largest_rise: float
+    is_proven: bool
+
+
 class RecessionCone(Protocol):
     """Directions of theta that lower no difference x_chosen - x_j of the decisions.
 
@@ -114,11 +126,10 @@ class RecessionCone(Protocol):
     def nnls_bounds(self, goals: Sequence[Vector]) -> list[NnlsBound]:
         """Bounds by non-negative least squares, where these cost less than a linear program."""
 
-    def furthest_feasible_direction(self, goal: Vector) -> tuple[Vector, float, bool]:
-        """Direction furthest along the goal, or 0; largest rise of a row; whether it is proven.
+    def furthest_feasible_direction(self, goal: Vector) -> FeasibleDirection:
+        """Direction furthest along the goal, or 0.
 
-        Proven means that no difference falls, to the last digits; else to the tolerance of the
-        linear program. Raises `UnsolvedProgramError` where that is given up.
+        Raises `UnsolvedProgramError` where the linear program is given up.
         """
 
     def are_step_fractions_feasible(self, first: Vector, second: Vector) -> BoolVector:
@@ -160,12 +171,11 @@ def find_recession(cone: RecessionCone | None) -> Recession | None:
         cone.n_differences
     ):
         return None
-    direction, rise, proven = cone.furthest_feasible_direction(
-        cone.sum_of_differences / cone.n_differences
-    )
-    if not rise > SEPARATION.min_rise:
+    found = cone.furthest_feasible_direction(cone.sum_of_differences / cone.n_differences)
+    if not found.largest_rise > SEPARATION.min_rise:
         return None
-    return Recession(direction / cone.unit, cone.vanishing_options_along(direction), proven, cone)
+    vanishing_options = cone.vanishing_options_along(found.direction)
+    return Recession(found.direction / cone.unit, vanishing_options, found.is_proven, cone)
 
 
 def is_separated(cone: RecessionCone | None) -> bool:
@@ -205,8 +215,8 @@ def large_difference_quantile(choices: Choices, scale: Vector) -> Vector:
 
 def sizes_of_differences(choices: Choices) -> Matrix:
     """|x_chosen - x_j| of rows that differ from the option chosen: (n_parameters, n)."""
-    _, taken, others = _rejected_rows_and_variables(choices)
-    sizes = np.abs(taken - others)
+    rejected = _rejected_rows(choices)
+    sizes = np.abs(rejected.chosen_variables - rejected.variables)
     return np.ascontiguousarray(sizes[sizes.any(axis=1)].T)
 
 
@@ -267,12 +277,13 @@ class ChoiceRecessionCone:
         """Bounds by non-negative least squares."""
         return nnls_bounds(goals, self.differences_from_choice.values, self.constraint_rows)
 
-    def furthest_feasible_direction(self, goal: Vector) -> tuple[Vector, float, bool]:
-        """Direction furthest along the goal, or 0; largest rise of a row; whether it is proven."""
+    def furthest_feasible_direction(self, goal: Vector) -> FeasibleDirection:
+        """Direction furthest along the goal, or 0."""
         found = self.differences_from_choice
         direction = furthest_direction(goal, found.values, self.constraint_rows, found.rounding)
         along = found.values @ direction
-        return direction, float(along.max()), bool((along >= -found.rounding).all())
+        is_proven = bool((along >= -found.rounding).all())
+        return FeasibleDirection(direction, float(along.max()), is_proven)
 
     def are_step_fractions_feasible(self, first: Vector, second: Vector) -> BoolVector:
         """Whether first + part * second lowers no difference, for each part of `PARTS`."""
@@ -321,9 +332,9 @@ def differences_from_chosen(
     Those of variables of `is_integer_variable` numbers are exact. With a basis, of the variables x
     @ basis.
     """
-    rows, taken, others = _rejected_rows_and_variables(choices)
-    values = (taken - others) / unit
-    size = np.maximum(np.maximum(np.abs(taken), np.abs(others)) / unit, 1.0)
+    rows, variables, chosen_variables = _rejected_rows(choices)
+    values = (chosen_variables - variables) / unit
+    size = np.maximum(np.maximum(np.abs(chosen_variables), np.abs(variables)) / unit, 1.0)
     noise = np.where(is_integer_variable, 0.0, SEPARATION.rounding) * size
     equal = np.abs(values) <= noise
     values[equal], noise[equal] = 0.0, 0.0
@@ -338,11 +349,16 @@ def differences_from_chosen(
     return Differences(rows[differs], kept, rounding)
 
 
-def _rejected_rows_and_variables(choices: Choices) -> tuple[IntVector, Matrix, Matrix]:
-    """Rows available but not chosen, of decisions of positive weight.
+class _RejectedRows(NamedTuple):
+    """Rows available but not chosen, their variables, and those of the options chosen instead."""
 
-    Also the variables of the options chosen instead, and their own.
-    """
+    rows: IntVector
+    variables: Matrix
+    chosen_variables: Matrix
+
+
+def _rejected_rows(choices: Choices) -> _RejectedRows:
+    """Rows available but not chosen, of decisions of positive weight."""
     sizes = np.diff(choices.first_row)
     counted = np.ones(choices.n_rows, dtype=bool)
     if choices.available is not None:
@@ -352,7 +368,7 @@ def _rejected_rows_and_variables(choices: Choices) -> tuple[IntVector, Matrix, M
     counted[choices.chosen_row] = False
     rows = np.flatnonzero(counted)
     chosen = np.repeat(choices.chosen_row, sizes)[rows]
-    return rows, choices.explanatory[chosen], choices.explanatory[rows]
+    return _RejectedRows(rows, choices.explanatory[rows], choices.explanatory[chosen])
 
 
 def furthest_direction(
@@ -541,7 +557,7 @@ def limits_along_recession(cone: RecessionCone, direction: Vector) -> Vector:
         opposite = bound.decide_whether_rise_exists()
         if opposite is None:
             try:
-                rise = goal @ cone.furthest_feasible_direction(goal)[0]
+                rise = goal @ cone.furthest_feasible_direction(goal).direction
                 opposite = bool(rise > SEPARATION.min_rise)
             except UnsolvedProgramError:  # undecided: report NaN rather than a wrong infinity
                 opposite = True

@@ -1,11 +1,11 @@
-"""Groups pooled and compared: populations, tests between them, conditions within subjects."""
+"""Pooled estimates of groups, tests between groups, and paired tests within subjects."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,12 +33,12 @@ from penchant.studies.groups import (
     Factor,
     Group,
     exact_on_working_scale,
+    left_out_reasons,
     pairs_to_compare,
-    ranges_of,
-    why_left_out,
+    ranking_ranges,
 )
 from penchant.studies.plan import CATEGORIES, Plan
-from penchant.studies.read import StudyData
+from penchant.studies.study_data import StudyData
 from penchant.tail_probabilities import normal_isf
 
 RULES: tuple[Rule, ...] = ("mean-pooled", "mean-sample", "fixed-effect", "random-effects")
@@ -46,7 +46,7 @@ RULES: tuple[Rule, ...] = ("mean-pooled", "mean-sample", "fixed-effect", "random
 
 @dataclass(frozen=True, eq=False)
 class LinearizedGroup:
-    """One column of Tables I and II.
+    """The paper's estimate of a group: its column of Tables I and II.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ MIN_PAIRS = 3  # pairs that a test is done with
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """One parameter of the same subjects in two conditions.
+    """Paired tests of one parameter between two conditions within subjects.
 
     Attributes
     ----------
@@ -228,41 +228,43 @@ def paired_comparison(
         for factor in factors
         if factor.within
         for pair in combinations(factor.groups, 2)
-        for difference in _of_pair(data, factor, pair, fits, plan)
+        for difference in _test_pair(data, factor, pair, fits, plan)
     ]
     return _adjusted(made)
 
 
-def _of_pair(
+def _test_pair(
     data: StudyData,
     factor: Factor,
     pair: tuple[str, str],
     fits: Mapping[Any, SubjectFit],
     plan: Plan,
 ) -> list[PairedDifference]:
-    """All parameters of two conditions."""
+    """Test every parameter between two conditions within subjects."""
     one, other = ({data.person(s): s for s in factor.groups[label]} for label in pair)
     both = [person for person in one if person in other]
     if not both:
         return []
     sides = [[mine[person] for person in both] for mine in (one, other)]
     first, second = (exact_on_working_scale(fits, side, plan.model) for side in sides)
-    lost = {**why_left_out(first), **why_left_out(second)}
+    lost = {**left_out_reasons(first), **left_out_reasons(second)}
     kept: IntVector = np.array(
         [i for i, s in enumerate(zip(*sides, strict=True)) if not lost.keys() & s], dtype=np.int64
     )
-    places = [ranges_of(fits, side, plan.model) for side in sides]
+    places = [ranking_ranges(fits, side, plan.model) for side in sides]
     made = []
     for j, name in enumerate(first.names):
         values = first.estimates[kept, j], second.estimates[kept, j]
         found = paired_difference(*pair, name, values[0] - values[1], plan.level)
-        apart = smallest_certain_differences(places[0][:, j], places[1][:, j])
-        n_ranked = int((~np.isnan(apart)).sum())
+        differences = smallest_certain_differences(places[0][:, j], places[1][:, j])
+        n_ranked = int((~np.isnan(differences)).sum())
         means = [_mean(value, name) for value in values]
         made.append(
             replace(
                 found,
-                wilcoxon_p_value=signed_rank_p_value(apart) if n_ranked >= MIN_PAIRS else np.nan,
+                wilcoxon_p_value=signed_rank_p_value(differences)
+                if n_ranked >= MIN_PAIRS
+                else np.nan,
                 n_both=len(both),
                 n_ranked=n_ranked,
                 column=factor.column,
@@ -275,13 +277,13 @@ def _of_pair(
 
 
 def paired_difference(
-    first: str, second: str, name: str, apart: Vector, level: float
+    first: str, second: str, name: str, differences: Vector, level: float
 ) -> PairedDifference:
     """The tests of one parameter, from each subject's difference."""
-    apart = apart[np.isfinite(apart)]
-    n = len(apart)
-    spread = float(apart.std(ddof=1)) if n > 1 else np.nan
-    mean = float(apart.mean()) if n else np.nan
+    differences = differences[np.isfinite(differences)]
+    n = len(differences)
+    spread = float(differences.std(ddof=1)) if n > 1 else np.nan
+    mean = float(differences.mean()) if n else np.nan
     if n < MIN_PAIRS or not spread > 0:
         unknown = (np.nan,) * 9
         return PairedDifference(first, second, name, n, mean, *unknown)
@@ -301,15 +303,23 @@ def paired_difference(
         n - 1.0,
         p,
         p,
-        signed_rank_p_value(apart),
-        *_effect(mean / spread, n, level),
+        signed_rank_p_value(differences),
+        *_cohens_dz(mean / spread, n, level),
     )
 
 
-def _effect(dz: float, n: int, level: float) -> tuple[float, float, float]:
+class _CohensDz(NamedTuple):
+    """Cohen's dz with its interval."""
+
+    dz: float
+    low: float
+    high: float
+
+
+def _cohens_dz(dz: float, n: int, level: float) -> _CohensDz:
     """Cohen's dz with its normal interval: variance 1 / n + dz^2 / (2 n), as Hedges and Olkin's."""
     half = float(normal_isf((1 - level) / 2)) * np.sqrt(1 / n + dz**2 / (2 * n))
-    return dz, dz - half, dz + half
+    return _CohensDz(dz, dz - half, dz + half)
 
 
 def _mean(values: Vector, name: str) -> float:
@@ -328,7 +338,7 @@ def _adjusted(made: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
     )
 
 
-FEWEST_IN_POPULATION = 8  # people of every group from which on a population is fitted unasked
+MIN_PEOPLE_PER_GROUP = 8  # people of every group from which on a population is fitted unasked
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,7 +370,7 @@ class StudyPopulation:
 def study_population(
     data: StudyData, factors: Sequence[Factor], plan: Plan, threads: int | None
 ) -> StudyPopulation | None:
-    """The population that the plan asks for; None where it asks for none."""
+    """Fit the population model that the plan asks for; None if it asks for none."""
     if plan.population is False:
         return None
     between = tuple(dict.fromkeys(f.column for f in factors if not f.within))
@@ -424,14 +434,16 @@ def _large_enough(
         return False
     people: dict[tuple[str, Any], set[Any]] = {}
     for subject in data.subjects:
-        told = any(data.episodes[i].n_decisions for i in data.of(subject))
+        has_decisions = any(data.episodes[i].n_decisions for i in data.of(subject))
         for column in (*between, *within):
             mine = people.setdefault((column, data.conditions[column][subject]), set())
-            mine |= {data.person(subject)} if told else set()
-        people.setdefault(("", ""), set()).update({data.person(subject)} if told else set())
-    return min(map(len, people.values()), default=0) >= FEWEST_IN_POPULATION
+            mine |= {data.person(subject)} if has_decisions else set()
+        people.setdefault(("", ""), set()).update(
+            {data.person(subject)} if has_decisions else set()
+        )
+    return min(map(len, people.values()), default=0) >= MIN_PEOPLE_PER_GROUP
 
 
 def _label(value: Any) -> str:
-    """A label of a condition, without what a contrast is told by."""
+    """Label of a condition without " - ", which separates the two labels of a contrast."""
     return str(value).replace(" - ", " to ")

@@ -24,15 +24,15 @@ from penchant.studies.fitting import (
     parameters_of,
     validity_of,
 )
-from penchant.studies.groups import Group, GroupTests, LeftOutGroup, natural_again
+from penchant.studies.groups import Group, GroupTests, LeftOutGroup, to_natural_scale
 from penchant.studies.landscapes import Landscapes, Measures
-from penchant.studies.plan import Plan, fingerprint, nominal_words
-from penchant.studies.read import StudyData
+from penchant.studies.plan import Plan, fingerprint, nominal_text
+from penchant.studies.study_data import StudyData
 
 MEASURES = ("reward", "regret", "distance", "likeliest")
 
 
-def both(
+def subject_and_agent_measures(
     group: Group, measure: str, observed: Mapping[Any, Measures], fits: Mapping[Any, SubjectFit]
 ) -> tuple[Matrix, Matrix]:
     """A measure of the subjects of a group and of their agents: (n_subjects, n_decisions) each.
@@ -51,7 +51,7 @@ def both(
         made = getattr(played, measure)
         unknown = measure == "regret" and np.isnan(played.loss).all()
         agents.append(np.full(len(made), np.nan) if unknown else made)
-    return stacked(people), stacked(agents)
+    return stack_padded(people), stack_padded(agents)
 
 
 def left_out(groups: Sequence[Group], fits: Mapping[Any, SubjectFit]) -> list[Any]:
@@ -59,7 +59,7 @@ def left_out(groups: Sequence[Group], fits: Mapping[Any, SubjectFit]) -> list[An
     return [s for group in groups for s in group.subjects if fits[s].simulated is None]
 
 
-def stacked(rows: Sequence[Vector]) -> Matrix:
+def stack_padded(rows: Sequence[Vector]) -> Matrix:
     """Vectors of different lengths as one matrix, NaN behind the end of each."""
     longest = max(map(len, rows), default=0)
     filled = np.full((len(rows), longest), np.nan)
@@ -74,7 +74,7 @@ def forward_columns(
     fits: Mapping[Any, SubjectFit],
     how: str,
 ) -> dict[str, list[Any]]:
-    """Means over the subjects of every group, with standard errors, and how agents were paid."""
+    """Table of means over the subjects of every group, with standard errors, and of agents."""
     made: dict[str, list[Any]] = {
         name: []
         for name in (
@@ -85,7 +85,7 @@ def forward_columns(
     }
     for group in groups:
         for measure in MEASURES:
-            people, agents = both(group, measure, observed, fits)
+            people, agents = subject_and_agent_measures(group, measure, observed, fits)
             for t in range(people.shape[1]):
                 known = ~np.isnan(people[:, t])
                 cells = (
@@ -113,7 +113,7 @@ NOT_CLASSIFIED = "not classified"
 
 
 def columns(study: Findings, name: str) -> Columns:
-    """One table, by columns.
+    """Return a table of the results as {column: values}.
 
     Parameters
     ----------
@@ -131,17 +131,17 @@ def _as_lists(found: Mapping[str, Sequence[Any]]) -> Columns:
 
 
 def _subjects(study: Findings) -> Columns:
-    """One row per subject: condition, play, performance, exact estimates."""
+    """Table of subjects: condition, rewards, performance, exact estimates."""
     data, subjects = study.data, study.subjects
     made: Columns = {"subject": [data.person(s) for s in subjects]}
     made |= {name: [by[s] for s in subjects] for name, by in data.conditions.items()}
     made["n_episodes"] = [len(data.of(s)) for s in subjects]
     made["n_decisions"] = [study.fits[s].exact.n_decisions for s in subjects]
-    made |= _played(study) if data.is_play else {}
+    made |= _performance_columns(study) if data.is_play else {}
     return made | _estimates([study.fits[s].exact for s in subjects])
 
 
-def _played(study: Findings) -> Columns:
+def _performance_columns(study: Findings) -> Columns:
     """Rewards of every subject; regret and performance, where the plan has these."""
     subjects = study.subjects
     rewards: Columns = {"mean_reward": [_mean(study.observed[s].reward) for s in subjects]}
@@ -158,7 +158,7 @@ def _played(study: Findings) -> Columns:
 
 
 def _linearized(study: Findings) -> Columns:
-    """One row per subject with a linearised estimate, with its range of validity."""
+    """Table of linearised estimates by subject, with their range of validity."""
     found = [(s, study.fits[s].linearized) for s in study.subjects]
     mine = [(s, fit) for s, fit in found if fit is not None]
     performances = [study.growth.of(s).category for s, _ in mine]
@@ -166,7 +166,7 @@ def _linearized(study: Findings) -> Columns:
         "subject": [s for s, _ in mine],
         "condition": [study.data.condition(s) for s, _ in mine],
         "performance": list(performances),
-        "nominal": [nominal_words(study.plan.nominals[p]) for p in performances if p],
+        "nominal": [nominal_text(study.plan.nominals[p]) for p in performances if p],
     }
     for j, name in enumerate(mine[0][1].names if mine else ()):
         made[name] = [float(fit.theta[j]) for _, fit in mine]
@@ -196,7 +196,7 @@ def _estimates(fits: Sequence[Estimate]) -> Columns:
 
 
 def _growth(study: Findings) -> Columns:
-    """One row per subject: the three curves of regret."""
+    """Table of the three curves of regret that are fitted to each subject."""
     made = _as_lists(study.growth.frame_columns()) if study.growth else {}
     return made
 
@@ -234,12 +234,12 @@ def _table_2(study: Findings) -> Columns:
         population = study.exact[group.label]["random-effects"]
         rows += [
             ("exact", group, p, population, float("nan"), None)
-            for p in natural_again(population, study.plan.level, study.plan.model)
+            for p in to_natural_scale(population, study.plan.level, study.plan.model)
         ]
     return _by_rows(
         {
             "estimator": estimator,
-            **_named(group),
+            **_group_columns(group),
             "n_subjects": population.n_subjects,
             "parameter": p.name,
             "estimate": p.estimate,
@@ -265,12 +265,12 @@ def _populations(study: Findings) -> Columns:
             known = population.heterogeneity
             i2 = [float("nan")] * len(population.names) if known is None else known.i2_each
             for p, share in zip(
-                natural_again(population, study.plan.level, study.plan.model), i2, strict=True
+                to_natural_scale(population, study.plan.level, study.plan.model), i2, strict=True
             ):
                 rows.append((group, rule, population, p, float(share)))
     return _by_rows(
         {
-            **_named(group),
+            **_group_columns(group),
             "rule": rule,
             "n_subjects": population.n_subjects,
             "n_left_out": len(population.left_out),
@@ -334,7 +334,7 @@ def _failures(study: Findings) -> Columns:
 
 
 def _forward(study: Findings) -> Columns:
-    """What people did and what agents with their estimates do, decision by decision."""
+    """Table of the choices and rewards of subjects and of simulated agents, by decision."""
     if not study.observed:
         return {}
     made = forward_columns(study.groups, study.observed, study.fits, study.how_simulated)
@@ -357,7 +357,7 @@ def _overall(study: Findings) -> Columns:
 
 
 def _left_out(study: Findings) -> Columns:
-    """Who is left out of tests of means, group by group."""
+    """Table of the numbers of subjects left out of tests of means, by group."""
     return _by_rows(vars(group) for group in study.left_out)
 
 
@@ -374,7 +374,7 @@ def _population(study: Findings) -> Columns:
 
 
 def _population_spreads(study: Findings) -> Columns:
-    """How far people differ, on the links, and how much of that is told."""
+    """Table of standard deviations between people on the link scale, and reliabilities."""
     if study.everybody is None:
         return {}
     fit = study.everybody.fit
@@ -404,15 +404,15 @@ def _population_contrasts(study: Findings) -> Columns:
 
 
 def _population_people(study: Findings) -> Columns:
-    """Everybody under the population."""
+    """Table of the subjects' estimates under the population model."""
     if study.everybody is None:
         return {}
     subjects = study.everybody.fit.subjects
     return _as_lists(subjects.frame_columns(study.plan.level))
 
 
-def _named(group: Group) -> dict[str, Any]:
-    """Which group a row is of."""
+def _group_columns(group: Group) -> dict[str, Any]:
+    """Columns that name the group of a row."""
     condition = {"condition": group.condition}
     return (
         condition if group.performance is None else {"performance": group.performance} | condition
@@ -460,7 +460,7 @@ TABLES: dict[str, Callable[[Findings], Columns]] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings:
-    """All that was found of the subjects of a study, one by one and in groups.
+    """Results of a study: the estimates of every subject and of the groups.
 
     Attributes
     ----------
@@ -519,25 +519,25 @@ class Findings:
         return self.data.subjects
 
     def counts(self) -> dict[str, int]:
-        """How many exact fits have each status."""
+        """Number of exact fits by status."""
         found = [self.fits[subject].exact.status for subject in self.subjects]
         return {status: found.count(status) for status in sorted(set(found))}
 
     @property
     def how_simulated(self) -> How:
-        """What agents that play again are paid by, or that nobody plays: one step ahead."""
+        """Source of the rewards of simulated agents; "one step ahead" if none are simulated."""
         return how_simulated(self.data, self.landscapes)
 
     def fingerprint(self) -> dict[str, Any]:
-        """What makes another study the same."""
+        """Hashes and settings that two studies with the same results share."""
         return fingerprint(self.data, self.landscapes, self.plan)
 
     def columns(self, name: str) -> dict[str, list[Any]]:
-        """One of the tables, by columns: see `penchant.studies.TABLES` for their names."""
+        """Return a table as {column: values}; `penchant.studies.TABLES` has the names."""
         return columns(self, name)
 
     def to_frame(self, name: str = "subjects", backend: Backend = "pandas") -> Any:
-        """One of the tables as a data frame."""
+        """Return a table as a data frame."""
         return make_frame(self.columns(name), backend)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Every subject fitted and simulated forward, in parts that can be kept: what is done is done."""
+"""Fits and forward simulations of every subject, in parts that can be stored and resumed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized_model import fit_linearized
 from penchant.json_records import from_json, to_json
 from penchant.models.model import Declared
-from penchant.models.simulate import played
+from penchant.models.simulate import simulate_events
 from penchant.result_tables import progress
 from penchant.softmax import serialization
 from penchant.softmax.estimate import Estimate
@@ -26,17 +26,17 @@ from penchant.softmax.estimate_collection import Estimates
 from penchant.softmax.estimate_diagnostics import LinearizationValidity
 from penchant.softmax.intervals_and_tests import ParameterEstimate, delta_method_parameters
 from penchant.softmax.likelihood import available_threads
-from penchant.studies.landscapes import Landscapes, Measurer, Measures, averaged
+from penchant.studies.landscapes import Landscapes, Measurer, Measures, average_measures
 from penchant.studies.payoffs import Draw
 from penchant.studies.plan import Category, Plan
-from penchant.studies.read import StudyData
+from penchant.studies.study_data import StudyData
 from penchant.workflow.predictive_checks import log_choice_probabilities
 
 How = Literal["payoffs", "landscape", "one step ahead"]
 
 
 def how_simulated(data: StudyData, landscapes: Landscapes) -> How:
-    """What agents are paid by; one step ahead where nobody knows what every option paid.
+    """Choose how to simulate: "one step ahead" if the rewards of unchosen options are unknown.
 
     An option's mean over everybody's decisions is no task: rewards may drift, reverse, or differ
     between people.
@@ -46,7 +46,7 @@ def how_simulated(data: StudyData, landscapes: Landscapes) -> How:
     return "landscape" if landscapes.complete else "one step ahead"
 
 
-def simulated(
+def simulate_subject(
     subject: Label,
     parameters: Mapping[str, float],
     theta: Vector,
@@ -56,39 +56,41 @@ def simulated(
     n_replicates: int,
     rng: np.random.Generator,
 ) -> Measures | None:
-    """What agents with a subject's estimates do, or what these say one step ahead.
+    """Simulate agents with a subject's estimates, or predict the subject one step ahead.
 
     Parameters
     ----------
     subject, parameters, model, measurer, n_replicates, rng
-        As for `played_again`.
+        As for `simulate_agents`.
     theta
         Weights and shape parameters of the subject.
     """
-    told = Declared(model)
-    unknown = bool(told.before or told.after)  # nobody knows what other choices would have shown
+    declared = Declared(model)
+    unknown = bool(
+        declared.before or declared.after
+    )  # nobody knows what other choices would have shown
     if unknown or how_simulated(measurer.data, measurer.landscapes) == "one step ahead":
-        return one_step_ahead(subject, theta, model, measurer)
+        return predict_one_step_ahead(subject, theta, model, measurer)
     if not all(map(np.isfinite, parameters.values())):
         return None  # no agent can have an infinite temperature
-    return played_again(subject, parameters, model, measurer, n_replicates=n_replicates, rng=rng)
+    return simulate_agents(subject, parameters, model, measurer, n_replicates=n_replicates, rng=rng)
 
 
-def one_step_ahead(
+def predict_one_step_ahead(
     subject: Label, theta: Vector, model: Any, measurer: Measurer
 ) -> Measures | None:
-    """What the model expects of every decision after what truly happened before it."""
+    """Predict every decision of a subject from the choices and rewards before it."""
     if not np.isfinite(theta).all():
         return None
     d, found = len(model.weights), []
     for i in measurer.data.of(subject):
         episode = measurer.data.episodes[i]
         log_p = log_choice_probabilities(model, episode, theta[:d], theta[d:])
-        found.append(measurer.ahead(i, np.exp(log_p[episode.is_choice])))
-    return averaged(found)
+        found.append(measurer.predicted_measures(i, np.exp(log_p[episode.is_choice])))
+    return average_measures(found)
 
 
-def played_again(
+def simulate_agents(
     subject: Label,
     parameters: Mapping[str, float],
     model: Any,
@@ -97,7 +99,7 @@ def played_again(
     n_replicates: int,
     rng: np.random.Generator,
 ) -> Measures:
-    """What agents with these parameters do in the episodes of a subject, on average.
+    """Simulate agents with these parameters in the episodes of a subject, and average them.
 
     They are shown what the subject was shown, run out of time where the subject did, and get the
     rewards of what they choose: by the subject's own payoffs of every option at every decision, or
@@ -123,19 +125,19 @@ def played_again(
     for i in measurer.data.of(subject):
         episode = measurer.data.episodes[i]
         if payoffs is None:
-            draw = _draws(measurer.landscapes, i, model, rng)
+            draw = _reward_sampler(measurer.landscapes, i, model, rng)
         else:
             draw = payoffs.draws(i, rng)
         n = episode.n_events
-        play = played(model, parameters, draw, rng, n, n_replicates, like=episode)
+        play = simulate_events(model, parameters, draw, rng, n, n_replicates, like=episode)
         arrays = (play.executed, play.rewards)
         each = (np.ascontiguousarray(array[episode.is_choice].T) for array in arrays)
         found.append(measurer.play(i, *each))
-    return averaged(found)
+    return average_measures(found)
 
 
-def _draws(landscapes: Landscapes, i: int, model: Any, rng: np.random.Generator) -> Draw:
-    """A function that draws the rewards of options chosen in an episode, at any decision."""
+def _reward_sampler(landscapes: Landscapes, i: int, model: Any, rng: np.random.Generator) -> Draw:
+    """Return a function that draws the rewards of options chosen in an episode."""
     means = landscapes.means[landscapes.of_episode[i]]
     if landscapes.binary:
         return lambda _, options: (rng.random(len(options)) < means[options]).astype(float)
@@ -146,7 +148,7 @@ def _draws(landscapes: Landscapes, i: int, model: Any, rng: np.random.Generator)
 
 @dataclass(frozen=True, eq=False)
 class SubjectFit:
-    """All that is found of a subject.
+    """Estimates and simulations of one subject.
 
     Attributes
     ----------
@@ -164,34 +166,34 @@ class SubjectFit:
     simulated: Measures | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text."""
+        """Record for JSON, which `from_dict` reads."""
         linear, played = self.linearized, self.simulated
         return {
-            "exact": _kept(self.exact),
-            "linearized": None if linear is None else _kept(linear),
+            "exact": _estimate_record(self.exact),
+            "linearized": None if linear is None else _estimate_record(linear),
             "simulated": to_json(played),
         }
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> SubjectFit:
+    def from_dict(cls, document: Mapping[str, Any]) -> SubjectFit:
         """The inverse of `to_dict`."""
-        return from_json(cls, kept)
+        return from_json(cls, document)
 
 
-def _kept(fit: Estimate) -> dict[str, Any]:
-    """What a file holds of it; whose it is, the file knows already."""
+def _estimate_record(fit: Estimate) -> dict[str, Any]:
+    """Record of an estimate for a file, without its subject, which the file has already."""
     return serialization.to_dict(fit, parameters_of(fit), *fit.source.default_interval) | {
         "subject": None
     }
 
 
 def parameters_of(fit: Estimate) -> tuple[ParameterEstimate, ...]:
-    """Natural parameters as they were kept, those of a deviation that is not small included."""
+    """Natural parameters as stored, also where the deviation is not small."""
     return fit.source.parameters([fit], *fit.source.default_interval, None)[0]
 
 
-def of_linearized(found: Estimate, level: float) -> Estimate:
-    """What is kept of a linearised fit: all that the paper's map gives, with standard errors."""
+def detach_linearized(found: Estimate, level: float) -> Estimate:
+    """Detach a linearised fit from its data, with the natural parameters of the paper's map."""
     names, values, covariance = found.source.natural(found)
     return found.detached(delta_method_parameters(values, covariance, names, level), level, "wald")
 
@@ -203,30 +205,30 @@ def validity_of(fit: Estimate) -> LinearizationValidity:
 
 
 VERSION = 2  # of the files that are kept
-PART = 16  # subjects that are fitted, and kept, together
+SUBJECTS_PER_PART = 16  # subjects that are fitted, and kept, together
 USABLE = ("converged", "weakly identified", "at a bound")
 Timings = dict[str, float]
 
 
-class Keeper(Protocol):
-    """Where parts of the work are kept."""
+class PartStorage(Protocol):
+    """Storage of the finished parts of a study."""
 
-    def kept(self, name: str) -> Any | None:
-        """What was kept under this name; None if nothing was."""
+    def read(self, name: str) -> Any | None:
+        """Read the document stored under this name; None if there is none."""
 
-    def keep(self, name: str, document: Any) -> None:
-        """Keep a document, whole or not at all."""
+    def store(self, name: str, document: Any) -> None:
+        """Store a document, whole or not at all."""
 
 
-class Nowhere:
-    """Keeps nothing."""
+class NoStorage:
+    """Storage that drops every document, for studies without a folder."""
 
-    def kept(self, name: str) -> Any | None:
-        """None: nothing was kept."""
+    def read(self, name: str) -> Any | None:
+        """Return None, as nothing is stored."""
         return None
 
-    def keep(self, name: str, document: Any) -> None:
-        """Nothing happens."""
+    def store(self, name: str, document: Any) -> None:
+        """Drop the document."""
 
 
 def fit_subjects(
@@ -234,11 +236,11 @@ def fit_subjects(
     plan: Plan,
     categories: Mapping[Any, Category | None],
     *,
-    keeper: Keeper,
+    storage: PartStorage,
     threads: int | None,
     timings: Timings,
 ) -> dict[Any, SubjectFit]:
-    """Fit every subject, or take what is kept of them.
+    """Fit every subject, or read the fits from storage.
 
     Parameters
     ----------
@@ -248,7 +250,7 @@ def fit_subjects(
         The settings.
     categories
         Performance of every subject, which says what the linearised fit is linearised about.
-    keeper
+    storage
         Where parts are kept. The parts do not depend on what is kept already, so that work that was
         interrupted gives the same numbers.
     threads
@@ -258,24 +260,27 @@ def fit_subjects(
     """
     subjects = measurer.data.subjects
     fitter = _Fitter(measurer, plan, categories, timings)
-    parts = [_Part(i + 1, start, subjects) for i, start in enumerate(range(0, len(subjects), PART))]
-    documents = {part: keeper.kept(part.name) for part in parts}
+    parts = [
+        _Part(i + 1, start, subjects)
+        for i, start in enumerate(range(0, len(subjects), SUBJECTS_PER_PART))
+    ]
+    documents = {part: storage.read(part.name) for part in parts}
     with progress("Fitting subjects", len(subjects)) as advance:
         advance(sum(len(part.subjects) for part in parts if documents[part] is not None))
         missing = [part for part in parts if documents[part] is None]
-        for part, document in _worked(fitter.part, missing, threads):
-            keeper.keep(part.name, document)
+        for part, document in _fit_parts(fitter.part, missing, threads):
+            storage.store(part.name, document)
             documents[part] = document
             advance(len(part.subjects))
     found: dict[Any, SubjectFit] = {}
     for part in parts:
-        found |= _read(documents[part], part)
+        found |= _read_fits(documents[part], part)
     return found
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Some subjects, by their place among all."""
+    """Consecutive subjects that are fitted and stored together."""
 
     number: int
     start: int
@@ -287,10 +292,10 @@ class _Part:
 
     @property
     def subjects(self) -> tuple[Label, ...]:
-        return self.everyone[self.start : self.start + PART]
+        return self.everyone[self.start : self.start + SUBJECTS_PER_PART]
 
 
-def _worked(
+def _fit_parts(
     work: Callable[[_Part], Any], parts: Sequence[_Part], threads: int | None
 ) -> Iterator[tuple[_Part, Any]]:
     """Each part with its document, as soon as it is done."""
@@ -310,11 +315,11 @@ def _worked(
                 pool.shutdown(cancel_futures=True)
 
 
-def _read(document: Any, part: _Part) -> dict[Any, SubjectFit]:
-    """Fits as they are kept, new or old, so that both give the same numbers."""
+def _read_fits(document: Any, part: _Part) -> dict[Any, SubjectFit]:
+    """Read the fits of a part from its document; new fits too, so that numbers are the same."""
     try:
         labels = document["subjects"]
-        fits = [SubjectFit.from_dict(kept) for kept in document["fits"]]
+        fits = [SubjectFit.from_dict(record) for record in document["fits"]]
     except (KeyError, TypeError, ValueError, AttributeError):
         labels, fits = None, []
     expected = [_label(subject) for subject in part.subjects]
@@ -323,13 +328,13 @@ def _read(document: Any, part: _Part) -> dict[Any, SubjectFit]:
             part.name,
             f"must hold the fits of its {len(expected)} subjects",
             got="something else",
-            fix=unreadable(document),
+            fix=advise_unreadable(document),
         )
     return dict(zip(part.subjects, fits, strict=True))
 
 
-def unreadable(document: Any) -> str:
-    """Why a file that was kept cannot be read, and what to do."""
+def advise_unreadable(document: Any) -> str:
+    """Advice for a stored file that cannot be read."""
     if isinstance(document, dict) and "fits" in document and document.get("version") != VERSION:
         return "It was made by another version of Penchant: remove it, and run again."
     return "The file is damaged: remove it, and resume."
@@ -355,14 +360,14 @@ class _Fitter:
         self.linear = {category: plan.linear(category) for category in plan.nominals}
 
     def part(self, part: _Part) -> dict[str, Any]:
-        """What is kept of some subjects."""
+        """Fit and simulate the subjects of a part, and return the document to store."""
         subjects = part.subjects
         exact = self._timed("exact fits", self._exact, subjects)
-        kept = self._timed("intervals", self._with_intervals, exact)
-        linear = self._timed("linearised fits", self._each, self._linearized, subjects)
-        places = list(enumerate(zip(subjects, kept, strict=True), part.start))
-        played = self._timed("forward simulation", self._each, self._simulated, places)
-        fits = zip(kept, linear, played, strict=True)
+        estimates = self._timed("intervals", self._with_intervals, exact)
+        linear = self._timed("linearised fits", self._apply_to_each, self._linearized, subjects)
+        places = list(enumerate(zip(subjects, estimates, strict=True), part.start))
+        played = self._timed("forward simulation", self._apply_to_each, self._simulated, places)
+        fits = zip(estimates, linear, played, strict=True)
         return {
             "subjects": [_label(subject) for subject in subjects],
             "version": VERSION,
@@ -377,7 +382,7 @@ class _Fitter:
             self.timings[step] = self.timings.get(step, 0.0) + spent
         return found
 
-    def _each(self, work: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
+    def _apply_to_each(self, work: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
         return [work(thing) for thing in things]
 
     def _episodes(self, subject: Label) -> list[Any]:
@@ -389,9 +394,12 @@ class _Fitter:
         return fit_each_model(episodes, self.plan.model, parameter_prior=prior, threads=1)
 
     def _with_intervals(self, estimates: Estimates) -> list[Estimate]:
-        asked = self.plan.level, self.plan.intervals
-        found = estimates.parameters_at(*asked)
-        return [one.detached(mine, *asked) for one, mine in zip(estimates, found, strict=True)]
+        level_and_kind = self.plan.level, self.plan.intervals
+        found = estimates.parameters_at(*level_and_kind)
+        return [
+            estimate.detached(own, *level_and_kind)
+            for estimate, own in zip(estimates, found, strict=True)
+        ]
 
     def _linearized(self, subject: Label) -> Estimate | None:
         category = self.categories[subject]
@@ -399,7 +407,7 @@ class _Fitter:
         if category not in self.linear or not episodes:
             return None
         model, nominal = self.linear[category]
-        return of_linearized(fit_linearized(episodes, model, nominal=nominal), self.plan.level)
+        return detach_linearized(fit_linearized(episodes, model, nominal=nominal), self.plan.level)
 
     def _simulated(self, place: tuple[int, tuple[Any, Estimate]]) -> Measures | None:
         i, (subject, fit) = place
@@ -410,7 +418,7 @@ class _Fitter:
         rng = np.random.default_rng([self.plan.seed, i])
         n = self.plan.n_replicates
         try:
-            return simulated(
+            return simulate_subject(
                 subject,
                 parameters,
                 fit.theta,

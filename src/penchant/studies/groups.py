@@ -1,4 +1,4 @@
-"""Groups of subjects, given or named: where they rank, who is left out, whether they differ.
+"""Groups of subjects: their estimates, subjects left out, and tests of differences.
 
 The scale is the logarithm for positive parameters. Decision noise and prior variance are positive
 and spread over orders of magnitude: their mean is that of the largest few, and no test of means
@@ -42,7 +42,7 @@ from penchant.population.subject_estimates import (
 from penchant.softmax.intervals_and_tests import ParameterEstimate
 from penchant.studies.fitting import SubjectFit
 from penchant.studies.plan import CATEGORIES, Category, Plan
-from penchant.studies.read import ALL, StudyData
+from penchant.studies.study_data import ALL, StudyData
 from penchant.tables.labels import in_natural_order
 
 LOG = "log "
@@ -67,10 +67,10 @@ def exact_on_working_scale(
     )
 
 
-def natural_again(
+def to_natural_scale(
     population: PopulationEstimate, level: float, model: Model | None = None
 ) -> tuple[ParameterEstimate, ...]:
-    """A population's parameters in their own units: geometric means where logarithms were pooled.
+    """Parameters of a population in natural units: geometric means of pooled logarithms.
 
     The standard error of a geometric mean is that of the logarithm times the mean. Of rates and
     shares of a model, what lies beyond 0 and 1 is cut off: a mean of shares is a share, so that
@@ -99,7 +99,7 @@ def _names_of_shares(model: Model) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Group:
-    """Subjects of one performance in one condition; of any where nothing can be performed."""
+    """Subjects of one performance in one condition; of all, if performance is undefined."""
 
     performance: Category | None
     condition: str
@@ -107,7 +107,7 @@ class Group:
 
     @property
     def label(self) -> str:
-        """What the group is called.
+        """Name of the group: performance and condition.
 
         >>> Group("high", "A", (1, 2)).label, Group("low", ALL, ()).label
         ('high, A', 'low')
@@ -155,7 +155,7 @@ def pairs_to_compare(groups: Sequence[Group], within: bool = False) -> list[tupl
 
 @dataclass(frozen=True)
 class Factor:
-    """One column of conditions, and the groups that its labels make.
+    """A column of conditions, and the groups that its labels make.
 
     Attributes
     ----------
@@ -220,11 +220,11 @@ def _named(groups: Mapping[Any, list[Any]]) -> dict[str, tuple[Any, ...]]:
 
 
 OPEN = ("separated", "not identified", "stopped early")  # the estimate is no point of the model
-SAME = 1e-9  # relative distance at which an estimate lies at the end of a range
+RANGE_END_TOL = 1e-9  # relative distance at which an estimate lies at the end of a range
 
 
-def why_left_out(estimates: SubjectEstimates) -> dict[Any, str]:
-    """{subject: status, or what else is wrong} of those whom no average can use."""
+def left_out_reasons(estimates: SubjectEstimates) -> dict[Any, str]:
+    """{subject: reason} of the subjects whom no average can use."""
     status = dict(zip(estimates.subjects, estimates.status, strict=True))
     return {
         left.subject: left.why if status[left.subject] == "converged" else status[left.subject]
@@ -232,13 +232,15 @@ def why_left_out(estimates: SubjectEstimates) -> dict[Any, str]:
     }
 
 
-def ranges_of(fits: Mapping[Any, SubjectFit], subjects: Sequence[Label], model: Model) -> Matrix:
-    """Where subjects rank, on the working scale: (n_subjects, n_parameters, 2).
+def ranking_ranges(
+    fits: Mapping[Any, SubjectFit], subjects: Sequence[Label], model: Model
+) -> Matrix:
+    """Ranges that rank the subjects, on the working scale: (n_subjects, n_parameters, 2).
 
     Low and high are the same for a point. NaN where nothing is known.
     """
     estimates = exact_on_working_scale(fits, subjects, model)
-    lost = why_left_out(estimates)
+    lost = left_out_reasons(estimates)
     naturals = natural_parameters(model)
     found = np.repeat(estimates.estimates[:, :, None], 2, axis=2)
     for i, subject in enumerate(subjects):
@@ -262,26 +264,28 @@ def _logarithm(values: Matrix) -> Matrix:
 def _range(
     p: ParameterEstimate, natural: Parameter, ends: tuple[float, float], status: str
 ) -> tuple[float, float]:
-    """Between which values a subject lies who has no estimate that can be averaged."""
+    """Range of values for a subject without an estimate that can be averaged."""
     low, high = max(p.low, ends[0]), min(p.high, ends[1])
-    if _same(low, ends[0]) and _same(high, ends[1]):  # anything is possible
+    if _is_at_end(low, ends[0]) and _is_at_end(high, ends[1]):  # anything is possible
         return np.nan, np.nan
     goes_on = status == "separated" and np.isnan(p.estimate) and not natural.is_shape
     for value, end in zip((low, high), ends, strict=True):
-        if _same(p.estimate, end) or (goes_on and _same(value, end)):  # its weight is infinite
+        if _is_at_end(p.estimate, end) or (
+            goes_on and _is_at_end(value, end)
+        ):  # its weight is infinite
             return end, end
     if np.isnan([p.low, p.high]).any():  # Wald intervals know nothing here
         return (np.nan, np.nan) if status in OPEN else (p.estimate, p.estimate)
     return low, high
 
 
-def _same(value: float, end: float) -> bool:
-    return value == end or bool(np.isclose(value, end, rtol=SAME, atol=0.0))
+def _is_at_end(value: float, end: float) -> bool:
+    return value == end or bool(np.isclose(value, end, rtol=RANGE_END_TOL, atol=0.0))
 
 
 @dataclass(frozen=True)
 class LeftOutGroup:
-    """How many of a group have no estimate that can be averaged.
+    """Number of subjects of a group without an estimate that can be averaged.
 
     Attributes
     ----------
@@ -309,8 +313,8 @@ class LeftOutGroup:
 def left_out_groups(
     data: StudyData, factors: Sequence[Factor], fits: Mapping[Any, SubjectFit], plan: Plan
 ) -> tuple[LeftOutGroup, ...]:
-    """A row for every group of every column; one for all subjects where no column is named."""
-    why = why_left_out(exact_on_working_scale(fits, data.subjects, plan.model))
+    """Count the subjects left out of every group; of all subjects, if there are no groups."""
+    why = left_out_reasons(exact_on_working_scale(fits, data.subjects, plan.model))
     if not factors:
         return (_row(("", "", ALL), data.subjects, why, ("", np.nan)),)
     made = []
@@ -335,7 +339,7 @@ def _row(
 
 
 def _test(factor: Factor, why: Mapping[Any, str]) -> tuple[str, float]:
-    """Of groups of different people."""
+    """Test whether the share of subjects left out differs between groups of different people."""
     lost = [sum(s in why for s in subjects) for subjects in factor.groups.values()]
     counts = np.array([lost, [len(s) for s in factor.groups.values()]])
     table: Matrix = np.array([counts[0], counts[1] - counts[0]])
@@ -347,7 +351,7 @@ def _test(factor: Factor, why: Mapping[Any, str]) -> tuple[str, float]:
 
 
 def _paired_test(data: StudyData, factor: Factor, why: Mapping[Any, str]) -> tuple[str, float]:
-    """Of conditions that the same people were in, over those who were in all of them."""
+    """Test whether the share left out differs between conditions, over people in all of them."""
     lost: dict[Any, list[bool]] = {}
     for subjects in factor.groups.values():
         for subject in subjects:
@@ -373,7 +377,7 @@ Fits = Mapping[Any, SubjectFit]
 
 @dataclass(frozen=True)
 class GroupDifference:
-    """One parameter of two groups of different people.
+    """Tests of one parameter between two groups of different people.
 
     Attributes
     ----------
@@ -434,7 +438,7 @@ class GroupDifference:
 
 @dataclass(frozen=True)
 class OverallTest:
-    """One parameter of more than two groups at once.
+    """Tests of one parameter over three or more groups at once.
 
     Attributes
     ----------
@@ -495,7 +499,7 @@ def _differences(factor: Factor, fits: Fits, plan: Plan) -> list[GroupDifference
         for label, subjects in factor.groups.items()
     }
     compared = compare_groups(estimates, scale="natural", level=plan.level)
-    ranges = {label: ranges_of(fits, s, plan.model) for label, s in factor.groups.items()}
+    ranges = {label: ranking_ranges(fits, s, plan.model) for label, s in factor.groups.items()}
     names = next(iter(estimates.values())).names
     made = []
     for pair, found in zip(
@@ -552,7 +556,7 @@ def _overall(factor: Factor, fits: Fits, plan: Plan) -> list[OverallTest]:
         pool(exact_on_working_scale(fits, subjects, plan.model), rule="mean-sample")
         for subjects in groups
     ]
-    ranges = [ranges_of(fits, subjects, plan.model) for subjects in groups]
+    ranges = [ranking_ranges(fits, subjects, plan.model) for subjects in groups]
     fine = [one for one in pooled if one.n_subjects > 1]
     made = []
     for j, name in enumerate(pooled[0].names):
@@ -589,7 +593,7 @@ def _exponential(value: float) -> float:
 
 
 def _adjusted(made: Sequence[Any]) -> list[Any]:
-    """All parameters and pairs are one family; tests of means are one, tests by rank another."""
+    """Adjust p-values by Holm's method: tests of means are one family, rank tests another."""
     means = adjusted_p_values([one.p_value for one in made])
     ranks = adjusted_p_values([one.rank_p_value for one in made])
     return [

@@ -1,10 +1,10 @@
-"""What the options paid on average in every episode, and what play looks like beside it."""
+"""Mean rewards of the options in every episode, and regret and other measures of play."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -15,13 +15,13 @@ from penchant.errors import DataError, format_list, format_names, mark_argument
 from penchant.files.table import read_table
 from penchant.models.model import Declared
 from penchant.result_tables import format_count
-from penchant.studies.read import StudyData
+from penchant.studies.study_data import StudyData
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import Table, column_floats, column_labels, open_frame
 from penchant.tables.labels import in_natural_order
 
-OPTION = ("option", "arm", "chosen", "choice", "option_index")
-MEAN = ("mean_reward", "mean", "expected", "expected_reward", "reward")
+OPTION_COLUMNS = ("option", "arm", "chosen", "choice", "option_index")
+MEAN_COLUMNS = ("mean_reward", "mean", "expected", "expected_reward", "reward")
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,10 @@ def read_landscapes(
         Labels of the options by index, where they have labels; else they are numbered.
     """
     table = open_frame(read_table(file))
-    option, mean = _one_of(table, OPTION, file), _one_of(table, MEAN, file)
+    option, mean = (
+        _find_column(table, OPTION_COLUMNS, file),
+        _find_column(table, MEAN_COLUMNS, file),
+    )
     shared = [
         name for name in table.columns if name in table_columns and name not in (option, mean)
     ]
@@ -82,11 +85,11 @@ def read_landscapes(
     found = {}
     for key, mine in rows.items():
         own = [options.at(row) for row in mine]
-        found[key] = means[[mine[k] for k in _order(own, labels, key, file)]]
+        found[key] = means[[mine[k] for k in _option_order(own, labels, key, file)]]
     return LandscapeFile(keys, found)
 
 
-def _one_of(table: Table, usual: Sequence[str], file: Any) -> str:
+def _find_column(table: Table, usual: Sequence[str], file: Any) -> str:
     for name in usual:
         if name in table.columns:
             return name
@@ -98,10 +101,10 @@ def _one_of(table: Table, usual: Sequence[str], file: Any) -> str:
     )
 
 
-def _order(
+def _option_order(
     own: Sequence[Any], labels: Sequence[Label] | None, key: tuple[Any, ...], file: Any
 ) -> list[int]:
-    """Places of the options in the order of their indices, each of which must be there once."""
+    """Rows of the options in the order of their indices; raise if one is missing or repeated."""
     which = f" of {', '.join(map(str, key))}" if key else ""
     twice = [str(option) for i, option in enumerate(own) if option in own[:i]]
     if twice:
@@ -135,7 +138,7 @@ def _order(
     return [int(place) for place in np.argsort(numbers)]
 
 
-SEEN_OFTEN = 5  # rewards that make the mean of an option fit to be called the best
+MIN_REWARDS_OF_BEST = 5  # rewards that make the mean of an option fit to be called the best
 Source = Literal["known", "expected", "payoffs", "estimated"]
 
 
@@ -174,8 +177,8 @@ class Landscapes:
     complete: bool = False
 
     @property
-    def words(self) -> str:
-        """How the best mean reward, and so the regret, is known."""
+    def description(self) -> str:
+        """Description for the report of how the best mean reward, and so regret, is known."""
         many = format_count(len(self.labels), "landscape")
         if self.source == "known":
             return (
@@ -196,12 +199,13 @@ class Landscapes:
         return (
             "The mean rewards are not known. The best one is estimated from the data: the highest "
             f"mean of the rewards of an option over all subjects of a landscape ({many}), among "
-            f"options seen {SEEN_OFTEN} times or more. Regret is that minus the rewards received; "
+            f"options seen {MIN_REWARDS_OF_BEST} times or more. Regret is that minus the rewards "
+            "received; "
             "a landscape file would make it exact."
         )
 
     def noise_for(self, model: Any) -> float:
-        """Variance of rewards that agents of a model meet: what it takes for known, or the data's.
+        """Variance of the rewards of simulated agents: the model's if it has one, or the data's.
 
         Where the model knows one for each option, the data's is taken.
         """
@@ -209,8 +213,8 @@ class Landscapes:
         return float(known) if isinstance(known, (int, float)) else self.noise_variance
 
     @classmethod
-    def none(cls) -> Landscapes:
-        """Of choices among offers, which pay nothing that is learnt from."""
+    def empty(cls) -> Landscapes:
+        """Landscapes of choices among offers, which pay no rewards: empty."""
         nothing = np.empty(0)
         index = np.empty(0, dtype=np.int64)
         return cls((), np.empty((0, 0)), nothing, index, "known", float("nan"), False)
@@ -238,10 +242,10 @@ def landscapes_of(
         landscape, a tuple where several columns tell landscapes apart. None: the table's column of
         expected rewards, its payoffs of all options if these are means, or an estimate.
     """
-    labels, of_episode = _distinct(data)
+    labels, of_episode = _distinct_landscapes(data)
     rewards = _Rewards.of(data, of_episode, len(labels), n_options)
     if known is not None:
-        means, of_episode, labels = _known(known, labels, of_episode, n_options)
+        means, of_episode, labels = _known_landscapes(known, labels, of_episode, n_options)
         source: Source = "known"
         best = means.max(axis=1)
         complete = True
@@ -250,7 +254,7 @@ def landscapes_of(
         means = _expected(data, of_episode, labels, n_options)
         best = np.nanmax(means, axis=1)
         complete = bool(np.isfinite(means).all())
-        means = _filled(means, locations)
+        means = _fill_missing_means(means, locations)
     elif data.payoffs is not None and data.payoffs.kind != "rewards":
         source, complete = "payoffs", False
         means = np.full((len(labels), n_options), np.nan)
@@ -259,13 +263,13 @@ def landscapes_of(
         source, complete = "estimated", False
         means = rewards.means
         best = rewards.best()
-        means = _filled(means, locations)
+        means = _fill_missing_means(means, locations)
     return Landscapes(
         labels, means, best, of_episode, source, rewards.noise_variance(), rewards.binary, complete
     )
 
 
-def _distinct(data: StudyData) -> tuple[tuple[tuple[Any, ...], ...], IntVector]:
+def _distinct_landscapes(data: StudyData) -> tuple[tuple[tuple[Any, ...], ...], IntVector]:
     labels = tuple(in_natural_order(set(data.landscapes)))
     index = {label: i for i, label in enumerate(labels)}
     return labels, np.array([index[label] for label in data.landscapes])
@@ -301,7 +305,7 @@ class _Rewards:
 
     def best(self) -> Vector:
         """Highest mean among the options that were seen often enough."""
-        enough = np.minimum(self.count.max(axis=1, keepdims=True), SEEN_OFTEN)
+        enough = np.minimum(self.count.max(axis=1, keepdims=True), MIN_REWARDS_OF_BEST)
         return np.asarray(np.where(self.count >= enough, self.means, -np.inf).max(axis=1))
 
     def noise_variance(self) -> float:
@@ -312,33 +316,42 @@ class _Rewards:
         return float(max(left, 0.0) / freedom) if freedom else float("nan")
 
 
-def _known(
+class _KnownLandscapes(NamedTuple):
+    """Known mean rewards, the landscape of each episode, and the labels of the landscapes."""
+
+    means: Matrix
+    of_episode: IntVector
+    labels: tuple[tuple[Any, ...], ...]
+
+
+def _known_landscapes(
     known: Any, labels: tuple[tuple[Any, ...], ...], of_episode: IntVector, n_options: int
-) -> tuple[Matrix, IntVector, tuple[tuple[Any, ...], ...]]:
+) -> _KnownLandscapes:
     if not isinstance(known, Mapping):
         means = _means(known, "landscape", n_options)
-        return means[None], np.zeros(len(of_episode), dtype=np.int64), ((),)
+        return _KnownLandscapes(means[None], np.zeros(len(of_episode), dtype=np.int64), ((),))
     by_label = {_key(label): means for label, means in known.items()}
     missing = [label for label in labels if _key(label) not in by_label]
     if missing:
         raise DataError(
             "landscape",
             "must hold mean rewards for every landscape that was played",
-            got=f"none for {format_list(_named(label) for label in missing)}",
+            got=f"none for {format_list(_landscape_name(label) for label in missing)}",
             fix="Add them, or name what tells landscapes apart with `landscape_by`.",
         )
     rows = [
-        _means(by_label[_key(label)], f"landscape {_named(label)}", n_options) for label in labels
+        _means(by_label[_key(label)], f"landscape {_landscape_name(label)}", n_options)
+        for label in labels
     ]
-    return np.stack(rows), of_episode, labels
+    return _KnownLandscapes(np.stack(rows), of_episode, labels)
 
 
 def _key(label: Label) -> tuple[str, ...]:
-    """Labels of files are compared as text, in which 7 and "7" are the same."""
+    """Key of a label as text, so that 7 and "7" are the same."""
     return tuple(map(str, label)) if isinstance(label, tuple) else (str(label),)
 
 
-def _named(label: tuple[Any, ...]) -> str:
+def _landscape_name(label: tuple[Any, ...]) -> str:
     return ", ".join(map(str, label)) or "all episodes"
 
 
@@ -378,24 +391,24 @@ def _expected(
                     got=f"{before:g} and {mean:g}",
                     where=(
                         f"for option {option} (subject {episode.subject}, landscape "
-                        f"{_named(labels[place])})"
+                        f"{_landscape_name(labels[place])})"
                     ),
                     fix="Name what tells landscapes apart with `landscape_by`.",
                 )
     return means
 
 
-def _filled(means: Matrix, locations: Matrix | None) -> Matrix:
-    """Options that nobody chose: the mean of the nearest ones, or of all."""
+def _fill_missing_means(means: Matrix, locations: Matrix | None) -> Matrix:
+    """Fill the means of options that nobody chose with those of the nearest, or of all."""
     filled = means.copy()
-    apart = None if locations is None else distances(locations)
+    option_distances = None if locations is None else distances(locations)
     for row in filled:
         unknown = np.flatnonzero(np.isnan(row))
         known = np.flatnonzero(~np.isnan(row))
-        if apart is None:
+        if option_distances is None:
             row[unknown] = row[known].mean()
             continue
-        near = apart[np.ix_(unknown, known)]
+        near = option_distances[np.ix_(unknown, known)]
         nearest = near <= near.min(axis=1, keepdims=True) * (1 + 1e-12)
         row[unknown] = nearest @ row[known] / nearest.sum(axis=1)
     return filled
@@ -406,7 +419,7 @@ NAMES = ("reward", "loss", "distance", "likeliest", "met")
 
 @dataclass(frozen=True)
 class Measures:
-    """Numbers of one play, or means over several: one per decision, NaN where there is none.
+    """Measures of one play, or means over several: one per decision, NaN where missing.
 
     Attributes
     ----------
@@ -450,14 +463,14 @@ class Measurer:
     def __init__(self, data: StudyData, landscapes: Landscapes, locations: Any = None) -> None:
         self.data = data
         self.landscapes = landscapes
-        self.apart = None if locations is None else distances(locations)
+        self.option_distances = None if locations is None else distances(locations)
 
     def subject(self, subject: Label) -> Measures:
-        """What a subject did, averaged over its episodes."""
-        return averaged([self.episode(i) for i in self.data.of(subject)])
+        """Measures of the play of a subject, averaged over its episodes."""
+        return average_measures([self.episode(i) for i in self.data.of(subject)])
 
     def episode(self, i: int) -> Measures:
-        """What was done in one episode."""
+        """Measures of the play recorded in an episode."""
         episode = self.data.episodes[i]
         done = executed_history(episode).chosen[episode.is_choice]
         return self.play(i, done[None], episode.rewards[episode.is_choice][None])
@@ -487,8 +500,8 @@ class Measurer:
         means: Matrix = self.data.payoffs.means(i)[self.data.episodes[i].is_choice]
         return means
 
-    def ahead(self, i: int, p: Matrix) -> Measures:
-        """What is expected of a subject at every decision, given what truly happened before it.
+    def predicted_measures(self, i: int, p: Matrix) -> Measures:
+        """Measures expected at every decision, given the recorded choices and rewards before it.
 
         Rewards are not known, as nobody knows what options paid that were not chosen.
 
@@ -506,23 +519,27 @@ class Measurer:
         top = p.argmax(axis=1)
         step = unknown.copy()
         after = np.flatnonzero(made[1:] & made[:-1]) + 1
-        if self.apart is None:
+        if self.option_distances is None:
             step[after] = 1 - p[after, chosen[after - 1]]
         else:
-            step[after] = (p[after] * self.apart[chosen[after - 1]]).sum(axis=1)
+            step[after] = (p[after] * self.option_distances[chosen[after - 1]]).sum(axis=1)
         likeliest = np.where(made, p.max(axis=1), np.nan)
         met = np.where(made, chosen == top, np.nan)
         return Measures(unknown, unknown, step, likeliest, met)
 
     def _distance(self, chosen: IntVector, nothing: BoolVector) -> Matrix:
         before, after = chosen[:, :-1], chosen[:, 1:]
-        moved = (before != after).astype(float) if self.apart is None else self.apart[before, after]
+        moved = (
+            (before != after).astype(float)
+            if self.option_distances is None
+            else self.option_distances[before, after]
+        )
         known = ~(nothing[:, :-1] | nothing[:, 1:])
         first = np.full((len(chosen), 1), np.nan)
         return np.hstack([first, np.where(known, moved, np.nan)])
 
 
-def averaged(measures: Sequence[Measures]) -> Measures:
+def average_measures(measures: Sequence[Measures]) -> Measures:
     """Mean at every decision over those that have it; plays may differ in length."""
     names = [name for name in NAMES if getattr(measures[0], name) is not None]
     return Measures(**{name: mean_of([getattr(m, name) for m in measures]) for name in names})

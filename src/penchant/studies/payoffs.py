@@ -1,4 +1,4 @@
-"""What every option paid at every decision, where the table says it: the task as it was."""
+"""Payoffs of every option at every decision, read from columns of the table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penchant.tables.frames import Table, check_columns, column_floats, row_plac
 from penchant.tables.play import ABSENT
 
 # What columns of payoffs are often called, beside the option: payoff_1, mean_A, p_left ...
-USUAL = (
+USUAL_PREFIXES = (
     *("payoff", "payoffs", "payout", "payouts", "reward", "rewards", "outcome", "outcomes"),
     *("points", "pay", "mean", "means", "meanreward", "meanpayoff", "truemean", "mu"),
     *("expected", "expectedreward", "expectedvalue", "ev", "value"),
@@ -29,13 +29,13 @@ USUAL = (
 )
 OPTION_WORDS = ("option", "arm", "bandit", "deck", "machine", "slot", "stimulus", "stim")
 NO_COLUMNS = "none"
-MIN_SHARE_PAID_AS_SAID = (
+MIN_SHARE_MATCHING_PAYOFFS = (
     0.9  # share of rewards equal to the payoff chosen that makes payoffs the rewards themselves
 )
 MAX_NOISE_SDS = (
     6.0  # standard deviations of noise beyond which a reward does not come from its mean
 )
-FEWEST_REWARDS = 10  # that tell the noise of a condition; fewer say little of a variance
+MIN_REWARDS_FOR_NOISE = 10  # that tell the noise of a condition; fewer say little of a variance
 OFF, SURE = 0.5, 5.0  # mean deviation, in standard deviations and in standard errors
 Kind = Literal["rewards", "means", "probabilities"]
 Draw = Callable[[int, IntVector], Vector]
@@ -43,7 +43,7 @@ Draw = Callable[[int, IntVector], Vector]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Payoffs:
-    """What every option paid at every event of the episodes of a study.
+    """Payoffs of every option at every event of the episodes of a study.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Payoffs:
 
     @property
     def n_options(self) -> int:
-        """How many options there are columns for."""
+        """Number of options, one for each column."""
         return len(self.columns)
 
     def means(self, i: int) -> Matrix:
@@ -95,10 +95,13 @@ class Payoffs:
         """Whether means are known, and one option stays the best through every episode."""
         if self.kind == "rewards":
             return False
-        return all(_one_best(values[np.isfinite(values).all(axis=1)]) for values in self.values)
+        return all(
+            _has_constant_best_option(values[np.isfinite(values).all(axis=1)])
+            for values in self.values
+        )
 
     def draws(self, i: int, rng: np.random.Generator) -> Draw:
-        """A function of the event and the options chosen at it that draws their rewards."""
+        """Return a function of event and chosen options that draws their rewards."""
         values = self.values[i]
         if self.kind == "rewards":
             return lambda k, options: values[k, options]
@@ -112,22 +115,22 @@ class Payoffs:
         return lambda k, options: values[k, options] + sd * rng.standard_normal(len(options))
 
     @property
-    def words(self) -> str:
-        """What agents that choose an option are paid.
+    def description(self) -> str:
+        """Description for the report of the rewards that simulated agents get.
 
-        >>> Payoffs(("left", "right"), (), "means", 2.5).words
+        >>> Payoffs(("left", "right"), (), "means", 2.5).description
         'the mean in the columns left, right, with normal noise of variance 2.5'
         """
         named = f"in the columns {format_list(self.columns)}"
         if self.kind == "rewards":
             return f"the reward {named}"
         if self.kind == "means":
-            return f"the mean {named}, with normal noise of variance {self._variance_words}"
+            return f"the mean {named}, with normal noise of variance {self._variance_text}"
         low, high = self.two
         return f"{high:g} with the probability {named}, else {low:g}"
 
     @property
-    def _variance_words(self) -> str:
+    def _variance_text(self) -> str:
         several = sorted(set(self.noise_by_episode))
         if len(several) < 2:
             return f"{self.noise_variance:.4g}"
@@ -145,7 +148,7 @@ def payoffs_of(
     taken: Iterable[str] = (),
     conditions: Sequence[Label] = (),
 ) -> tuple[Payoffs | None, tuple[str, ...]]:
-    """Payoffs of every option, and why there are none where columns look like them.
+    """Read the payoffs of every option, and note why columns that look like payoffs are not used.
 
     Parameters
     ----------
@@ -178,8 +181,8 @@ def payoffs_of(
                 got="none",
                 fix="Name a column per option.",
             )
-        return _recognised(table, episodes, rows, labels, set(taken), conditions)
-    columns = _expanded(table, [given] if isinstance(given, str) else list(given))
+        return _recognise_payoffs(table, episodes, rows, labels, set(taken), conditions)
+    columns = _expand_patterns(table, [given] if isinstance(given, str) else list(given))
     check_columns(table, {"payoffs": columns})
     most = max(map(largest_option_index, episodes), default=NOTHING) + 1
     check_count(len(columns), len(labels) if labels is not None else most, labels is None)
@@ -188,7 +191,7 @@ def payoffs_of(
 
 
 def check_count(n_columns: int, n_options: int, at_least: bool = False) -> None:
-    """Refuse another number of columns than there are options."""
+    """Raise unless there is one column for each option."""
     if n_columns == n_options or (at_least and n_columns > n_options):
         return
     raise DataError(
@@ -209,7 +212,7 @@ def _check_noise(variance: float | None) -> None:
         )
 
 
-def _expanded(table: Table, names: Sequence[str]) -> tuple[str, ...]:
+def _expand_patterns(table: Table, names: Sequence[str]) -> tuple[str, ...]:
     """Names of columns; those that a pattern stands for are sorted by their numbers."""
     found: list[str] = []
     for name in names:
@@ -229,12 +232,12 @@ def _expanded(table: Table, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _by_number(name: str) -> list[Any]:
-    """payoff_2 before payoff_10."""
+    """Sort key that puts payoff_2 before payoff_10."""
     parts = re.split(r"(\d+)", str(name))
     return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
 
 
-def _recognised(
+def _recognise_payoffs(
     table: Table,
     episodes: Sequence[Episode],
     rows: Sequence[IntVector],
@@ -264,7 +267,7 @@ def _recognised(
 def usual_columns(
     names: Sequence[str], labels: Sequence[Label] | None = None
 ) -> list[tuple[str, ...]]:
-    """Columns that are called like payoffs, one for each option, the likeliest first.
+    """Sets of columns with usual names of payoffs, one per option; the likeliest set first.
 
     Examples
     --------
@@ -274,10 +277,10 @@ def usual_columns(
     [('p_right', 'p_left')]
     """
     found = []
-    for stem in USUAL:
+    for stem in USUAL_PREFIXES:
         by_option = {}
         for name in reversed(names):
-            plain = _plain(name)
+            plain = _normalize_name(name)
             if plain.startswith(stem) or plain.endswith(stem):
                 rest = plain.removeprefix(stem) if plain.startswith(stem) else plain[: -len(stem)]
                 by_option[rest] = by_option[_without_word(rest)] = name
@@ -289,7 +292,7 @@ def usual_columns(
 
 def _in_order(by_option: dict[str, str], labels: Sequence[Label] | None) -> tuple[str, ...] | None:
     if labels is not None:
-        keys = [_plain(str(label)) for label in labels]
+        keys = [_normalize_name(str(label)) for label in labels]
         known = len(set(keys)) == len(keys) and all(key in by_option for key in keys)
         return tuple(by_option[key] for key in keys) if known else None
     numbers = sorted((int(key), name) for key, name in by_option.items() if key.isdecimal())
@@ -303,7 +306,7 @@ def _in_order(by_option: dict[str, str], labels: Sequence[Label] | None) -> tupl
 
 
 def _without_word(rest: str) -> str:
-    """What is left of a name when it says that an option is one: option1, 1arm."""
+    """Strip a word for "option" from the name of an option: option1, 1arm."""
     for word in OPTION_WORDS:
         for left in (rest.removeprefix(word), rest.removesuffix(word)):
             if left not in ("", rest):
@@ -311,7 +314,7 @@ def _without_word(rest: str) -> str:
     return rest
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
@@ -330,7 +333,7 @@ def _values(
             raise DataError(
                 f"payoffs {columns[option]!r}",
                 "must be a number wherever an option was chosen",
-                got=f"{values[event, option]:g} at {_place(episode, int(mine[event]))}",
+                got=f"{values[event, option]:g} at {_describe_row(episode, int(mine[event]))}",
                 fix="Fill it, or leave the columns out.",
             )
         values.flags.writeable = False
@@ -338,16 +341,16 @@ def _values(
     return tuple(found)
 
 
-def _place(episode: Episode, row: int) -> str:
+def _describe_row(episode: Episode, row: int) -> str:
     return f"{row_place(row)} (subject {episode.subject})"
 
 
 @dataclass(frozen=True)
 class _Received:
-    """Rewards that were received, and what the payoffs say of the option chosen."""
+    """Rewards received, and the stated payoffs of the options chosen."""
 
     paid: Vector
-    said: Vector
+    stated: Vector
     episode: IntVector
     place: Callable[[int], str]
     column: Callable[[int], str]
@@ -360,28 +363,28 @@ class _Received:
         episodes: Sequence[Episode],
         rows: Sequence[IntVector],
     ) -> _Received:
-        paid, said, where = [], [], []
+        paid, stated, where = [], [], []
         for i, (episode, mine) in enumerate(zip(episodes, rows, strict=True)):
             events = np.flatnonzero(episode.observed & (episode.executed != NOTHING))
             paid.append(episode.rewards[events])
-            said.append(values[i][events, episode.executed[events]])
+            stated.append(values[i][events, episode.executed[events]])
             where.append(np.column_stack([np.full(len(events), i), mine[events], events]))
-        found = np.concatenate(said)
+        found = np.concatenate(stated)
         known = np.isfinite(found)
         at = np.concatenate(where)[known]
         return cls(
             np.concatenate(paid)[known],
             found[known],
             at[:, 0],
-            lambda k: _place(episodes[at[k, 0]], int(at[k, 1])),
+            lambda k: _describe_row(episodes[at[k, 0]], int(at[k, 1])),
             lambda k: columns[int(episodes[at[k, 0]].executed[at[k, 2]])],
         )
 
     def instance(self, k: int) -> str:
-        """One reward beside what the payoffs say."""
+        """Describe reward k and the payoff of the option chosen there."""
         return (
             f"{self.paid[k]:g} at {self.place(k)}, where column {self.column(k)} says "
-            f"{self.said[k]:g}"
+            f"{self.stated[k]:g}"
         )
 
 
@@ -395,32 +398,32 @@ def _read(
     *,
     recognised: bool = False,
 ) -> Payoffs:
-    """Payoffs of the kind that the rewards received say they are."""
+    """Build the payoffs, and infer from the rewards received whether they are rewards or means."""
     received = _Received.of(columns, values, episodes, rows)
     every = np.concatenate([v[np.isfinite(v)] for v in values])
     kind, two = _kind(received, every, noise)
     variance = float("nan")
     if kind != "probabilities":
-        left = received.paid - received.said
+        left = received.paid - received.stated
         variance = float((left**2).mean()) if noise is None and left.size else float(noise or 0.0)
         variance = 0.0 if kind == "rewards" else variance
     made = Payoffs(columns, values, kind, variance, two, recognised)
     _check_means(received, made, noise is not None)
     if kind == "means" and noise is None:
         made = replace(made, noise_by_episode=_noise_by_condition(received, variance, conditions))
-    notes = [_found_words(made, noise is None, received), *_disagreement(received, made)]
+    notes = [_payoff_note(made, noise is None, received), *_disagreement(received, made)]
     return replace(made, notes=tuple(notes))
 
 
 def _noise_by_condition(
     received: _Received, pooled: float, conditions: Sequence[Label]
 ) -> tuple[float, ...]:
-    """Variance of rewards in the condition of each episode; the pooled one where few tell it."""
+    """Variance of rewards in the condition of each episode; pooled if rewards are few."""
     found = {}
     for condition in dict.fromkeys(conditions):
         here = [i for i, own in enumerate(conditions) if own == condition]
-        left = (received.paid - received.said)[np.isin(received.episode, here)]
-        found[condition] = float((left**2).mean()) if len(left) >= FEWEST_REWARDS else pooled
+        left = (received.paid - received.stated)[np.isin(received.episode, here)]
+        found[condition] = float((left**2).mean()) if len(left) >= MIN_REWARDS_FOR_NOISE else pooled
     return tuple(found[condition] for condition in conditions)
 
 
@@ -429,37 +432,37 @@ def _kind(
 ) -> tuple[Kind, tuple[float, float]]:
     if noise is not None:
         return ("means" if noise > 0 else "rewards"), (0.0, 1.0)
-    same = _same(received)
-    if not same.size or same.mean() >= MIN_SHARE_PAID_AS_SAID:
+    same = _matches_payoffs(received)
+    if not same.size or same.mean() >= MIN_SHARE_MATCHING_PAYOFFS:
         return "rewards", (0.0, 1.0)
     rewards = np.unique(received.paid)
     if len(rewards) == 2:
         if np.isin(every, rewards).all():
-            _refuse(received, int(np.flatnonzero(~same)[0]))
+            _raise_disagreement(received, int(np.flatnonzero(~same)[0]))
         if every.min() >= 0 and every.max() <= 1:
             return "probabilities", (float(rewards[0]), float(rewards[1]))
     return "means", (0.0, 1.0)
 
 
-def _same(received: _Received) -> BoolVector:
+def _matches_payoffs(received: _Received) -> BoolVector:
     scale = float(np.abs(received.paid).max(initial=0.0))
-    return np.isclose(received.paid, received.said, rtol=1e-6, atol=1e-9 * scale)
+    return np.isclose(received.paid, received.stated, rtol=1e-6, atol=1e-9 * scale)
 
 
 def _check_means(received: _Received, payoffs: Payoffs, given: bool) -> None:
-    """Refuse means that rewards do not lie around."""
+    """Raise if the rewards received do not scatter around the means."""
     if payoffs.kind == "rewards" or not received.paid.size:
         return
-    left = received.paid - payoffs.mean_of(received.said)
+    left = received.paid - payoffs.mean_of(received.stated)
     sd, bias = float(left.std()), abs(float(left.mean()))
     beyond = max(OFF * sd, SURE * sd / np.sqrt(len(left)))
     # of columns that nobody named, more is asked: that they tell something of the rewards
     useless = payoffs.recognised and sd >= float(received.paid.std())
     if bias > beyond or (useless and not given):
-        _refuse(received, int(np.abs(left).argmax()))
+        _raise_disagreement(received, int(np.abs(left).argmax()))
 
 
-def _refuse(received: _Received, k: int) -> None:
+def _raise_disagreement(received: _Received, k: int) -> None:
     raise DataError(
         "payoffs",
         (
@@ -471,29 +474,29 @@ def _refuse(received: _Received, k: int) -> None:
     )
 
 
-def _found_words(payoffs: Payoffs, free: bool, received: _Received) -> str:
+def _payoff_note(payoffs: Payoffs, free: bool, received: _Received) -> str:
     how = "recognised by their names" if payoffs.recognised else "as named"
-    said = f"Payoffs of every option at every decision ({how}): agents get {payoffs.words}"
+    said = f"Payoffs of every option at every decision ({how}): agents get {payoffs.description}"
     if payoffs.kind == "means" and free:
-        k = int(np.flatnonzero(~_same(received))[0])
+        k = int(np.flatnonzero(~_matches_payoffs(received))[0])
         said += (
-            f", found from the rewards, which differ from these columns (the first: "
+            ", found from the rewards, which differ from these columns (the first: "
             f"{received.instance(k)})"
         )
     return f"{said}."
 
 
 def _disagreement(received: _Received, payoffs: Payoffs) -> list[str]:
-    """That rewards received are not those of the option chosen, with the first row."""
+    """Describe rewards that differ from the payoff of the option chosen, with the first row."""
     if payoffs.kind == "rewards":
-        wrong = ~_same(received)
+        wrong = ~_matches_payoffs(received)
     elif payoffs.kind == "means":
         sd = np.sqrt(payoffs.noise_variance)
-        wrong = np.abs(received.paid - received.said) > MAX_NOISE_SDS * sd
+        wrong = np.abs(received.paid - received.stated) > MAX_NOISE_SDS * sd
     else:
         low, high = payoffs.two
-        wrong = ((received.said <= 0) & (received.paid == high)) | (
-            (received.said >= 1) & (received.paid == low)
+        wrong = ((received.stated <= 0) & (received.paid == high)) | (
+            (received.stated >= 1) & (received.paid == low)
         )
     places = np.flatnonzero(wrong)
     if not places.size:
@@ -505,6 +508,6 @@ def _disagreement(received: _Received, payoffs: Payoffs) -> list[str]:
     ]
 
 
-def _one_best(means: Matrix) -> bool:
+def _has_constant_best_option(means: Matrix) -> bool:
     """Whether some option is as good as any at every event: (n_events, n_options)."""
     return len(means) == 0 or bool((means == means.max(axis=1, keepdims=True)).all(axis=0).any())

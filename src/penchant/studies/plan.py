@@ -1,4 +1,4 @@
-"""What a study does (model, nominal points, simulations, seed), and what makes two the same."""
+"""Settings of a study (model, nominal points, simulations, seed), and their fingerprint."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penchant.inference.linearized_model import Nominal, nominal_psi_and_ratios
 from penchant.models.model import Declared, Model
 from penchant.softmax.prior import ParameterPrior
 from penchant.studies.landscapes import Landscapes
-from penchant.studies.read import StudyData
+from penchant.studies.study_data import StudyData
 
 Category = Literal["low", "high"]
 CATEGORIES: tuple[Category, ...] = ("high", "low")
@@ -115,7 +115,7 @@ class Plan:
         """The settings as plain words and numbers."""
         return {
             "model": model_words(self.model),
-            "nominals": {name: nominal_words(point) for name, point in self.nominals.items()},
+            "nominals": {name: nominal_text(point) for name, point in self.nominals.items()},
             "parameter_prior": None if self.parameter_prior is None else repr(self.parameter_prior),
             "level": self.level,
             "intervals": self.intervals,
@@ -133,10 +133,10 @@ def model_words(model: Any) -> str:
     return type(model).__name__ if described.startswith("<") else described
 
 
-def nominal_words(nominal: Nominal) -> str:
+def nominal_text(nominal: Nominal) -> str:
     """A nominal point in words.
 
-    >>> nominal_words(RewardPrior(mean=200, variance=1e6, length_scale=4))
+    >>> nominal_text(RewardPrior(mean=200, variance=1e6, length_scale=4))
     'prior mean 200, prior variance 1e+06, length scale 4'
     """
     if isinstance(nominal, RewardPrior):
@@ -146,7 +146,7 @@ def nominal_words(nominal: Nominal) -> str:
 
 
 def fingerprint(data: StudyData, landscapes: Landscapes, plan: Plan) -> dict[str, Any]:
-    """What must not change between the parts of a study: hashes of what is large, settings."""
+    """Hashes of data and settings that must not change between the parts of a study."""
     places = Declared(plan.model).locations
     return {
         "penchant": __version__,
@@ -157,10 +157,10 @@ def fingerprint(data: StudyData, landscapes: Landscapes, plan: Plan) -> dict[str
     }
 
 
-def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs, in words.
+def describe_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Describe the differences between two fingerprints.
 
-    >>> changed({"data": "a1", "seed": 3}, {"data": "b2", "seed": 4})
+    >>> describe_changes({"data": "a1", "seed": 3}, {"data": "b2", "seed": 4})
     ['other data', 'seed 4, was 3']
     """
     found = []
@@ -171,11 +171,11 @@ def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         if key in ("data", "landscapes", "locations"):
             found.append(f"other {key}")
         else:
-            found.append(f"{key} {_said(new)}, was {_said(old)}")
+            found.append(f"{key} {_format_setting(new)}, was {_format_setting(old)}")
     return found
 
 
-def _said(value: Any) -> str:
+def _format_setting(value: Any) -> str:
     if isinstance(value, Mapping):
         return "; ".join(f"{k}: {v}" for k, v in value.items()) or "none"
     return "none" if value is None else str(value)

@@ -316,16 +316,18 @@ def _read_advice(
 
 
 def _read_block(
-    given: StudyFileSection, labels: Mapping[str, Any], index: int, keys_used: set[str]
+    own_section: StudyFileSection, labels: Mapping[str, Any], index: int, keys_used: set[str]
 ) -> Block:
     """Read a block with the levels of a condition for keys it leaves open; record keys used."""
-    practice = given.boolean("practice", False)
+    practice = own_section.boolean("practice", False)
     # conditions are for what is analysed, and practice never is
-    added = {} if practice else {k: v for k, v in labels.items() if not given.has_key(k)}
-    lines = dict(given.lines)
+    added = {} if practice else {k: v for k, v in labels.items() if not own_section.has_key(k)}
+    lines = dict(own_section.lines)
     for key in added:  # the mistake is in the condition's line, as the block does not hold the key
-        lines[(*given.path, key)] = lines.get(("conditions", key), 0)
-    section = StudyFileSection({**added, **given.values}, given.path, lines, given.read)
+        lines[(*own_section.path, key)] = lines.get(("conditions", key), 0)
+    section = StudyFileSection(
+        {**added, **own_section.values}, own_section.path, lines, own_section.read
+    )
     section.read.add("practice")
     kind = section.one_of("task", tuple(TASK_READERS))
     seconds = section.number("seconds", 0.2, 3600) if section.values.get("seconds") else None
@@ -341,7 +343,7 @@ def _read_block(
         **_read_advice(section, kind, practice, seconds),
     )
     keys_used |= set(added) & section.read
-    given.refuse_unread_keys(BLOCK_KEYS)
+    own_section.refuse_unread_keys(BLOCK_KEYS)
     return block
 
 
@@ -394,19 +396,19 @@ def _message_without_position(error: Exception) -> str:
     return str(error).replace(" (at end of document)", "").rstrip(".")
 
 
-def _read_utf8_file(file: Path, what: str) -> str:
+def _read_utf8_file(file: Path, argument: str) -> str:
     try:
         data = file.read_bytes()
     except OSError as error:
         raise DataError(
-            what,
+            argument,
             "must be a file that can be read",
             got=f"{file}: {error.strerror}",
             fix="penchant serve --new writes one.",
         ) from None
     if len(data) > MAX_FILE_BYTES:
         raise DataError(
-            what, f"must have at most {MAX_FILE_BYTES} bytes", got=len(data), fix="Shorten it."
+            argument, f"must have at most {MAX_FILE_BYTES} bytes", got=len(data), fix="Shorten it."
         )
     try:
         # a byte order mark, which editors on Windows write, is no TOML
@@ -414,7 +416,7 @@ def _read_utf8_file(file: Path, what: str) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise DataError(
-            what,
+            argument,
             "must be UTF-8",
             got="another encoding",
             where=f"at line {line}",

@@ -106,7 +106,7 @@ class ParameterScaling:
     prior: AskPrior | None
 
     @classmethod
-    def of(cls, model: Model, offers: Mapping[str, Matrix], prior: Any) -> ParameterScaling:
+    def from_prior(cls, model: Model, offers: Mapping[str, Matrix], prior: Any) -> ParameterScaling:
         """Check the prior, and make the scaling of a model and its offers."""
         if prior is not None and not isinstance(prior, AskPrior):
             raise DataError(

@@ -145,7 +145,7 @@ def ask(
     (True, False)
     """
     known, described, source_table = read_model_attributes_and_table(model, offers, columns)
-    scaling = ParameterScaling.of(known, described, prior)
+    scaling = ParameterScaling.from_prior(known, described, prior)
     names = scaling.coordinates.names
     wanted = _parameters_of_interest(about, names)
     check_attributes_ignore_order(known, described, scaling.typical_psi()[:1])

@@ -433,14 +433,14 @@ def _find_subjects_for_power(
 def _simulate_and_fit_group(
     model: Model,
     task: Task,
-    given: Mapping[str, Any],
+    parameters_of_people: Mapping[str, Any],
     parameter: str,
     n: int,
     rng: np.random.Generator,
     fitting: dict[str, Any],
 ) -> Vector:
     """Estimates of a simulated group on the scale of the test; NaN where none is finite."""
-    people = draw_parameters_of_people(model, given, n, rng)
+    people = draw_parameters_of_people(model, parameters_of_people, n, rng)
     plays = [episode for mine in simulate_people(people, model, task, rng) for episode in mine]
     fits = fit_each_model(plays, model, **fitting)
     fitted = recovered_parameters(people, model, fits, 0.95, "wald")

@@ -25,7 +25,7 @@ from penchant.inference.fit import History
 from penchant.inference.model_estimate import model_source
 from penchant.json_records import JsonDocument
 from penchant.models.model import Declared, Model, natural_parameters, positive_weights
-from penchant.models.simulate import picked, play_like
+from penchant.models.simulate import draw_options, play_like
 from penchant.models.task import Task
 from penchant.models.worlds import World
 from penchant.result_tables import (
@@ -296,7 +296,7 @@ def draw_choices_given_history(
     d, found = estimate.n_weights, []
     for draw in draws:
         log_p = log_choice_probabilities(estimate.model, episode, draw[:d], draw[d:])
-        found.append(picked(np.exp(log_p[episode.scored]), rng))
+        found.append(draw_options(np.exp(log_p[episode.scored]), rng))
     return found
 
 
@@ -350,7 +350,7 @@ class BestOptionRule:
     ----------
     n_options
         Number of options.
-    given
+    best_options
         Option that pays best at each decision of an episode, from its first; None if not given.
     world
         What options pay; None if not given. Of a world that is drawn anew, what was received says
@@ -358,14 +358,16 @@ class BestOptionRule:
     """
 
     n_options: int
-    given: Any = None
+    best_options: Any = None
     world: Any = None
 
     @property
     def depends_on_received_rewards(self) -> bool:
         """Whether the rewards received decide which option is best, in some episodes at least."""
         worlds = self.world.values() if isinstance(self.world, Mapping) else (self.world,)
-        return self.given is None and any(own is None or _is_random_world(own) for own in worlds)
+        return self.best_options is None and any(
+            own is None or _is_random_world(own) for own in worlds
+        )
 
     def mask_best_options(self, episode: History, original_episode: Any) -> BoolVector:
         """Mask (n_events, n_options) for an episode that is played like one of the data."""
@@ -373,9 +375,9 @@ class BestOptionRule:
         # Schedules have a row per decision, so events that only show an option do not advance.
         number = np.maximum(np.cumsum(is_choice) - 1, 0)
         options = np.arange(self.n_options)
-        if self.given is not None:
-            given = self._checked_best_options()
-            return np.asarray(given[number % len(given)][:, None] == options)
+        if self.best_options is not None:
+            best = self._checked_best_options()
+            return np.asarray(best[number % len(best)][:, None] == options)
         own = None if self.world is None else world_of_episode(self.world, original_episode)
         if own is None or _is_random_world(own):
             return best_mean_reward_mask(episode, self.n_options)
@@ -385,13 +387,13 @@ class BestOptionRule:
         return np.asarray(rows == rows.max(axis=1, keepdims=True))
 
     def _checked_best_options(self) -> IntVector:
-        options = np.atleast_1d(np.asarray(self.given))
+        options = np.atleast_1d(np.asarray(self.best_options))
         whole = options.ndim == 1 and options.dtype.kind in "iu"
         if not whole or options.min() < 0 or options.max() >= self.n_options:
             raise DataError(
                 "best",
                 f"must hold options in 0..{self.n_options - 1}, one per decision",
-                got=repr(self.given),
+                got=repr(self.best_options),
                 fix="Correct it.",
             )
         return options

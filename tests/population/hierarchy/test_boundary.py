@@ -63,9 +63,12 @@ def test_people_of_whom_no_spread_was_found_are_not_known_like_their_mean(withou
 
 def test_a_spread_is_left_out_only_where_that_costs_nothing(without_spread):
     found = without_spread
-    about = found.source.descriptive
+    about = found.source.descriptive_optimum
     task = dataclasses.replace(
-        found.source.problem, structure=about.marginal.structure, k=15, restricted=True
+        found.source.problem,
+        structure=about.marginal.structure,
+        nodes_per_dimension=15,
+        restricted=True,
     )
     assert evidences_on_other_nodes(task, about).sum() < found.log_likelihood + 0.3
 

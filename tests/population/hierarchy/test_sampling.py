@@ -49,7 +49,7 @@ def test_the_posterior_of_one_mean_and_sd_is_that_of_a_grid():
     found = people.sample(4000, rng=rng)
     from penchant.population.hierarchy.sampling import LogPosterior
 
-    target = LogPosterior.of(people.source.optimum, people.source.likelihoods)
+    target = LogPosterior.around_optimum(people.source.optimum, people.source.likelihoods)
     means = np.linspace(-0.6, 2.2, 31)
     logs = np.linspace(-2.5, 1.5, 41)
     grid = np.array([[target.log_posterior(np.array([m, s])) for s in logs] for m in means])
@@ -84,7 +84,7 @@ def test_the_prior_of_spreads_is_the_density_it_says():
 def test_the_posterior_at_many_places_is_that_at_each(people):
     from penchant.population.hierarchy.sampling import LogPosterior
 
-    target = LogPosterior.of(people.source.optimum, people.source.likelihoods)
+    target = LogPosterior.around_optimum(people.source.optimum, people.source.likelihoods)
     x = people.source.optimum.x + 0.2 * np.random.default_rng(4).normal(size=(5, 5))
     each = [target.log_posterior(one) for one in x]
     np.testing.assert_allclose(target.log_posteriors(x), each, rtol=1e-10)

@@ -75,8 +75,8 @@ class DecisionIndex(NamedTuple):
         """Scored decisions, and where those of each pair begin."""
         return Grouping(self.order, self.bounds)
 
-    def of(self, k: int) -> IntVector:
-        """Scored decisions of one pair."""
+    def scored_events(self, k: int) -> IntVector:
+        """Indices of the scored events of pair k."""
         return self.order[self.bounds[k] : self.bounds[k + 1]]
 
     def select_pairs(self, which: IntVector) -> DecisionIndex:
@@ -94,7 +94,7 @@ def scored_choices_of_pair(
     pair: int, rows: DecisionIndex, x: Matrix, names: tuple[str, ...]
 ) -> Choices:
     """Scored decisions of one (subject, psi) pair; their variables are known to be finite."""
-    mine = rows.of(pair)
+    mine = rows.scored_events(pair)
     n, (_, m, d) = len(mine), x.shape
     return Choices(
         explanatory=x[mine].reshape(n * m, d),
@@ -191,7 +191,7 @@ class LinearConstraint:
     value: Vector
 
     @classmethod
-    def of(cls, natural: Parameter, values: Vector, d: int) -> LinearConstraint:
+    def from_parameter(cls, natural: Parameter, values: Vector, d: int) -> LinearConstraint:
         """Constrain a natural parameter made of weights to these values."""
         return cls(*natural.plane(values, d))
 
@@ -227,7 +227,7 @@ class LinearConstraint:
 
 
 def solve_on_constraint(
-    x: Matrix, rows: DecisionIndex, constraint: LinearConstraint, near: Matrix | None
+    x: Matrix, rows: DecisionIndex, constraint: LinearConstraint, start_theta: Matrix | None
 ) -> tuple[Matrix, Vector, Matrix, BoolVector]:
     """Weights on the constraint, log-likelihoods, informations, and whether Newton converged."""
     n, _, dimension = constraint.basis.shape
@@ -240,7 +240,7 @@ def solve_on_constraint(
             np.matmul(x[mine], constraint.basis[k], out=on_plane[mine])
             np.matmul(x[mine], constraint.origin[k], out=offset[mine])
         assert int(lengths.sum()) == len(x)
-        start = None if near is None else constraint.coordinates(np.nan_to_num(near))
+        start = None if start_theta is None else constraint.coordinates(np.nan_to_num(start_theta))
         known = offset if offset.any() else None
         batch = fit_decision_array(on_plane, rows.chosen, rows.grouping, None, start, known)
         theta += np.einsum("kar,kr->ka", constraint.basis, batch.theta)
@@ -389,20 +389,20 @@ def solve_under_density(
     rows: DecisionIndex,
     prior: Density,
     psi: Matrix,
-    near: Matrix | None,
+    start_theta: Matrix | None,
     constraint: LinearConstraint | None,
 ) -> NewtonResults:
     """Highest end of Newton's method from the usual starts, or from weights near by."""
     objective = Objective(x, rows, prior, psi)
     n, d = len(rows.bounds) - 1, x.shape[2]
     typical = np.tile(prior.typical_weights(), (n, 1))
-    near = np.full((n, d), np.nan) if near is None else near
-    starts = [np.where(np.isnan(near), typical, near)]
-    if np.isnan(near).any():
+    start_theta = np.full((n, d), np.nan) if start_theta is None else start_theta
+    starts = [np.where(np.isnan(start_theta), typical, start_theta)]
+    if np.isnan(start_theta).any():
         estimated = fit_decision_array(x, rows.chosen, rows.grouping, ScaledPrior()).theta
         # No gradient leads away from 0 in a density of a logarithm: start from the typical weight.
         estimated = np.where(np.abs(estimated) > 1e-8, estimated, typical)
-        starts.append(np.where(np.isnan(near), estimated, near))
+        starts.append(np.where(np.isnan(start_theta), estimated, start_theta))
     best: NewtonResults | None = None
     for start in starts:
         valid = np.isfinite(prior.on_weights(start, psi)[0])

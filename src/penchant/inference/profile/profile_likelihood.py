@@ -237,7 +237,7 @@ def _solve_with_fixed_weight(
     x: Matrix,
     rows: DecisionIndex,
     constraint: LinearConstraint,
-    near: Matrix | None,
+    start_theta: Matrix | None,
 ) -> BoolVector:
     """Solve pairs under a prior with one weight fixed; returns which are solved.
 
@@ -253,7 +253,7 @@ def _solve_with_fixed_weight(
     if len(free):
         offset = x[:, :, fixed_weight] * np.repeat(constraint.value, np.diff(rows.events))[:, None]
         known = offset if offset.any() else None
-        start = None if near is None else np.nan_to_num(near[:, free])
+        start = None if start_theta is None else np.nan_to_num(start_theta[:, free])
         batch = fit_decision_array(x[:, :, free], rows.chosen, rows.grouping, prior, start, known)
         theta[:, free], converged = batch.theta, batch.converged & np.isfinite(batch.value)
         spread[:, free[:, None], free] = batch.within_set_mean_square
@@ -618,19 +618,23 @@ class ProfileProblems:
         self,
         subject: IntVector,
         psi: Matrix,
-        near: Matrix | None = None,
+        start_theta: Matrix | None = None,
         *,
         accuracy: InnerProblemAccuracy = CERTIFIED,
         constraint: LinearConstraint | None = None,
     ) -> InnerSolutions:
         """Solve the weights of every (subject, psi) pair, free or under a constraint.
 
-        `near` are weights to start from, NaN where none are known.
+        `start_theta` are weights to start from, NaN where none are known.
         """
         parts = []
         for begin, end in self.portions(subject, accuracy.derivatives):
             portion = slice(begin, end)
-            start = None if near is None or np.isnan(near[portion]).all() else near[portion]
+            start = (
+                None
+                if start_theta is None or np.isnan(start_theta[portion]).all()
+                else start_theta[portion]
+            )
             plane = None if constraint is None else constraint.take(portion)
             if not accuracy.certificate and self._has_fast_solver(plane):
                 pairs = subject[portion], psi[portion]
@@ -659,18 +663,24 @@ class ProfileProblems:
         return InnerSolutions.concatenated(parts)
 
     def solve_points(
-        self, subject: IntVector, u: Matrix, near: Matrix | None, accuracy: InnerProblemAccuracy
+        self,
+        subject: IntVector,
+        u: Matrix,
+        start_theta: Matrix | None,
+        accuracy: InnerProblemAccuracy,
     ) -> InnerSolutions:
         """Solve several points u (n, n_points, n_shape), in unconstrained units, of each subject.
 
-        `near` are weights to start from, (n, n_weights) or one set for each point.
+        `start_theta` are weights to start from, (n, n_weights) or one set for each point.
         """
         n, m, q = u.shape
-        if near is not None:
-            near = near if near.ndim == 3 else np.repeat(near[:, None], m, axis=1)
-            near = near.reshape(n * m, self.n_weights)
+        if start_theta is not None:
+            start_theta = (
+                start_theta if start_theta.ndim == 3 else np.repeat(start_theta[:, None], m, axis=1)
+            )
+            start_theta = start_theta.reshape(n * m, self.n_weights)
         psi = self.from_unconstrained(u.reshape(n * m, q))
-        return self.solve(np.repeat(subject, m), psi, near, accuracy=accuracy)
+        return self.solve(np.repeat(subject, m), psi, start_theta, accuracy=accuracy)
 
     def _has_fast_solver(self, constraint: LinearConstraint | None) -> bool:
         if self.prior is not None or self.n_options < 2 or not self.n_shape:
@@ -685,7 +695,7 @@ class ProfileProblems:
         self,
         subject: IntVector,
         psi: Matrix,
-        near: Matrix,
+        start_theta: Matrix,
         constraint: LinearConstraint,
         place: IntVector,
         accuracy: InnerProblemAccuracy,
@@ -697,7 +707,9 @@ class ProfileProblems:
         """
         if Declared(self.model).outside or not self._has_fast_solver(constraint):
             screened = replace(accuracy, exact_above_height=None)
-            return self.solve(subject, psi, near, accuracy=screened, constraint=constraint).value
+            return self.solve(
+                subject, psi, start_theta, accuracy=screened, constraint=constraint
+            ).value
         order = np.argsort(place, kind="stable")
         repeated = np.diff(place[order], prepend=-1) == 0
         two = np.append(repeated[1:], False)
@@ -708,7 +720,7 @@ class ProfileProblems:
             for which in (first[begin:end], second[begin:end]):
                 if len(which):
                     mine = x[: int(self.n_events[subject[which]].sum())]
-                    pairs = subject[which], psi[which], near[which], constraint.take(which)
+                    pairs = subject[which], psi[which], start_theta[which], constraint.take(which)
                     own = accuracy.take(which), INNER.compare_decrement
                     found[which] = self._solve_fast(mine, None, *pairs, *own).value
         return found
@@ -719,7 +731,7 @@ class ProfileProblems:
         slopes: Matrix | None,
         subject: IntVector,
         psi: Matrix,
-        near: Matrix | None,
+        start_theta: Matrix | None,
         constraint: LinearConstraint | None,
         accuracy: InnerProblemAccuracy,
         decrement: float | None = None,
@@ -727,9 +739,9 @@ class ProfileProblems:
         points = self.empty_evaluations(subject, psi)
         fixed_weight = -1 if constraint is None else constraint.fixed_weight
         theta = points.theta
-        if near is not None:
-            theta[:] = near
-            far = ~(np.abs(near) < INNER.max_start)
+        if start_theta is not None:
+            theta[:] = start_theta
+            far = ~(np.abs(start_theta) < INNER.max_start)
             if far.any():
                 theta[far.any(axis=1)] = 0.0
         if constraint is not None:
@@ -765,7 +777,7 @@ class ProfileProblems:
             found = self.solve(
                 subject[rest],
                 psi[rest],
-                None if near is None else near[rest],
+                None if start_theta is None else start_theta[rest],
                 accuracy=replace(accuracy, certificate=True, exact_above_height=None),
                 constraint=None if constraint is None else constraint.take(rest),
             )
@@ -801,10 +813,10 @@ class ProfileProblems:
         points: InnerSolutions,
         x: Matrix,
         rows: DecisionIndex,
-        near: Matrix | None,
+        start_theta: Matrix | None,
         accuracy: InnerProblemAccuracy,
     ) -> None:
-        batch = self._fit_weight_batch(x, rows, near)
+        batch = self._fit_weight_batch(x, rows, start_theta)
         points.theta[:], points.value[:] = batch.theta, batch.value
         points.information[:] = batch.information
         points.decrement[:], points.largest[:] = batch.decrement, batch.largest_values_by_variable
@@ -826,10 +838,10 @@ class ProfileProblems:
         points: InnerSolutions,
         x: Matrix,
         rows: DecisionIndex,
-        near: Matrix | None,
+        start_theta: Matrix | None,
         constraint: LinearConstraint | None,
     ) -> None:
-        ends = solve_under_density(x, rows, prior, points.psi, near, constraint)
+        ends = solve_under_density(x, rows, prior, points.psi, start_theta, constraint)
         on_shape, _ = prior.on_shape(points.psi, ends.theta)
         points.theta[:], points.value[:] = ends.theta, ends.value + on_shape
         points.log_likelihood[:], points.information[:] = ends.log_likelihood, ends.information
@@ -841,19 +853,19 @@ class ProfileProblems:
         x: Matrix,
         rows: DecisionIndex,
         constraint: LinearConstraint,
-        near: Matrix | None,
+        start_theta: Matrix | None,
         accuracy: InnerProblemAccuracy,
     ) -> None:
         everyone = np.arange(len(points))
         if self.prior is not None:
             if isinstance(self.prior, ScaledPrior) and constraint.fixed_weight >= 0:
                 solved = _solve_with_fixed_weight(
-                    self, self.prior, points, x, rows, constraint, near
+                    self, self.prior, points, x, rows, constraint, start_theta
                 )
                 everyone = everyone[~solved]
             self.solve_to_supremum(points, everyone, x, rows, constraint)
             return
-        theta, value, information, converged = solve_on_constraint(x, rows, constraint, near)
+        theta, value, information, converged = solve_on_constraint(x, rows, constraint, start_theta)
         points.theta[:], points.value[:], points.information[:] = theta, value, information
         allowed: BoolVector = np.all(theta[:, self.positive] > 0, axis=1)
         points.converged[:] = converged & np.isfinite(value) & allowed
@@ -937,14 +949,16 @@ class ProfileProblems:
         if np.isfinite(x.sum()) or np.isfinite(x[rows.order]).all():
             return
         for k in range(len(rows.bounds) - 1):
-            mine = rows.of(k)
+            mine = rows.scored_events(k)
             Choices.from_arrays(x[mine], rows.chosen[mine], names=self.weights)
 
-    def _fit_weight_batch(self, x: Matrix, rows: DecisionIndex, near: Matrix | None) -> Batch:
+    def _fit_weight_batch(
+        self, x: Matrix, rows: DecisionIndex, start_theta: Matrix | None
+    ) -> Batch:
         start = None
-        if near is not None:
-            near_enough: BoolVector = np.all(np.abs(near) < INNER.max_start, axis=1)
-            start = np.where(near_enough[:, None], near, 0.0)
+        if start_theta is not None:
+            near_enough: BoolVector = np.all(np.abs(start_theta) < INNER.max_start, axis=1)
+            start = np.where(near_enough[:, None], start_theta, 0.0)
         batch = fit_decision_array(x, rows.chosen, rows.grouping, self.weight_prior, start)
         if start is not None:
             # From a start so far out that every choice is certain no step leads back: begin at 0.
@@ -968,7 +982,7 @@ class ProfileProblems:
     ) -> None:
         """Solve pairs one by one to the end: maxima far out, on a boundary, or at infinity."""
         for k in which:
-            mine = rows.of(int(k))
+            mine = rows.scored_events(int(k))
             choices = Choices.from_arrays(x[mine], rows.chosen[mine], names=self.weights)
             hypothesis = None
             if constraint is not None:

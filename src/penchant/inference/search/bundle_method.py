@@ -234,11 +234,11 @@ def _evaluate_points(
     profiles: ProfileProblems,
     subject: IntVector,
     u: Matrix,
-    near: Matrix,
+    start_theta: Matrix,
     constraint: LinearConstraint | None,
 ) -> InnerSolutions:
     psi = profiles.from_unconstrained(u)
-    return profiles.solve(subject, psi, near, constraint=constraint, accuracy=ITERATE)
+    return profiles.solve(subject, psi, start_theta, constraint=constraint, accuracy=ITERATE)
 
 
 def near_divergence(profiles: ProfileProblems, points: InnerSolutions) -> BoolVector:

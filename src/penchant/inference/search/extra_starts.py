@@ -86,9 +86,9 @@ def _newton_from_values(
     axes = [shape.grid()[::2] for shape in profiles.shape]
     axes[q] = axis_values
     psi, subjects = product_points(axes), np.array([subject])
-    near = _weights_at_nearest_cells(profiles, grids, subject, psi)
+    start_theta = _weights_at_nearest_cells(profiles, grids, subject, psi)
     row, cell = _highest_local_maxima(
-        profiles, subjects, axes, near, EXTRA_STARTS.max_deficit, best
+        profiles, subjects, axes, start_theta, EXTRA_STARTS.max_deficit, best
     )
     _newton_from_points(profiles, subjects[row], psi[cell], best)
 
@@ -97,7 +97,7 @@ def _highest_local_maxima(
     profiles: ProfileProblems,
     subjects: IntVector,
     axes: list[Vector],
-    near: Matrix | None,
+    start_theta: Matrix | None,
     max_deficit: float,
     best: Optima,
 ) -> tuple[IntVector, IntVector]:
@@ -105,7 +105,7 @@ def _highest_local_maxima(
     psi, n = product_points(axes), len(subjects)
     top = best.points.value[subjects]
     floor = np.repeat(top - EXTRA_STARTS.max_deficit, len(psi))
-    pairs = np.repeat(subjects, len(psi)), np.tile(psi, (n, 1)), near
+    pairs = np.repeat(subjects, len(psi)), np.tile(psi, (n, 1)), start_theta
     points = profiles.solve(*pairs, accuracy=replace(SCREENING, exact_above_height=floor))
     values = points.value.reshape(n, len(psi))
     cells, _ = best_cells(values, tuple(map(len, axes)), EXTRA_STARTS.n_starts)

@@ -191,7 +191,7 @@ class CoarseGrid:
     axes: tuple[IntVector, ...]
 
     @classmethod
-    def of(cls, dimensions: tuple[int, ...]) -> CoarseGrid:
+    def from_dimensions(cls, dimensions: tuple[int, ...]) -> CoarseGrid:
         """Coarsen a grid with so many points along its axes."""
         return cls(dimensions, tuple(np.unique([*range(0, n, 2), n - 1]) for n in dimensions))
 
@@ -328,7 +328,7 @@ def _refine_grids(
         return ProfileGrids(
             psi, values, theta, dimensions, np.ones(values.shape, dtype=bool)
         ), rough
-    coarse = CoarseGrid.of(dimensions)
+    coarse = CoarseGrid.from_dimensions(dimensions)
     found, rough_found = _refine_grids(profiles, psi[coarse.cells], coarse.shape, rounds - 1)
     values, theta = coarse.interpolated(found.values), coarse.interpolated(found.theta)
     solved = np.zeros(values.shape, dtype=bool)
@@ -402,11 +402,11 @@ def _solve_along_grid_lines(
     for who, some in _cache_portions(profiles, len(psi)):
         n_who, n_some = who.stop - who.start, some.stop - some.start
         subject = np.repeat(everyone[who], n_some)
-        near = _start_pair_indices(n_some, n_per_line, n_who)
+        start_pair = _start_pair_indices(n_some, n_per_line, n_who)
         best = np.zeros((len(subject), d))
         pairs = subject, np.tile(psi[some], (n_who, 1))
         found, doubts = _solve_pairs(
-            profiles, *pairs, near, best, (decrement_tol, compiled.NO_FLOOR, rough_below)
+            profiles, *pairs, start_pair, best, (decrement_tol, compiled.NO_FLOOR, rough_below)
         )
         values[who, some] = found.reshape(n_who, n_some)
         theta[who, some] = best.reshape(n_who, n_some, d)
@@ -482,7 +482,7 @@ def _solve_pairs(
     profiles: ProfileProblems,
     subject: IntVector,
     psi: Matrix,
-    near: IntVector,
+    start_pair: IntVector,
     theta: Matrix,
     stopping_limits: tuple[float, Vector, float],
 ) -> tuple[Vector, BoolVector]:
@@ -497,7 +497,7 @@ def _solve_pairs(
         x,
         profiles.decisions,
         np.ascontiguousarray(subject),
-        near,
+        start_pair,
         stopping_limits[0],
         profiles.positive,
         values,

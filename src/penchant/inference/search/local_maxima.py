@@ -293,11 +293,13 @@ def values_near_optima(
     at = optima.points.take(subject)
     drift, _, off = expected_curvature_at(profiles, at)
     drift[~(off < MAX_EXTRAPOLATION)] = 0.0
-    near = at.theta[:, None] + np.einsum(
+    start_theta = at.theta[:, None] + np.einsum(
         "kaq,kmq->kma", drift, u - optima.unconstrained_psi[subject][:, None]
     )
     floor = np.repeat(at.value, u.shape[1])
-    return profiles.solve_points(subject, u, near, replace(SCREENING, exact_above_height=floor))
+    return profiles.solve_points(
+        subject, u, start_theta, replace(SCREENING, exact_above_height=floor)
+    )
 
 
 def inverse_workspace(n: int) -> tuple[Matrix, Matrix, Matrix, Vector]:

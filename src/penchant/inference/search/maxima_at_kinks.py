@@ -75,8 +75,10 @@ def _restart_from_probes(
         subject, start = subject[higher], u[row, best][higher]
         if not len(subject):
             break
-        near = optima.points.theta[subject]
-        found = bundle_search(profiles, subject, start, near, is_iterated=productive[subject])
+        start_theta = optima.points.theta[subject]
+        found = bundle_search(
+            profiles, subject, start, start_theta, is_iterated=productive[subject]
+        )
         productive[subject] &= found.n_steps > 0
         found.n_steps[:] += optima.n_steps[subject]
         optima.put(subject, found)
@@ -99,8 +101,8 @@ def _are_kinks(profiles: ProfileProblems, subject: IntVector, optima: Optima) ->
         u = np.clip(
             optima.unconstrained_psi[subject][:, None] + distance * directions, *profiles.bounds.T
         )
-        near, accuracy = optima.points.theta[subject], replace(VALUES, certificate=False)
-        values = profiles.solve_points(subject, u, near, accuracy).value.reshape(u.shape[:2])
+        start_theta, accuracy = optima.points.theta[subject], replace(VALUES, certificate=False)
+        values = profiles.solve_points(subject, u, start_theta, accuracy).value.reshape(u.shape[:2])
         fall = values - optima.points.value[subject, None]
         jumps.append(
             -fall.reshape(len(subject), 2, directions.shape[1] // 2).sum(axis=1) / distance

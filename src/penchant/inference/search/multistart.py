@@ -237,8 +237,8 @@ def grid_search(profiles: ProfileProblems) -> tuple[ProfileGrids, InnerSolutions
         ), points
     grids = search_grids(profiles)
     best = grids.values.argmax(axis=1)
-    near = grids.theta[everyone, best]
-    return grids, profiles.solve(everyone, grids.psi[best], near, accuracy=FINITE_VALUES)
+    start_theta = grids.theta[everyone, best]
+    return grids, profiles.solve(everyone, grids.psi[best], start_theta, accuracy=FINITE_VALUES)
 
 
 def newton_from(
@@ -309,7 +309,7 @@ def _newton_from_cells(
     that leads to such an optimum is dropped: 3 to 40 % fewer evaluations, by the model, and 3 of
     14,625 people end lower (by up to 0.02), 11 higher. `certify`: certify every step.
     """
-    starts = _StartingCells.of(profiles, grids, subjects, best)
+    starts = _StartingCells.from_grids(profiles, grids, subjects, best)
     smooth = Declared(profiles.model).smooth
     in_plane = smooth and profiles.n_shape == 2
     leading = SEARCH.leads_to_optimum_distance if in_plane else SEARCH.same_optimum_distance
@@ -467,7 +467,7 @@ class _StartingCells:
     steps: Vector
 
     @classmethod
-    def of(
+    def from_grids(
         cls, profiles: ProfileProblems, grids: ProfileGrids, subjects: IntVector, known: Optima
     ) -> _StartingCells:
         """Best cells of the grids, with optima known before."""

@@ -84,7 +84,7 @@ class WarmStart:
     curvature: Matrix
 
     @classmethod
-    def of(cls, optimum: Optima) -> WarmStart:
+    def from_optimum(cls, optimum: Optima) -> WarmStart:
         """Start from the optimum of similar data."""
         return cls(optimum.points.theta, optimum.curvature)
 
@@ -577,15 +577,15 @@ def _difference_nodes_and_coefficients(
     nodes = u + np.array([[-2.0], [-1.0], [1.0], [2.0]]) * wide
     coefficients = np.array([[1.0], [-8.0], [8.0], [-1.0]]) / (12.0 * wide)
     none = np.zeros_like(u)
-    near = np.stack([u, *close, u]), np.stack([none, *apart, none])
-    return np.where(inside, nodes, near[0]), np.where(inside, coefficients, near[1])
+    beside = np.stack([u, *close, u]), np.stack([none, *apart, none])
+    return np.where(inside, nodes, beside[0]), np.where(inside, coefficients, beside[1])
 
 
 def newton_batch(
     profiles: ProfileProblems,
     subject: IntVector,
     psi: Matrix,
-    near: WarmStart | None = None,
+    warm_start: WarmStart | None = None,
     max_steps: int = 40,
     fixed: BoolVector | None = None,
     constraint: LinearConstraint | None = None,
@@ -596,7 +596,7 @@ def newton_batch(
 
     Parameters
     ----------
-    near
+    warm_start
         Weights and curvatures to start from, of similar data.
     fixed, constraint, max_steps, target
         As in `BatchNewton`.
@@ -605,7 +605,7 @@ def newton_batch(
         right, but its place and curvature are approximate.
     """
     newton = BatchNewton(profiles, subject, fixed, constraint, max_steps, target=target)
-    known = (None, None) if near is None else (near.theta, near.curvature)
+    known = (None, None) if warm_start is None else (warm_start.theta, warm_start.curvature)
     newton.begin(np.arange(len(subject)), psi, *known)
     newton.run()
     newton.continue_by_bundle()

@@ -71,19 +71,19 @@ class CovariateColumns:
             self.design_columns_of_values(np.arange(len(self.levels) or 1.0)).mean(axis=0)
         )
 
-    def code_value(self, given: Any) -> float:
+    def code_value(self, value: Any) -> float:
         """A number or level as people give it, as `design_columns_of_values` takes it."""
         if not self.levels:
-            return float(given) - self.centre
-        if given not in self.levels:
+            return float(value) - self.centre
+        if value not in self.levels:
             known = ", ".join(map(str, self.levels))
             raise DataError(
                 self.name,
                 f"must be one of {known}",
-                got=repr(given),
-                fix=closest_match_hint(str(given), map(str, self.levels)) or "Correct it.",
+                got=repr(value),
+                fix=closest_match_hint(str(value), map(str, self.levels)) or "Correct it.",
             )
-        return float(self.levels.index(given))
+        return float(self.levels.index(value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +145,9 @@ class Design:
             {name: v.design_columns_of_values(v.values) for name, v in self.variables.items()}, n
         )
 
-    def person_design_matrix(self, given: Mapping[str, Any]) -> Matrix:
+    def person_design_matrix(self, covariates: Mapping[str, Any]) -> Matrix:
         """Rows (n_parameters, n_coefficients) of a person, average in covariates not given."""
-        for name in given:
+        for name in covariates:
             if name not in self.variables:
                 known = ", ".join(self.variables) or "none"
                 raise DataError(
@@ -157,8 +157,8 @@ class Design:
                     fix=closest_match_hint(name, self.variables) or "Correct it.",
                 )
         coded = {
-            name: v.design_columns_of_values(np.array([v.code_value(given[name])]))
-            if name in given
+            name: v.design_columns_of_values(np.array([v.code_value(covariates[name])]))
+            if name in covariates
             else v.columns_of_average_person[None]
             for name, v in self.variables.items()
         }

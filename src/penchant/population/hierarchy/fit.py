@@ -177,8 +177,8 @@ def fit_population_plan(plan: PopulationFitPlan) -> PopulationPlanFit:
         reduced = _drop_smallest_random_effect(plan, random, best, start)
         if reduced is None:
             break
-        dropped.append((random[reduced[0]], best.optimum))
-        random, best = reduced[1], reduced[2]
+        dropped.append((random[reduced.dropped], best.optimum))
+        random, best = reduced.random, reduced.candidate
     problem, optimum, error = best
     for a, before in dropped:
         name = plan.likelihoods.coordinates.names[a]
@@ -229,7 +229,7 @@ class _Candidate(NamedTuple):
     error: _IntegrationError
 
     @classmethod
-    def of(cls, problem: SearchProblem, optimum: SearchResult) -> _Candidate:
+    def from_optimum(cls, problem: SearchProblem, optimum: SearchResult) -> _Candidate:
         """Estimate the integration error of an optimum."""
         return cls(problem, optimum, _integration_error(problem, optimum))
 
@@ -243,7 +243,7 @@ def _fit_with_random_effects_in(
     """
     problem = plan.search_problem(random)
     optimum = maximize_by_quadrature(problem, start)
-    first = _Candidate.of(problem, optimum)
+    first = _Candidate.from_optimum(problem, optimum)
     if len(vanishing_spreads(problem.structure, optimum.x, optimum.log_sd_floors)):
         return first
     best = first
@@ -256,7 +256,7 @@ def _fit_with_random_effects_in(
             posterior=optimum.posterior,
         )
         optimum = maximize_by_quadrature(problem, here)
-        best = _Candidate.of(problem, optimum)
+        best = _Candidate.from_optimum(problem, optimum)
     costly = optimum.converged and problem.uses_draws
     if problem.structure.spread.correlated and _may_be_local_maximum(optimum) and not costly:
         differences = start._replace(between_covariance=np.diag(np.diag(start.between_covariance)))
@@ -264,7 +264,7 @@ def _fit_with_random_effects_in(
         gain = problem.objective.value(other.marginal, other.x)
         gain -= problem.objective.value(optimum.marginal, optimum.x)
         if other.converged and (gain > 0 or not optimum.converged):
-            return _Candidate.of(problem, other)
+            return _Candidate.from_optimum(problem, other)
     return best
 
 
@@ -288,13 +288,18 @@ def _may_be_local_maximum(optimum: SearchResult) -> bool:
     return not optimum.converged or float(np.abs(r).max()) > FIT.suspect_correlation
 
 
+class _ReducedFit(NamedTuple):
+    """Index of the spread that was dropped, the coordinates left with one, and their fit."""
+
+    dropped: int
+    random: list[int]
+    candidate: _Candidate
+
+
 def _drop_smallest_random_effect(
     plan: PopulationFitPlan, random: list[int], best: _Candidate, start: StartingValues
-) -> tuple[int, list[int], _Candidate] | None:
-    """Fit without the smallest spread that is worth nothing; None where every spread is.
-
-    Returns the index of the spread that was dropped, the coordinates left, and their fit.
-    """
+) -> _ReducedFit | None:
+    """Fit without the smallest spread that is worth nothing; None where each is worth something."""
     problem, optimum = best.problem, best.optimum
     structure = problem.structure
     if not random or problem.with_spread_prior:
@@ -313,7 +318,7 @@ def _drop_smallest_random_effect(
         without = _fit_with_random_effects_in(plan, others, here)
         loss = level - without.problem.objective.value(without.optimum.marginal, without.optimum.x)
         if loss < FIT.min_spread_gain or c in flat:
-            return int(c), others, without
+            return _ReducedFit(int(c), others, without)
     return None
 
 

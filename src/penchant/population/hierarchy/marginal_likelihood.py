@@ -30,6 +30,14 @@ from penchant._typing import IntMatrix, IntVector, Matrix, Vector
 from penchant.population.hierarchy._quadrature_kernels import evidence_and_node_moments
 
 
+class ValueGradientHessian(NamedTuple):
+    """A function's value at one point, its gradient (n,) and its Hessian (n, n)."""
+
+    value: float
+    gradient: Vector
+    hessian: Matrix
+
+
 @dataclass(frozen=True)
 class LogCholesky:
     """Log-Cholesky parametrisation of the covariance between people, S, of every group.
@@ -130,7 +138,7 @@ class LogCholesky:
             hessian[k, a] += both
         return np.asarray(hessian)
 
-    def log_prior(self, spread_parameters: Vector) -> tuple[float, Vector, Matrix]:
+    def log_prior(self, spread_parameters: Vector) -> ValueGradientHessian:
         """Log-prior that keeps sds from 0 and correlations from 1, with its derivatives.
 
         Proportional to each standard deviation (the limit of Chung et al. 2013's gamma of shape 2)
@@ -151,9 +159,9 @@ class LogCholesky:
                 level = 1.0 + float(t @ t)
                 value -= 0.5 * float(np.log(level))
                 gradient[own] = -t / level
-                expected_hessian = -np.eye(len(own)) / level + 2.0 * np.outer(t, t) / level**2
-                hessian[np.ix_(own, own)] = expected_hessian
-        return value, gradient, hessian
+                own_hessian = -np.eye(len(own)) / level + 2.0 * np.outer(t, t) / level**2
+                hessian[np.ix_(own, own)] = own_hessian
+        return ValueGradientHessian(value, gradient, hessian)
 
     def _restore_order(self, ordered: Matrix) -> Matrix:
         """Permute from the order of the factor to that of the coordinates."""
@@ -267,6 +275,34 @@ class MarginalEvaluation(NamedTuple):
         return np.asarray(self.scores.sum(axis=0))
 
 
+class NodeMoments(NamedTuple):
+    """Posterior moments of every subject on the nodes, as in `MarginalEvaluation`.
+
+    Means and covariances are empty where they are not wanted.
+    """
+
+    evidence: Vector
+    node_probabilities: Matrix
+    means: Matrix
+    covariances: Matrix
+
+
+class ScoreTerms(NamedTuple):
+    """Terms of the derivatives of F: score_i = G_i E_i[u] + c_i.
+
+    Attributes
+    ----------
+    loadings, constants
+        G_i (n, n_parameters, n_moments), and c_i (n, n_parameters).
+    expected_hessian
+        Sum over subjects of the expected second derivatives: (n_parameters, n_parameters).
+    """
+
+    loadings: Matrix
+    constants: Matrix
+    expected_hessian: Matrix
+
+
 @dataclass(frozen=True, eq=False)
 class MarginalLikelihood:
     """Log marginal likelihood F of a population on given nodes."""
@@ -292,7 +328,7 @@ class MarginalLikelihood:
 
     def evidence(self, x: Vector) -> Vector:
         """Log-evidence of every subject."""
-        return self._node_moments(x, with_moments=False)[0]
+        return self._node_moments(x, with_moments=False).evidence
 
     def value(self, x: Vector) -> float:
         """Evaluate F alone."""
@@ -308,7 +344,7 @@ class MarginalLikelihood:
         return np.array(
             [
                 structure.subject_weights
-                @ self._node_moments(x, (one, other), with_moments=False)[0]
+                @ self._node_moments(x, (one, other), with_moments=False).evidence
                 for x, one, other in zip(xs, *densities, strict=True)
             ]
         )
@@ -316,18 +352,25 @@ class MarginalLikelihood:
     def evaluate(self, x: Vector) -> MarginalEvaluation:
         """Evaluate F with gradient and Hessian (Louis 1982)."""
         structure = self.structure
-        evidence, node_probabilities, means, covariances = self._node_moments(x)
-        loadings, constants, expected_hessian = self._score_loadings(x, means, node_probabilities)
-        scores = (loadings @ means[:, :, None])[:, :, 0] + constants
-        weighted = structure.subject_weights[:, None, None] * loadings
-        hessian = expected_hessian + np.tensordot(
-            weighted @ covariances, loadings, axes=([0, 2], [0, 2])
+        moments = self._node_moments(x)
+        terms = self._score_terms(x, moments.means, moments.node_probabilities)
+        scores = (terms.loadings @ moments.means[:, :, None])[:, :, 0] + terms.constants
+        weighted = structure.subject_weights[:, None, None] * terms.loadings
+        hessian = terms.expected_hessian + np.tensordot(
+            weighted @ moments.covariances, terms.loadings, axes=([0, 2], [0, 2])
         )
-        value = float(structure.subject_weights @ evidence)
+        value = float(structure.subject_weights @ moments.evidence)
         scores = structure.subject_weights[:, None] * scores
         hessian = (hessian + hessian.T) / 2  # exactly symmetric: eigh reads one triangle only
         return MarginalEvaluation(
-            value, evidence, scores, hessian, node_probabilities, means, covariances, loadings
+            value,
+            moments.evidence,
+            scores,
+            hessian,
+            moments.node_probabilities,
+            moments.means,
+            moments.covariances,
+            terms.loadings,
         )
 
     def complete_data_information(self, x: Vector, evaluation: MarginalEvaluation) -> Matrix:
@@ -359,8 +402,8 @@ class MarginalLikelihood:
         density: tuple[Matrix, Matrix] | None = None,
         *,
         with_moments: bool = True,
-    ) -> tuple[Vector, Matrix, Matrix, Matrix]:
-        """Evidences, node probabilities, and means and covariances of u where they are wanted.
+    ) -> NodeMoments:
+        """Evidences, node probabilities, and with_moments the means and covariances of u.
 
         The precisions and constants of the population's density may be given.
         """
@@ -371,7 +414,7 @@ class MarginalLikelihood:
                 structure.spread.covariance_matrices(x[structure.n_beta :])
             )
         means = structure.means(x[: structure.n_beta])
-        log_mass, extra = self._expand_in_fixed_coordinates(means)
+        log_mass, gradient = self._log_masses_and_gradients(means)
         size = self._n_posterior_moments_per_subject if with_moments else 0
         found = np.empty(n), np.empty((n, n_nodes)), np.empty((n, size)), np.empty((n, size, size))
         evidence_and_node_moments(
@@ -380,14 +423,14 @@ class MarginalLikelihood:
             np.ascontiguousarray(means[:, structure.random_coordinates]),
             *density,
             structure.group,
-            extra,
+            gradient,
             self._covarying_coordinate_pairs,
             found,
         )
-        return found
+        return NodeMoments(*found)
 
-    def _expand_in_fixed_coordinates(self, means: Matrix) -> tuple[Matrix, Matrix]:
-        """Second-order expansion of log-masses, and their gradients, at moved fixed coordinates."""
+    def _log_masses_and_gradients(self, means: Matrix) -> tuple[Matrix, Matrix]:
+        """Log-masses and gradients at the means of fixed coordinates, by second-order expansion."""
         nodes = self.nodes
         if not nodes.fixed_values.shape[1]:
             return nodes.log_mass, nodes.gradient
@@ -396,10 +439,7 @@ class MarginalLikelihood:
         log_mass = nodes.log_mass + np.einsum("ija,ia->ij", nodes.gradient - 0.5 * pull, away)
         return log_mass, nodes.gradient - pull
 
-    def _score_loadings(
-        self, x: Vector, means: Matrix, node_probabilities: Matrix
-    ) -> tuple[Matrix, Matrix, Matrix]:
-        """Loadings G_i, constants of the scores, and the sum of expected second derivatives."""
+    def _score_terms(self, x: Vector, means: Matrix, node_probabilities: Matrix) -> ScoreTerms:
         structure = self.structure
         spread_parameters = x[structure.n_beta :]
         n, r, f = len(means), len(structure.random_coordinates), len(structure.fixed_coordinates)
@@ -456,7 +496,7 @@ class MarginalLikelihood:
                 structure.design[:, structure.fixed_coordinates], 1, 2
             )
             expected_hessian[b, b] -= self._expected_fixed_information(node_probabilities)
-        return loadings, constants, expected_hessian
+        return ScoreTerms(loadings, constants, expected_hessian)
 
     def _expected_fixed_information(self, node_probabilities: Matrix) -> Matrix:
         """Posterior mean of the information on the coefficients of fixed coordinates."""

@@ -36,6 +36,7 @@ from penchant.population.hierarchy.subject_likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.trust_region import (
     TRUST_REGION,
     MarginalObjective,
+    NodeMaximum,
     floors_of_log_sd,
     log_determinant_gradient,
     maximize_on_nodes,
@@ -115,7 +116,9 @@ class SearchProblem:
     def quadrature_rule(self, k: int) -> QuadratureRule:
         """Build the rule with k nodes per dimension, of the coordinates that have spread."""
         n_weights = len(self.structure.random_coordinates) - self.n_shape
-        return QuadratureRule.of(self.n_shape, n_weights, k, self.n_draws, self.extra_shape_nodes)
+        return QuadratureRule.for_dimensions(
+            self.n_shape, n_weights, k, self.n_draws, self.extra_shape_nodes
+        )
 
     def marginal_around(
         self, x: Vector, posterior: NormalPosteriors, k: int | None = None
@@ -349,9 +352,7 @@ class _AdaptiveQuadrature:
             *reached, self.k, rounds, converged, self.log_sd_floors, problem.n_draws
         )
 
-    def _maximize(
-        self, max_reml_updates: int = TRUST_REGION.max_reml_updates
-    ) -> tuple[Vector, MarginalEvaluation, Matrix]:
+    def _maximize(self, max_reml_updates: int = TRUST_REGION.max_reml_updates) -> NodeMaximum:
         """Maximum on the nodes as they are, within the region in which they serve."""
         return maximize_on_nodes(
             self.marginal,
@@ -486,13 +487,21 @@ def _n_draws_of_last_stage(problem: SearchProblem) -> int:
     return problem.n_draws * int(2 ** np.floor(np.log2(np.clip(budget, 1.0, 8.0))))
 
 
+class _MonteCarloEmResult(NamedTuple):
+    """Parameters that Monte Carlo EM ended at, posteriors of the subjects, and rounds taken."""
+
+    x: Vector
+    posterior: NormalPosteriors
+    n_rounds: int
+
+
 def _run_monte_carlo_em(
     problem: SearchProblem,
     x: Vector,
     posterior: NormalPosteriors,
     log_sd_floors: Vector,
     held: BoolVector,
-) -> tuple[Vector, NormalPosteriors, int]:
+) -> _MonteCarloEmResult:
     """Monte Carlo EM with SQUAREM extrapolation until F gains little; draws are new each round."""
     structure, objective = problem.structure, problem.objective
     bounds, hundreds = (
@@ -512,14 +521,14 @@ def _run_monte_carlo_em(
         step, errors = _em_step_and_standard_errors(
             marginal, x, evaluation, objective, held, bounds
         )
-        values.append(evaluation.value + objective.log_prior(structure, x)[0])
+        values.append(evaluation.value + objective.log_prior(structure, x).value)
         done = bool(np.max(np.abs(step) / errors, initial=0.0) < SEARCH.em_step_tol)
         earlier = max(values[: -SEARCH.plateau_rounds], default=-np.inf)
         done |= bool(max(values) - earlier < SEARCH.plateau_gain)
         if done or _has_vanishing_spread(problem, x, held, log_sd_floors):
             break
         x = squarem.advance(x, step, errors, evaluation.value)
-    return x, posterior, rounds
+    return _MonteCarloEmResult(x, posterior, rounds)
 
 
 class _SquaremAccelerator:
@@ -575,7 +584,7 @@ def _em_step_and_standard_errors(
     of the draws.
     """
     structure = marginal.structure
-    gradient = evaluation.gradient + objective.log_prior(structure, x)[1]
+    gradient = evaluation.gradient + objective.log_prior(structure, x).gradient
     if objective.restricted:
         gradient -= 0.5 * log_determinant_gradient(marginal, x, evaluation, held)
     information = marginal.complete_data_information(x, evaluation)

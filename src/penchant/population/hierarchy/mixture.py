@@ -182,7 +182,8 @@ def fit_mixture(
     episodes = as_episodes(data)
     workers = available_threads() if threads is None else threads
     components = [
-        _MixtureComponent.of(episodes, model, spread, nodes, workers) for model in models.values()
+        _MixtureComponent.from_episodes(episodes, model, spread, nodes, workers)
+        for model in models.values()
     ]
     n = len(components[0].plan.likelihoods.subjects)
     if n < FIT.min_subjects:
@@ -233,7 +234,7 @@ class _MixtureComponent:
         self.problem: SearchProblem | None = None
 
     @classmethod
-    def of(
+    def from_episodes(
         cls, episodes: Any, model: Model, spread: str, nodes: int | None, threads: int
     ) -> _MixtureComponent:
         likelihoods, _ = build_likelihoods(episodes, model, None, None, None, threads)

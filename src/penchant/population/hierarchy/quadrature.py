@@ -100,7 +100,7 @@ class QuadratureRule:
         return np.asarray(self.shape_log_weights[:, None] + self.weight_log_weights)
 
     @classmethod
-    def of(
+    def for_dimensions(
         cls,
         n_shape: int,
         n_weights: int,

@@ -478,9 +478,9 @@ class PopulationFit(IntervalTableExport):
         """`sample` as an `arviz.InferenceData`; needs penchant[bayes]."""
         return self.sample(draws, rng=rng).to_arviz()
 
-    def _missing_data_error(self, what: str) -> DataError:
+    def _missing_data_error(self, argument: str) -> DataError:
         return DataError(
-            what,
+            argument,
             "must have the decisions",
             got="a population read from a file",
             fix="Fit it again.",

@@ -297,7 +297,7 @@ def build_result(
         evidence=optimum.evaluation.evidence,
         loo_each=posteriors.loo,
         integration_error=integration_error,
-        subjects=PopulationSubjects.of(source, posteriors),
+        subjects=PopulationSubjects.from_posteriors(source, posteriors),
         estimator="reml" if source.problem.restricted else "ml",
         degrees_of_freedom=np.repeat(n - columns, columns).astype(np.float64),
         n_subjects=n,

@@ -27,6 +27,7 @@ from penchant.population.hierarchy.data_behind_fit import PopulationSource
 from penchant.population.hierarchy.marginal_likelihood import (
     MarginalLikelihood,
     RandomEffectsStructure,
+    ValueGradientHessian,
 )
 from penchant.population.hierarchy.marginal_maximization import SearchResult
 from penchant.population.hierarchy.quadrature import cholesky_of_inverses
@@ -76,7 +77,7 @@ class LogPosterior:
     prior: SpreadPrior
 
     @classmethod
-    def of(cls, optimum: SearchResult, likelihoods: SubjectLikelihoods) -> LogPosterior:
+    def around_optimum(cls, optimum: SearchResult, likelihoods: SubjectLikelihoods) -> LogPosterior:
         """Log-posterior about the optimum of a search."""
         structure = optimum.marginal.structure
         on_own = [
@@ -127,7 +128,7 @@ class LogPosterior:
 
     def prior_derivatives(
         self, structure: RandomEffectsStructure, x: Vector
-    ) -> tuple[float, Vector, Matrix]:
+    ) -> ValueGradientHessian:
         """Log-prior with gradient and Hessian, by differences in the spread's parameters."""
         size, first = len(x), structure.n_beta
         gradient, hessian = np.zeros(size), np.zeros((size, size))
@@ -143,16 +144,16 @@ class LogPosterior:
         hessian[first:, first:] = (corners[0] - corners[1] - corners[2] + corners[3]) / (
             4 * step**2
         )
-        return self.log_prior(x), gradient, hessian
+        return ValueGradientHessian(self.log_prior(x), gradient, hessian)
 
-    def derivatives(self, x: Vector) -> tuple[float, Vector, Matrix]:
+    def derivatives(self, x: Vector) -> ValueGradientHessian:
         """Log-posterior with gradient and Hessian: exact of F, by differences of the prior."""
         evaluation = self.marginal.evaluate(x)
-        value, gradient, hessian = self.prior_derivatives(self.marginal.structure, x)
-        return (
-            evaluation.value + value,
-            evaluation.gradient + gradient,
-            evaluation.hessian + hessian,
+        prior = self.prior_derivatives(self.marginal.structure, x)
+        return ValueGradientHessian(
+            evaluation.value + prior.value,
+            evaluation.gradient + prior.gradient,
+            evaluation.hessian + prior.hessian,
         )
 
     def mode_and_information(self, x: Vector) -> tuple[Vector, Matrix]:
@@ -161,7 +162,7 @@ class LogPosterior:
         bounds = -unlimited, unlimited
         # A gain in log-units of less drowns in rounding of F.
         x, _ = newton_ascent(self.marginal, x, self.prior_derivatives, bounds, nothing, 1e-10)
-        return x, -self.derivatives(x)[2]
+        return x, -self.derivatives(x).hessian
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -251,7 +252,7 @@ def sample_posterior(
         )
     source = fit.source
     assert source is not None  # `PopulationFit.sample` has refused fits without their data
-    target = LogPosterior.of(source.descriptive_optimum, source.likelihoods)
+    target = LogPosterior.around_optimum(source.descriptive_optimum, source.likelihoods)
     mode, information = target.mode_and_information(source.descriptive_optimum.x.copy())
     names, convert_draws = _reported_names_and_function(fit, source)
     if method == "nuts":

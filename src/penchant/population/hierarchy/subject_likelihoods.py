@@ -25,6 +25,7 @@ from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.models.coordinates import Coordinates
 from penchant.softmax.fit_each import (
     Grouping,
+    LogLikelihoodDerivatives,
     group_log_likelihood_derivatives,
     kernel_table_of_array,
 )
@@ -32,14 +33,6 @@ from penchant.softmax.likelihood import map_threads, read_only_kernel_table
 
 MAX_CHUNK_NUMBERS = 1_000_000  # 8 MB of attributes: larger chunks fall out of the cache
 MAX_CACHED_CHUNKS = 8  # bounds memory; searches in the weights alone reuse the same few chunks
-
-
-class LogLikelihoodDerivatives(NamedTuple):
-    """Log-likelihoods (n, K, L), their gradients (..., p), expected informations (..., p, p)."""
-
-    value: Matrix
-    gradient: Matrix
-    information: Matrix
 
 
 class TypicalRange(NamedTuple):
@@ -77,6 +70,38 @@ class SubjectLikelihoods(Protocol):
         """Log-likelihoods with derivatives; 0 in shape parameters unless `with_shape_slopes`."""
 
 
+class AttributeSlopes(NamedTuple):
+    """Attributes of pairs of a subject and a psi, and how they change with psi.
+
+    Attributes
+    ----------
+    attributes, slopes
+        (n_events, n_options, d), and their derivatives in psi.
+    decisions
+        Index of the decisions of the pairs.
+    """
+
+    attributes: Matrix
+    slopes: Matrix
+    decisions: DecisionIndex
+
+
+class PsiDerivatives(NamedTuple):
+    """Derivatives of log-likelihoods in the coordinates of psi, at weights (n, L).
+
+    Attributes
+    ----------
+    gradient
+        (n, L, q).
+    mixed_information, information
+        Expected information of theta and psi (n, L, d, q), and of psi (n, L, q, q).
+    """
+
+    gradient: Matrix
+    mixed_information: Matrix
+    information: Matrix
+
+
 class SubjectPsiDecisions(NamedTuple):
     """Options and scored decisions of pairs of a subject and a psi.
 
@@ -89,15 +114,14 @@ class SubjectPsiDecisions(NamedTuple):
     undefined
         Pairs at whose psi the model is undefined. They have likelihood 0: the population is a
         normal distribution truncated there.
-    attributes_with_slopes
-        Attributes (n_events, n_options, d), their derivatives in psi, and the index of their
-        decisions; None without shape parameters.
+    attribute_slopes
+        Attributes and their derivatives in psi; None without shape parameters.
     """
 
     compiled_arrays: tuple[Any, ...]
     scored: Grouping
     undefined: BoolVector
-    attributes_with_slopes: tuple[Matrix, Matrix, DecisionIndex] | None = None
+    attribute_slopes: AttributeSlopes | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -137,9 +161,9 @@ class LogitLikelihoods:
         def fill(part: slice, pairs: IntVector, psi: Matrix) -> None:
             own = self.decisions_of_pairs(pairs, psi, False)
             theta = self.coordinates.theta(flat[part, :, q:])
-            found[part] = group_log_likelihood_derivatives(own.compiled_arrays, own.scored, theta)[
-                0
-            ]
+            found[part] = group_log_likelihood_derivatives(
+                own.compiled_arrays, own.scored, theta
+            ).value
             found[part][own.undefined] = -np.inf
 
         self._evaluate_in_chunks(np.repeat(subject_indices, h.shape[1]), flat[:, 0, :q], fill)
@@ -178,22 +202,19 @@ class LogitLikelihoods:
         turned_slopes = np.swapaxes(theta_slopes, -1, -2)
         gradient[..., q:] = np.einsum("kta,ktab->ktb", on_theta, theta_slopes)
         information[..., q:, q:] = turned_slopes @ theta_information @ theta_slopes
-        if pair_decisions.attributes_with_slopes is not None:
-            on_psi, mixed, fisher = self._psi_derivatives(
-                pair_decisions.attributes_with_slopes, h, theta
-            )
-            gradient[..., :q] = on_psi
-            information[..., q:, :q] = turned_slopes @ mixed
+        if pair_decisions.attribute_slopes is not None:
+            on_psi = self._psi_derivatives(pair_decisions.attribute_slopes, h, theta)
+            gradient[..., :q] = on_psi.gradient
+            information[..., q:, :q] = turned_slopes @ on_psi.mixed_information
             information[..., :q, q:] = np.swapaxes(information[..., q:, :q], -1, -2)
-            information[..., :q, :q] = fisher
+            information[..., :q, :q] = on_psi.information
         value[pair_decisions.undefined], gradient[pair_decisions.undefined] = -np.inf, 0.0
         information[pair_decisions.undefined] = 0.0
 
     def _psi_derivatives(
-        self, attributes: tuple[Matrix, Matrix, DecisionIndex], h: Matrix, theta: Matrix
-    ) -> tuple[Matrix, Matrix, Matrix]:
-        """Gradient in psi's coordinates, expected informations of theta and these, and of these."""
-        x, slopes, rows = attributes
+        self, attribute_slopes: AttributeSlopes, h: Matrix, theta: Matrix
+    ) -> PsiDerivatives:
+        x, slopes, rows = attribute_slopes
         n, n_weights, d = theta.shape
         q, size = self.coordinates.n_shape, n * n_weights
         many = rows if n_weights == 1 else rows.select_pairs(np.repeat(np.arange(n), n_weights))
@@ -212,7 +233,7 @@ class LogitLikelihoods:
         order = self.coordinates.shape_order()
         psi_slopes = np.repeat(self.coordinates.psi(h[:, 0, :q])[1], n_weights, axis=0)[:, order]
         fisher = fisher[:, order][:, :, order] * psi_slopes[:, None] * psi_slopes[:, :, None]
-        return (
+        return PsiDerivatives(
             (on_psi[:, order] * psi_slopes).reshape(n, n_weights, q),
             (mixed[:, :, order] * psi_slopes[:, None]).reshape(n, n_weights, d, q),
             fisher.reshape(n, n_weights, q, q),
@@ -291,8 +312,8 @@ class EpisodeLikelihoods(LogitLikelihoods):
         table = kernel_table_of_array(x, rows.chosen)
         if self.profiles.record.choice_sets is not None:
             table = self._without_duplicate_options(x, pairs, rows.chosen)
-        with_slopes = None if slopes is None else (x, slopes, rows)
-        return SubjectPsiDecisions(table, rows.grouping, undefined, with_slopes)
+        attribute_slopes = None if slopes is None else AttributeSlopes(x, slopes, rows)
+        return SubjectPsiDecisions(table, rows.grouping, undefined, attribute_slopes)
 
     def _without_duplicate_options(
         self, x: Matrix, pairs: IntVector, chosen: IntVector
@@ -331,7 +352,7 @@ class ChoiceLikelihoods(LogitLikelihoods):
     @cached_property
     def n_decisions(self) -> IntVector:
         """Decisions of each subject."""
-        return np.asarray(np.diff(self._decisions_by_subject[1]))
+        return np.asarray(np.diff(self._decisions_by_subject.bounds))
 
     @cached_property
     def typical_range(self) -> TypicalRange:
@@ -355,21 +376,23 @@ class ChoiceLikelihoods(LogitLikelihoods):
         return read_only_kernel_table(x, offset, None, first_row, chosen, c.weights)
 
     @cached_property
-    def _decisions_by_subject(self) -> tuple[IntVector, IntVector]:
+    def _decisions_by_subject(self) -> Grouping:
         assert self.choices.subject is not None
         # A stable sort keeps each subject's decisions in order: sums, and so results, are
         # the same to the last bit however subjects are interleaved in the data.
         order = np.argsort(self.choices.subject, kind="stable")
         counts = np.bincount(self.choices.subject, minlength=len(self.subjects))
-        return order, np.concatenate([[0], np.cumsum(counts)])
+        return Grouping(order, np.concatenate([[0], np.cumsum(counts)]))
 
     def decisions_of_pairs(
         self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool
     ) -> SubjectPsiDecisions:
         """Options and decisions of subjects: there is no psi on which they could depend."""
-        order, bounds = self._decisions_by_subject
         own_bounds = np.concatenate([[0], np.cumsum(self.n_decisions[pairs])])
-        scored = Grouping(order[concatenate_ranges(bounds, pairs)], own_bounds)
+        order = self._decisions_by_subject.order[
+            concatenate_ranges(self._decisions_by_subject.bounds, pairs)
+        ]
+        scored = Grouping(order, own_bounds)
         return SubjectPsiDecisions(self._choice_table, scored, np.zeros(len(pairs), dtype=bool))
 
     def n_attribute_values(self, pairs: IntVector) -> IntVector:

@@ -105,7 +105,9 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     source: PopulationSource | None = field(default=None, repr=False, metadata=NOT_WRITTEN)
 
     @classmethod
-    def of(cls, source: PopulationSource, people: SubjectPosteriors) -> PopulationSubjects:
+    def from_posteriors(
+        cls, source: PopulationSource, people: SubjectPosteriors
+    ) -> PopulationSubjects:
         """Build from the posteriors of a search that has ended."""
         own = source.likelihoods
         within = source.conditions
@@ -427,7 +429,7 @@ def _posterior_points_and_weights(
     matrix = structure.spread.covariance_matrices(found.x[structure.n_beta :]).mean(axis=0)
     r = len(structure.random_coordinates)
     q = int((structure.random_coordinates < source.likelihoods.coordinates.n_shape).sum())
-    rule = QuadratureRule.of(q, r - q, NODES_BY_DIMENSION.get(r, 5))
+    rule = QuadratureRule.for_dimensions(q, r - q, NODES_BY_DIMENSION.get(r, 5))
     if rule.uses_draws:
         # A fixed seed: predicting twice must give the same numbers.
         z = np.random.default_rng(0).standard_normal((512, r))

@@ -22,6 +22,7 @@ from penchant.population.hierarchy.marginal_likelihood import (
     MarginalEvaluation,
     MarginalLikelihood,
     RandomEffectsStructure,
+    ValueGradientHessian,
 )
 from penchant.population.hierarchy.subject_likelihoods import SubjectLikelihoods
 
@@ -51,17 +52,15 @@ class MarginalObjective(NamedTuple):
     restricted: bool = False
     with_spread_prior: bool = False
 
-    def log_prior(
-        self, structure: RandomEffectsStructure, x: Vector
-    ) -> tuple[float, Vector, Matrix]:
+    def log_prior(self, structure: RandomEffectsStructure, x: Vector) -> ValueGradientHessian:
         """Log-prior of the spread, with gradient and Hessian in all parameters."""
         gradient, hessian = np.zeros(len(x)), np.zeros((len(x), len(x)))
         if not self.with_spread_prior:
-            return 0.0, gradient, hessian
+            return ValueGradientHessian(0.0, gradient, hessian)
         value, gradient[structure.n_beta :], hessian[structure.n_beta :, structure.n_beta :] = (
             structure.spread.log_prior(x[structure.n_beta :])
         )
-        return value, gradient, hessian
+        return ValueGradientHessian(value, gradient, hessian)
 
     def penalty(
         self,
@@ -79,11 +78,11 @@ class MarginalObjective(NamedTuple):
         """The criterion at x, REML's term exact."""
         structure = marginal.structure
         if not self.restricted:
-            return marginal.value(x) + self.log_prior(structure, x)[0]
+            return marginal.value(x) + self.log_prior(structure, x).value
         evaluation = marginal.evaluate(x)
         return (
             evaluation.value
-            + self.log_prior(structure, x)[0]
+            + self.log_prior(structure, x).value
             - 0.5 * log_determinant(-evaluation.hessian[: structure.n_beta, : structure.n_beta])
         )
 
@@ -94,12 +93,20 @@ class Penalty(NamedTuple):
     objective: MarginalObjective
     reml_gradient: Vector
 
-    def __call__(
-        self, structure: RandomEffectsStructure, x: Vector
-    ) -> tuple[float, Vector, Matrix]:
+    def __call__(self, structure: RandomEffectsStructure, x: Vector) -> ValueGradientHessian:
         """Evaluate value, gradient and Hessian at x."""
         value, gradient, hessian = self.objective.log_prior(structure, x)
-        return value + float(self.reml_gradient @ x), gradient + self.reml_gradient, hessian
+        return ValueGradientHessian(
+            value + float(self.reml_gradient @ x), gradient + self.reml_gradient, hessian
+        )
+
+
+class NodeMaximum(NamedTuple):
+    """Maximum x of an objective on given nodes, F there, and minus the objective's Hessian."""
+
+    x: Vector
+    evaluation: MarginalEvaluation
+    information: Matrix
 
 
 def maximize_on_nodes(
@@ -113,8 +120,8 @@ def maximize_on_nodes(
     within_trust_region: bool = False,
     max_reml_updates: int = TRUST_REGION.max_reml_updates,
     trust_radius: float = TRUST_REGION.trust_radius,
-) -> tuple[Vector, MarginalEvaluation, Matrix]:
-    """Maximize the objective on given nodes: the parameters, F there, minus the Hessian.
+) -> NodeMaximum:
+    """Maximize the objective on given nodes.
 
     Parameters
     ----------
@@ -139,17 +146,17 @@ def maximize_on_nodes(
         penalty = objective.penalty(marginal, x, evaluation, held)
         before = x
         x, evaluation = newton_ascent(marginal, x, penalty, bounds, held, gain_tol, evaluation)
-        information = -evaluation.hessian - objective.log_prior(structure, x)[2]
+        information = -evaluation.hessian - objective.log_prior(structure, x).hessian
         errors = standard_errors_from_information(information, held)
         if np.max(np.abs(x - before) / errors, initial=0.0) < step_tol:
             break
-    return x, evaluation, information
+    return NodeMaximum(x, evaluation, information)
 
 
 def newton_ascent(
     marginal: MarginalLikelihood,
     x: Vector,
-    penalty: Penalty | Callable[[RandomEffectsStructure, Vector], tuple[float, Vector, Matrix]],
+    penalty: Penalty | Callable[[RandomEffectsStructure, Vector], ValueGradientHessian],
     bounds: tuple[Vector, Vector],
     held: BoolVector,
     gain_tol: float,
@@ -163,10 +170,10 @@ def newton_ascent(
     low, high = bounds
     structure = marginal.structure
     evaluation = marginal.evaluate(x) if evaluation is None else evaluation
-    added_value, added_gradient, added_hessian = penalty(structure, x)
-    value = evaluation.value + added_value
+    added = penalty(structure, x)
+    value = evaluation.value + added.value
     for _ in range(TRUST_REGION.max_newton_steps):
-        gradient = evaluation.gradient + added_gradient
+        gradient = evaluation.gradient + added.gradient
         # Parameters that the gradient presses against a bound are left out: their step would be
         # cut off there, and spoil the direction of the others.
         at_bound = ((x <= low) & (gradient < 0)) | ((x >= high) & (gradient > 0))
@@ -174,7 +181,7 @@ def newton_ascent(
         if not len(free):
             break
         step = np.zeros(len(x))
-        hessian = evaluation.hessian + added_hessian
+        hessian = evaluation.hessian + added.hessian
         step[free] = modified_newton_step(gradient[free], -hessian[np.ix_(free, free)])
         predicted = float(step @ gradient)
         if predicted < gain_tol:
@@ -185,8 +192,9 @@ def newton_ascent(
         while fraction > 1e-8:
             trial = np.clip(x + fraction * step, low, high)
             new = marginal.evaluate(trial)
-            added = penalty(structure, trial)
-            gained = new.value + added[0] - value if np.isfinite(new.hessian).all() else -np.inf
+            new_added = penalty(structure, trial)
+            finite = np.isfinite(new.hessian).all()
+            gained = new.value + new_added.value - value if finite else -np.inf
             # Armijo's condition; near the maximum the gain drowns in rounding, so that a full step
             # with a tiny predicted gain is accepted unless it falls by more than rounding does.
             if gained >= 1e-4 * fraction * min(predicted, 1.0) or (
@@ -196,8 +204,8 @@ def newton_ascent(
             fraction /= 3
         else:
             break
-        x, evaluation, value = trial, new, new.value + added[0]
-        _, added_gradient, added_hessian = added
+        x, evaluation, added = trial, new, new_added
+        value = new.value + added.value
     return x, evaluation
 
 

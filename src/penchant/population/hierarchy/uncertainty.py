@@ -513,4 +513,4 @@ def maximum_log_likelihood(optimum: SearchResult) -> float:
     """Maximize F itself on the nodes, whatever criterion was maximised: for likelihood ratios."""
     return maximize_on_nodes(
         optimum.marginal, optimum.x, optimum.log_sd_floors, optimum.held, MarginalObjective()
-    )[1].value
+    ).evaluation.value

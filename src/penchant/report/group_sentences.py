@@ -1,4 +1,4 @@
-"""Whether the groups of a study differ, and who is left out of that, in sentences."""
+"""Sentences of the report on differences between groups and on subjects left out."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ Key = tuple[str, str]
 
 
 def answers(study: Findings) -> list[MarkedText]:
-    """Who is left out, then whether groups differ: one column of conditions after another."""
-    said: list[str] = []
+    """Sentences on who is left out and whether groups differ, for each column of conditions."""
+    sentences: list[str] = []
     explained = False  # once is enough
     for key in dict.fromkeys((row.column, row.stratum) for row in study.left_out):
         rows = [row for row in study.left_out if (row.column, row.stratum) == key]
         lost = any(row.n_left_out for row in rows)
         if population_decides(study, key):
-            said += _population_answer(study, key)
+            sentences += _population_answer(study, key)
             continue
-        told = [_left_out(study, key, rows, not explained)] if lost or key[0] else []
-        said += [*told, *_answer(study, key)]
+        left_out = [_left_out(study, key, rows, not explained)] if lost or key[0] else []
+        sentences += [*left_out, *_answer(study, key)]
         explained = explained or lost
     compared = study.group_tests.differences or study.paired_tests
     if study.everybody is None and study.plan.parameter_prior is not None and compared:
-        said.append(
+        sentences.append(
             f"No population model is fitted with {mark_prior_argument()}, as the population would "
             "be a second prior: leave it out to compare groups by the population model."
         )
-    return list(map(MarkedText, said))
+    return list(map(MarkedText, sentences))
 
 
 def group_name(column: str, label: str) -> str:
-    """What a group is called in a sentence: a bare number with its column.
+    """Name of a group in a sentence; a label that is a number gets its column's name.
 
     >>> group_name("group", "patient"), group_name("dose", "2")
     ('patient', 'dose 2')
@@ -53,7 +53,7 @@ def group_name(column: str, label: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """A parameter's name for reading.
+    """Name of a parameter for readers, without "log".
 
     >>> plain_name("log learning_rate")
     'learning rate'
@@ -61,14 +61,14 @@ def plain_name(name: str) -> str:
     return display_name(name.removeprefix(LOG))
 
 
-def p_words(value: float) -> str:
+def p_text(value: float) -> str:
     """A p-value behind the letter p, with its sign.
 
-    >>> p_words(0.0301), p_words(1e-9)
+    >>> p_text(0.0301), p_text(1e-9)
     ('= 0.030', '< 0.001')
     """
-    said = format_p_value(value)
-    return f"< {said[1:]}" if said.startswith("<") else f"= {said}"
+    formatted = format_p_value(value)
+    return f"< {formatted[1:]}" if formatted.startswith("<") else f"= {formatted}"
 
 
 # -- who is left out -------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def _left_out(study: Findings, key: Key, rows: Sequence[LeftOutGroup], explain: 
     what = "subjects" if not _is_within(study, key) else "fits, one of each subject and condition"
     if not lost:
         sizes = ", ".join(f"{group_name(column, r.group)} {r.n_subjects}" for r in rows)
-        return f"{of[0].upper()}{of[1:]}{_where(key)} have all {everyone} {what} ({sizes})."
+        return f"{of[0].upper()}{of[1:]}{_column_text(key)} have all {everyone} {what} ({sizes})."
     some = [row for row in rows if row.n_left_out]
     parts = "; ".join(map(_left_out_of, some)) if column else rows[0].reasons
     parts += "; no others" if len(some) < len(rows) else ""
@@ -89,10 +89,10 @@ def _left_out(study: Findings, key: Key, rows: Sequence[LeftOutGroup], explain: 
         " Subjects without a finite estimate enter no mean, and the most consistent are often "
         "among them: means describe the other subjects only."
     )
-    head = f"Left out of {of}{_where(key)}: {lost} of {everyone} {what} ({parts})."
+    head = f"Left out of {of}{_column_text(key)}: {lost} of {everyone} {what} ({parts})."
     if not explain:
         return f"{head}{_shares(rows)}"
-    return f"{head}{why}{_shares(rows)} {_kept(study)}".rstrip()
+    return f"{head}{why}{_shares(rows)} {_rank_test_sentence(study)}".rstrip()
 
 
 def _left_out_of(row: LeftOutGroup) -> str:
@@ -101,17 +101,17 @@ def _left_out_of(row: LeftOutGroup) -> str:
 
 
 def _shares(rows: Sequence[LeftOutGroup]) -> str:
-    """Whether groups differ in how many are left out."""
+    """Say whether the shares of subjects left out differ between groups."""
     if not rows[0].test:
         return ""
     differ = "differ" if rows[0].p_value < SIGNIFICANT else "do not differ clearly"
     return (
         f" Shares of subjects left out {differ} between groups ({rows[0].test}, "
-        f"p {p_words(rows[0].p_value)})."
+        f"p {p_text(rows[0].p_value)})."
     )
 
 
-def _kept(study: Findings) -> str:
+def _rank_test_sentence(study: Findings) -> str:
     tests = study.group_tests.differences or study.paired_tests
     ranks = "Rank tests keep every subject whose choices tell a rank; " if tests else ""
     if study.plan.parameter_prior is not None:
@@ -124,9 +124,9 @@ def _kept(study: Findings) -> str:
 
 
 def _answer(study: Findings, key: Key) -> list[str]:
-    overall = _of(study.group_tests.overall, key)
-    differences = _of(study.group_tests.differences, key)
-    pairs = _of(study.paired_tests, key)
+    overall = _tests_of(study.group_tests.overall, key)
+    differences = _tests_of(study.group_tests.differences, key)
+    pairs = _tests_of(study.paired_tests, key)
     labels = [row.group for row in study.left_out if (row.column, row.stratum) == key]
     named = [group_name(key[0], label) for label in labels]
     percent = f"{100 * study.plan.level:g} %"
@@ -171,21 +171,22 @@ def _population_answer(study: Findings, key: Key) -> list[str]:
             lines.append(
                 f"{display_name(name)}: "
                 f"{_link_effect(contrast, a, first, second)} ({percent} interval "
-                f"{_link_ends(contrast, a)}), p {p_words(adjusted[a])}."
+                f"{_link_ends(contrast, a)}), p {p_text(adjusted[a])}."
             )
     several = len(found.groups[key[0]]) > 2
     yes = [
         f"{name}{f' ({format_list(own)})' if several else ''}" for name, own in clear.items() if own
     ]
     no = [name for name, own in clear.items() if not own]
-    said = [f"yes, in {', '.join(yes)}"] if yes else []
-    said += [f"no difference is shown in {', '.join(no)}"] if no else []
-    answer = "; ".join(said)
+    parts = [f"yes, in {', '.join(yes)}"] if yes else []
+    parts += [f"no difference is shown in {', '.join(no)}"] if no else []
+    answer = "; ".join(parts)
     named = [group_name(key[0], label) for label in found.groups[key[0]]]
     who = f"{', '.join(named[:-1])} and {named[-1]}"
     within = " within subjects" if key[0] in found.within else ""
     return [
-        f"Do {who} differ{within}{_where(key)}? {answer[0].upper()}{answer[1:]}. This is by the "
+        f"Do {who} differ{within}{_column_text(key)}? {answer[0].upper()}{answer[1:]}. This is by "
+        f"the "
         f"population model, which includes all {found.fit.n_subjects} subjects; p-values are "
         "adjusted by Holm's method over all of its differences.",
         *lines,
@@ -209,15 +210,15 @@ def _link_ends(contrast: Contrast, a: int) -> str:
     return f"{format_number(ends[0], 3)} to {format_number(ends[1], 3)}"
 
 
-def _of(tests: Sequence[Any], key: Key) -> list[Any]:
+def _tests_of(tests: Sequence[Any], key: Key) -> list[Any]:
     return [test for test in tests if (test.column, test.stratum) == key]
 
 
 def _is_within(study: Findings, key: Key) -> bool:
-    return bool(_of(study.paired_tests, key))
+    return bool(_tests_of(study.paired_tests, key))
 
 
-def _where(key: Key) -> str:
+def _column_text(key: Key) -> str:
     return f" ({key[0]}; {key[1]})" if key[1] else (f" ({key[0]})" if key[0] else "")
 
 
@@ -226,7 +227,7 @@ def _headline(tests: Sequence[Any], who: str, key: Key, how: str = "") -> str:
     found: dict[str, list[str]] = {"yes": [], "means": [], "ranks": [], "no": [], "none": []}
     for test in tests:
         found[_verdict(test)].append(plain_name(test.name))
-    said = [
+    parts = [
         words.format(", ".join(found[verdict]))
         for verdict, words in (
             ("yes", "yes, in {}"),
@@ -237,8 +238,8 @@ def _headline(tests: Sequence[Any], who: str, key: Key, how: str = "") -> str:
         )
         if found[verdict]
     ]
-    answer = "; ".join(said)
-    return f"Do {who} differ{how}{_where(key)}? {answer[0].upper()}{answer[1:]}."
+    answer = "; ".join(parts)
+    return f"Do {who} differ{how}{_column_text(key)}? {answer[0].upper()}{answer[1:]}."
 
 
 def _verdict(test: Any) -> str:
@@ -259,7 +260,7 @@ def _rank_p(test: Any) -> float:
 def _difference_line(d: GroupDifference, percent: str) -> str:
     first, second = (group_name(d.column, label) for label in (d.first, d.second))
     ranked = (
-        f"rank test of {d.first_ranked} and {d.second_ranked}: p {p_words(d.rank_p_value)}, "
+        f"rank test of {d.first_ranked} and {d.second_ranked}: p {p_text(d.rank_p_value)}, "
         f"adjusted {format_p_value(d.adjusted_rank_p_value)}, probability of a higher rank in "
         f"{first} {format_number(d.superiority, 2)}"
     )
@@ -274,7 +275,7 @@ def _difference_line(d: GroupDifference, percent: str) -> str:
         f"{_effect(d, first, second, percent)}, Hedges' g {format_number(d.hedges_g, 2)} "
         f"({format_number(d.hedges_g_low, 2)} to {format_number(d.hedges_g_high, 2)}), Welch's "
         f"t({format_number(d.degrees_of_freedom, 3)}) = {format_number(d.statistic, 3)}, "
-        f"p {p_words(d.p_value)}, adjusted {format_p_value(d.adjusted_p_value)}; {ranked}."
+        f"p {p_text(d.p_value)}, adjusted {format_p_value(d.adjusted_p_value)}; {ranked}."
     )
 
 
@@ -296,7 +297,7 @@ def _effect(d: Any, first: str, second: str, percent: str) -> str:
 def _paired_line(d: PairedDifference, percent: str) -> str:
     first, second = (group_name(d.column, label) for label in (d.first, d.second))
     ranked = (
-        f"signed-rank test of {d.n_ranked}: p {p_words(d.wilcoxon_p_value)}, adjusted "
+        f"signed-rank test of {d.n_ranked}: p {p_text(d.wilcoxon_p_value)}, adjusted "
         f"{format_p_value(d.adjusted_wilcoxon_p_value)}"
     )
     if np.isnan(d.wilcoxon_p_value):
@@ -310,13 +311,13 @@ def _paired_line(d: PairedDifference, percent: str) -> str:
         f"{_effect(d, first, second, percent)}, Cohen's dz {format_number(d.cohens_dz, 2)} "
         f"({format_number(d.cohens_dz_low, 2)} to {format_number(d.cohens_dz_high, 2)}), paired "
         f"t({format_number(d.degrees_of_freedom, 3)}) = {format_number(d.statistic, 3)}, "
-        f"p {p_words(d.p_value)}, adjusted {format_p_value(d.adjusted_p_value)}; {ranked}."
+        f"p {p_text(d.p_value)}, adjusted {format_p_value(d.adjusted_p_value)}; {ranked}."
     )
 
 
 def _overall_line(test: OverallTest) -> str:
     ranked = (
-        f"Kruskal-Wallis test of {test.n_ranked} subjects: p {p_words(test.rank_p_value)}, "
+        f"Kruskal-Wallis test of {test.n_ranked} subjects: p {p_text(test.rank_p_value)}, "
         f"adjusted {format_p_value(test.adjusted_rank_p_value)}"
     )
     if np.isnan(test.p_value):
@@ -325,18 +326,18 @@ def _overall_line(test: OverallTest) -> str:
     return (
         f"{plain_name(test.name)}: Welch's F({test.df_1:g}, {format_number(test.df_2, 3)}) = "
         f"{format_number(test.statistic, 3)} over {test.n_subjects} subjects, p "
-        f"{p_words(test.p_value)}, adjusted {format_p_value(test.adjusted_p_value)}; {ranked}."
+        f"{p_text(test.p_value)}, adjusted {format_p_value(test.adjusted_p_value)}; {ranked}."
     )
 
 
 def _clear_pairs(tests: Sequence[Any], percent: str) -> list[str]:
-    """The pairs that differ after adjustment, of means."""
+    """List the pairs whose means differ after adjustment."""
     done = [d for d in tests if not np.isnan(d.p_value)]
     clear = [d for d in done if d.adjusted_p_value < SIGNIFICANT]
     named = [
         f"{plain_name(d.name)}, "
         + _effect(d, group_name(d.column, d.first), group_name(d.column, d.second), percent)
-        + f" (p {p_words(d.adjusted_p_value)})"
+        + f" (p {p_text(d.adjusted_p_value)})"
         for d in clear
     ]
     found = f"{len(clear)} of {len(done)} have p < 0.05 after Holm's adjustment"
@@ -344,7 +345,7 @@ def _clear_pairs(tests: Sequence[Any], percent: str) -> list[str]:
 
 
 def _paired_headline(tests: Sequence[Any], named: Sequence[str], key: Key) -> str:
-    """Of more than two conditions within subjects: in which parameters any pair differs."""
+    """Say in which parameters any pair of three or more conditions within subjects differs."""
     least: dict[str, Any] = {}
     for test in sorted(tests, key=lambda t: np.nan_to_num(t.adjusted_p_value, nan=2.0)):
         least.setdefault(test.name, test)

@@ -1,4 +1,4 @@
-"""The data of a study: who played, what they were assigned to, what happened; and its table."""
+"""The data of a study: episodes of subjects and their conditions, read from a table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -36,7 +36,7 @@ from penchant.tables.frames import (
 from penchant.tables.labels import Coded, in_natural_order
 from penchant.tables.offer_columns import is_offers, offer_columns
 from penchant.tables.play import ABSENT, Gaps, MissingReward
-from penchant.tables.play_columns import columns_in_words, columns_used, play_columns
+from penchant.tables.play_columns import columns_used, describe_columns, play_columns
 from penchant.tables.reading import Reading
 
 UNIT = "subject in condition"
@@ -104,7 +104,7 @@ def _vary(table: Table, subject: str, conditions: Sequence[str]) -> bool:
 
 
 def check_plays(units: Units, subject: str, block: Any) -> None:
-    """Refuse a play that goes on from one condition into the next: beliefs start afresh in each."""
+    """Raise if a block spans several conditions: beliefs start afresh in each."""
     if units.people is None:
         return
     blocks = (block,) if isinstance(block, str) else tuple(block or ())
@@ -179,34 +179,34 @@ class StudyData(JsonDocument):
 
     @property
     def n_people(self) -> int:
-        """How many people there are, in however many conditions."""
+        """Number of people; a person in several conditions counts once."""
         return len(self.subjects if self.people is None else set(self.people.values()))
 
     @property
     def subjects(self) -> tuple[Label, ...]:
         """Every subject once, in natural order."""
-        return tuple(self._places)
+        return tuple(self._episodes_by_subject)
 
     @property
     def n_options(self) -> int:
-        """As many options as there are labels, or as the largest index says."""
+        """Number of options: of their labels, or by the largest index."""
         if self.options is not None:
             return len(self.options)
         return max(map(largest_option_index, self.episodes)) + 1
 
     def of(self, subject: Label) -> list[int]:
         """Places of a subject's episodes."""
-        return self._places.get(subject, [])
+        return self._episodes_by_subject.get(subject, [])
 
     @cached_property
-    def _places(self) -> dict[Any, list[int]]:
+    def _episodes_by_subject(self) -> dict[Any, list[int]]:
         found: dict[Any, list[int]] = {}
         for i, episode in enumerate(self.episodes):
             found.setdefault(episode.subject, []).append(i)
         return found
 
     def person(self, subject: Label) -> Any:
-        """Who a subject is, where people are taken for one subject in each condition."""
+        """The person behind a subject; people in several conditions are a subject in each."""
         return subject if self.people is None else self.people[subject]
 
     def condition(self, subject: Label) -> str:
@@ -229,7 +229,7 @@ class StudyData(JsonDocument):
 
     @property
     def _varying(self) -> list[str]:
-        """Conditions that a person was in several of."""
+        """Columns of conditions that vary within a person."""
         return [
             name
             for name, by_subject in self.conditions.items()
@@ -238,7 +238,7 @@ class StudyData(JsonDocument):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the results should know of the data."""
+        """Remarks on the data for readers of the results."""
         notes = data_notes(self.episodes) if self.is_play else offer_notes(self.episodes)
         notes = (*notes, *(self.payoffs.notes if self.payoffs else ()), *self.remarks)
         if self.people is None:
@@ -327,7 +327,7 @@ def play_data(
         by,
         _by_episode(table, by, episodes, rows),
         None if expected is None else _expected(table, expected, episodes, rows),
-        columns_in_words(found),
+        describe_columns(found),
         None if options is None else tuple(options),
         units.people,
         paid,
@@ -470,16 +470,16 @@ def read_study(
     seen: dict[str, Any] = {}
     conditions = (conditions,) if isinstance(conditions, str) else conditions
     if isinstance(table, Reading) and table.kind == "choices":
-        return _experiment(table, conditions)
+        return _experiment_data(table, conditions)
     if isinstance(table, Reading):
         kind = "play" if table.kind == "play" else "offers"
-        columns, offers, options = _as_read(table, columns)
+        columns, offers, options = _arguments_of_reading(table, columns)
         base, gaps = table.arguments.get("base", 0), gaps or table.arguments.get("gaps")
         locations = table.arguments.get("locations") if locations is None else locations
         shown = shown or table.arguments.get("shown", 0)
         missing_reward = table.arguments.get("missing_reward", missing_reward)
-        told = ("before", "after", "available")
-        seen = {name: table.arguments[name] for name in told if table.arguments.get(name)}
+        event_columns = ("before", "after", "available")
+        seen = {name: table.arguments[name] for name in event_columns if table.arguments.get(name)}
     frame = table.table if isinstance(table, Reading) else table
     frame = read_table(frame) if isinstance(frame, str | os.PathLike) else frame
     check_one_of(kind, "kind", ("play", "offers", None), "Leave it out.")
@@ -522,21 +522,27 @@ def read_study(
 
 
 def _columns_of(reading: Reading) -> str:
-    """Which column of the file is what, in one line."""
+    """Roles of the columns of the file, in one line."""
     return "; ".join(f"{part} = {name}" for part, name in reading.columns.items())
 
 
-def _as_read(
-    reading: Reading, columns: Mapping[str, Any] | None
-) -> tuple[dict[str, Any], Any, Any]:
-    """Columns, offers and options as `read` found or was told them."""
+class _TableArguments(NamedTuple):
+    """Columns, offers and options of a table."""
+
+    columns: dict[str, Any]
+    offers: Any
+    options: Any
+
+
+def _arguments_of_reading(reading: Reading, columns: Mapping[str, Any] | None) -> _TableArguments:
+    """Columns, offers and options that `read` found or was given."""
     known = reading.arguments
     parts = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored", "executed")
     found = {part: known[part] or NO_COLUMN for part in parts if part in known}
-    return {**found, **(columns or {})}, known.get("offers"), known.get("options")
+    return _TableArguments({**found, **(columns or {})}, known.get("offers"), known.get("options"))
 
 
-def _experiment(reading: Reading, conditions: Sequence[str]) -> StudyData:
+def _experiment_data(reading: Reading, conditions: Sequence[str]) -> StudyData:
     """The data of a choice experiment: its variables are attributes of what was offered."""
     if reading.data.subject is None:
         raise DataError(
@@ -584,7 +590,7 @@ def offers_data(
     return StudyData(
         tuple(trials),
         {name: {s: coded.at(row) for s, row in first.items()} for name, coded in assigned.items()},
-        columns=found.words(),
+        columns=found.describe(),
         options=None if options is None else tuple(options),
         people=units.people,
     )

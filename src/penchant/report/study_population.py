@@ -1,4 +1,4 @@
-"""The report of a study: everybody at once, in tables, words and figures."""
+"""Report section on the population model: sentences, tables and figures."""
 
 from __future__ import annotations
 
@@ -21,78 +21,90 @@ from penchant.figures.subject_estimates import (
 from penchant.models.transforms import Transform
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.hierarchy.result_builder import CODING
+from penchant.report.group_sentences import p_text
 from penchant.report.page import Block, DataTable, Drawing, Listing
-from penchant.report.study_answers import p_words
-from penchant.report.study_figures import Drawn, edges_said, panelled
-from penchant.report.study_groups import MIN_FOLDED_ROWS, some_columns, some_drawn
-from penchant.report.study_words import capital, for_reader, shown
+from penchant.report.study_figures import Drawn, explain_edges, panel_figure
+from penchant.report.study_groups import MIN_COLLAPSED_ROWS, drawings_named, some_columns
+from penchant.report.study_sentences import capital, for_reader, format_report_cell
 from penchant.result_tables import format_count
 from penchant.studies.comparisons import StudyPopulation
 from penchant.studies.findings import Findings
 
 LITTLE, MUCH = 0.3, 0.7  # reliabilities
-WIDE = 3.2  # standard deviations of a population that are drawn
-POINTS = 121
-BANDED = 3  # groups at most whose bands can be told apart
-BEYOND = 4.0  # units of the link that are drawn beyond people, where the spread is absurd
+DRAWN_HALF_WIDTH_SDS = 3.2  # standard deviations of a population that are drawn
+DENSITY_POINTS = 121
+MAX_GROUPS_WITH_BANDS = 3  # groups at most whose bands can be told apart
+MAX_LINK_BEYOND_PEOPLE = (
+    4.0  # units of the link that are drawn beyond people, where the spread is absurd
+)
 MAX_ABS_LOGIT = 12.0  # |logit| at which a share is 0 or 1 on any axis
 
 
 def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
-    """Means, differences, spreads and doubts of the population; nothing where there is none."""
+    """Section on the population: means, differences, spreads, warnings; empty without one."""
     found = study.everybody
     if found is None:
         return []
     fit = found.fit
-    blocks: list[Block] = [Listing(_first(study, found))]
+    blocks: list[Block] = [Listing(_opening_sentences(study, found))]
     blocks += [_contrasts(study)] if found.contrasts else []
-    blocks += some_drawn(drawn, "population-coefficients")
+    blocks += drawings_named(drawn, "population-coefficients")
     blocks += [_typical(study, found), *_spreads(study)]
-    blocks += some_drawn(drawn, "population-density", "population-shrinkage", "population-forest")
-    said = [*([fit.message] if fit.message else []), *fit.notes]
+    blocks += drawings_named(
+        drawn, "population-density", "population-shrinkage", "population-forest"
+    )
+    sentences = [*([fit.message] if fit.message else []), *fit.notes]
     names = (*fit.names, *fit.links)
-    shown_words = [for_reader(words, names) for words in said if not words.startswith(CODING)]
+    shown_words = [for_reader(words, names) for words in sentences if not words.startswith(CODING)]
     blocks += [Listing(shown_words)] if shown_words else []
     return blocks
 
 
-def _first(study: Findings, found: StudyPopulation) -> list[str]:
-    """What is read first: the differences, who counts, how far people are told apart."""
+def _opening_sentences(study: Findings, found: StudyPopulation) -> list[str]:
+    """Opening sentences: differences of groups, number of subjects, reliabilities."""
     fit = found.fit
-    said = []
+    sentences = []
     for contrast, adjusted in zip(found.contrasts, found.adjusted, strict=True):
         for a in _in_order(study, contrast.names):
             name = contrast.names[a]
             if adjusted[a] < 1 - study.plan.level:
                 way = "higher" if contrast.difference[a] > 0 else "lower"
                 first, second = contrast.words.split(" - ")
-                said.append(
+                sentences.append(
                     f"{display_name(name).capitalize()} is {way} in {first} than in {second}: "
-                    f"{contrast.words} = {shown(float(contrast.difference[a]))} on the "
+                    f"{contrast.words} = {format_report_cell(float(contrast.difference[a]))} on "
+                    f"the "
                     f"{contrast.links[a]} scale "
-                    f"({100 * study.plan.level:g} % interval {shown(float(contrast.low[a]))} to "
-                    f"{shown(float(contrast.high[a]))}, p {p_words(adjusted[a])}, adjusted by "
+                    f"({100 * study.plan.level:g} % interval "
+                    f"{format_report_cell(float(contrast.low[a]))} "
+                    "to "
+                    f"{format_report_cell(float(contrast.high[a]))}, p {p_text(adjusted[a])}, "
+                    f"adjusted by "
                     "Holm's method over all differences here)."
                 )
-    if found.contrasts and not said:
-        said.append(
+    if found.contrasts and not sentences:
+        sentences.append(
             "No difference is shown after adjustment for all comparisons of the population."
         )
-    said.append(
+    sentences.append(
         f"All {format_count(fit.n_subjects, 'subject')} are included, also subjects without a "
         f"finite estimate alone. Status: {for_reader(fit.status, (*fit.names, *fit.links))}."
     )
-    told = [*fit.reliability.items()]
-    said += [_told(*told[a]) for a in _in_order(study, [name for name, _ in told])]
-    said.append(
-        f"Integration error: the log-likelihood ({shown(fit.log_likelihood)}) changes by "
-        f"{shown(fit.integration_error)} with other nodes."
+    reliabilities = [*fit.reliability.items()]
+    sentences += [
+        _reliability_sentence(*reliabilities[a])
+        for a in _in_order(study, [name for name, _ in reliabilities])
+    ]
+    sentences.append(
+        f"Integration error: the log-likelihood ({format_report_cell(fit.log_likelihood)}) changes "
+        f"by "
+        f"{format_report_cell(fit.integration_error)} with other nodes."
     )
-    return said
+    return sentences
 
 
 def _in_order(study: Findings, names: Sequence[str]) -> list[int]:
-    """Places of parameters of the population, in the order that all other sections have."""
+    """Indices of the population's parameters in the order of all other sections."""
     usual = study.fits[study.subjects[0]].exact.natural_names
     known = {name: k for k, name in enumerate(usual)}
     base = [_parameter(name, usual) for name in names]
@@ -100,12 +112,12 @@ def _in_order(study: Findings, names: Sequence[str]) -> list[int]:
 
 
 def _parameter(name: str, known: Iterable[str]) -> str:
-    """The parameter that a coefficient is of: names of attributes have colons of their own."""
+    """Parameter of a coefficient; names of attributes have colons of their own."""
     mine = (one for one in known if name == one or name.startswith((f"{one}:", f"{one}[")))
     return max(mine, key=len, default=re.split(r"[:[]", name)[0])
 
 
-def _told(name: str, value: float) -> str:
+def _reliability_sentence(name: str, value: float) -> str:
     share = f"{capital(name_in_sentence(name))}: reliability {value:.2f}"
     if value < LITTLE:
         return (
@@ -127,7 +139,7 @@ def _contrasts(study: Findings) -> DataTable:
         note="Differences of means, first minus second, on the scale of each parameter's link "
         "function: on the log scale the logarithm of a ratio. p-values are adjusted by Holm's "
         "method over all of them.",
-        folded=len(table["parameter"]) > MIN_FOLDED_ROWS,
+        collapsed=len(table["parameter"]) > MIN_COLLAPSED_ROWS,
         names={"t": "t"},
     )
 
@@ -148,14 +160,18 @@ def _typical(study: Findings, found: StudyPopulation) -> DataTable:
         for p in (every[a] for a in _in_order(study, [p.name for p in every])):
             name, _, condition = p.name.removesuffix("]").partition("[")
             whose = f"{who}, {condition}" if condition and covariates else condition or who
-            rows.append([display_name(name), whose, *map(shown, (p.estimate, p.low, p.high))])
+            rows.append(
+                [display_name(name), whose, *map(format_report_cell, (p.estimate, p.low, p.high))]
+            )
     header = ("parameter", "of whom", "typical", "low", "high")
     note = (
         f"The parameter at the mean of its link scale; low and high: {100 * level:g} % intervals "
         "of that mean."
     )
     words = frozenset((0, 1))
-    return DataTable("The typical person", header, rows, note, len(rows) > MIN_FOLDED_ROWS, words)
+    return DataTable(
+        "The typical person", header, rows, note, len(rows) > MIN_COLLAPSED_ROWS, words
+    )
 
 
 def _kinds(found: StudyPopulation) -> list[tuple[str, dict[str, str]]]:
@@ -167,7 +183,7 @@ def _kinds(found: StudyPopulation) -> list[tuple[str, dict[str, str]]]:
 
 
 def _spreads(study: Findings) -> list[Block]:
-    """The spreads, where some were found."""
+    """Table of the spreads; empty if none were found."""
     table = study.columns("population-spreads")
     if not table:
         return []
@@ -218,19 +234,19 @@ def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
         link = fit.links.get(parameter, "link")
         on = "" if link == "identity" else f" on the {link} scale"
         axis = f"{display_name(parameter)}: coefficient{on}"
-        said = [names[a] for a in own]
+        labels = [names[a] for a in own]
         alike = own if link == "identity" else pure
         limits = _whole(ends[alike])
-        coefficients(axes, said, fit.coefficients[own], ends[own], name=axis, limits=limits)
+        coefficients(axes, labels, fit.coefficients[own], ends[own], name=axis, limits=limits)
 
     high = labelled_row_height_inches([*names.values()], COLUMN_INCHES[1])
     row = 0.8 + high * max(map(len, panels.values()))
-    made = panelled(len(panels), draw, row=row, least=row)
+    made = panel_figure(len(panels), draw, row=row, least=row)
     return Drawn(
         "population-coefficients",
         "What differs in the population",
         f"Coefficients of the population with {100 * study.plan.level:g} % interval: how far a "
-        f"{what} lies from {_reference(found)}.{edges_said(made)}",
+        f"{what} lies from {_reference(found)}.{explain_edges(made)}",
         made,
     )
 
@@ -245,7 +261,7 @@ def _whole(ends: Matrix) -> tuple[float, float] | None:
 
 
 def _reference(found: StudyPopulation) -> str:
-    """What coefficients are differences from: the first group, or the mean over conditions."""
+    """Reference level of the coefficients: the first group, or the mean over conditions."""
     if not found.between:
         return "the average of all conditions"
     return format_list([str(found.groups[column][0]) for column in found.between])
@@ -264,15 +280,15 @@ def _densities(study: Findings, found: StudyPopulation) -> Drawn:
     typical = [fit.parameters_at(level, **covariates) for _, covariates in kinds]
     order = _in_order(study, names)
     priors = [fit.prior_for(**covariates) for _, covariates in kinds]
-    whose = _members(found)
-    few = len(kinds) <= BANDED
+    whose = _group_members(found)
+    few = len(kinds) <= MAX_GROUPS_WITH_BANDS
 
     def draw(axes: Any, panel: int) -> None:
         j = order[panel]
         link, own = links[j], spreads.get(names[j])
         means = np.array([prior.mean[j] for prior in priors])
         sds = np.sqrt([prior.covariance[j, j] for prior in priors])
-        h = np.linspace(*_drawn(link, means, sds, fit.subjects.mean[:, j]), POINTS)
+        h = np.linspace(*_drawn_range(link, means, sds, fit.subjects.mean[:, j]), DENSITY_POINTS)
         ratios = (1.0, 1.0) if own is None or own.sd == 0 else (own.low / own.sd, own.high / own.sd)
         heights, bands = [], []
         for mean, sd, person in zip(means, sds, typical, strict=True):
@@ -302,21 +318,29 @@ def _densities(study: Findings, found: StudyPopulation) -> Drawn:
         "How people are distributed",
         f"Density of each parameter in the population.{band} Marks below: the estimate of each "
         "subject under the population.",
-        panelled(len(names), draw),
+        panel_figure(len(names), draw),
     )
 
 
-def _drawn(link: Transform, means: Vector, sds: Vector, people: Vector) -> tuple[float, float]:
-    """Ends of what is drawn of a density: most of it, and no more than some way beyond people."""
-    low, high = float((means - WIDE * sds).min()), float((means + WIDE * sds).max())
-    low, high = max(low, float(people.min()) - BEYOND), min(high, float(people.max()) + BEYOND)
+def _drawn_range(
+    link: Transform, means: Vector, sds: Vector, people: Vector
+) -> tuple[float, float]:
+    """Ends of the range that is drawn of a density: most of it, not far beyond the people."""
+    low, high = (
+        float((means - DRAWN_HALF_WIDTH_SDS * sds).min()),
+        float((means + DRAWN_HALF_WIDTH_SDS * sds).max()),
+    )
+    low, high = (
+        max(low, float(people.min()) - MAX_LINK_BEYOND_PEOPLE),
+        min(high, float(people.max()) + MAX_LINK_BEYOND_PEOPLE),
+    )
     steep = MAX_ABS_LOGIT if link.name == "logit" else np.inf
     low, high = min(max(low, -steep), steep - 1.0), max(min(high, steep), 1.0 - steep)
     return low, high  # the last unit, where everybody is beyond
 
 
-def _members(found: StudyPopulation) -> list[Any]:
-    """Places of the people of each group of the first column, or of everybody."""
+def _group_members(found: StudyPopulation) -> list[Any]:
+    """Indices of the people of each group of the first column, or of everybody."""
     fit = found.fit
     if not found.between:
         return [np.arange(fit.n_subjects)]
@@ -329,7 +353,7 @@ def _members(found: StudyPopulation) -> list[Any]:
 
 
 def _density(link: Transform, h: Vector, mean: float, sd: float) -> Vector:
-    """Of the parameter where its axis is its own; per unit of the logarithm on a logarithmic."""
+    """Density of the parameter on its axis; of its logarithm if the axis is logarithmic."""
     return _on_axis(link, h, np.exp(-0.5 * ((h - mean) / sd) ** 2) / (sd * np.sqrt(2 * np.pi)))
 
 
@@ -354,7 +378,7 @@ def _band(link: Transform, h: Vector, means: Vector, sds: Vector) -> Matrix:
     return np.stack([_on_axis(link, h, low), _on_axis(link, h, high)], axis=1)
 
 
-def _alone(study: Findings, fit: PopulationFit) -> Matrix:
+def _own_fit_parameters(study: Findings, fit: PopulationFit) -> Matrix:
     """Natural parameters by each subject's own fit: (n, n_natural)."""
     by_label = {study.data.person(s): study.fits[s].exact for s in study.subjects}
     found = []
@@ -368,7 +392,7 @@ def _shrinkage(study: Findings, fit: PopulationFit) -> Iterator[Drawn]:
     links, names = _links(fit), fit.subjects.natural_names
     if len(names) < 2:
         return
-    alone = _alone(study, fit)
+    alone = _own_fit_parameters(study, fit)
     on_link = np.stack([link.inverse(alone[:, a]) for a, link in enumerate(links)], axis=1)
     prior = fit.prior_for()
     first, *others = _in_order(study, names)
@@ -383,7 +407,7 @@ def _shrinkage(study: Findings, fit: PopulationFit) -> Iterator[Drawn]:
             mean=prior.mean[pair],
             covariance=prior.covariance[np.ix_(pair, pair)],
             names=(names[pair[0]], names[pair[1]]),
-            values=(_rising(links[pair[0]]), _rising(links[pair[1]])),
+            values=(_axis_of_link(links[pair[0]]), _axis_of_link(links[pair[1]])),
         )
 
     lost = not np.isfinite(on_link).all()
@@ -395,18 +419,18 @@ def _shrinkage(study: Findings, fit: PopulationFit) -> Iterator[Drawn]:
         f"joined by a line{edge}. Axes are the scales on which people are taken to be normally "
         "distributed, with the parameter's own numbers. Ellipses hold 50 and 95 % of the "
         "population.",
-        panelled(len(pairs), draw, row=2.9),
+        panel_figure(len(pairs), draw, row=2.9),
     )
 
 
-def _rising(link: Transform) -> Callable[[Any], Any] | None:
-    """What numbers an axis of the link, where that is another than the parameter's own."""
+def _axis_of_link(link: Transform) -> Callable[[Any], Any] | None:
+    """Map from the link to the numbers of the axis; None if the axis is the parameter's own."""
     return None if link.name in ("identity", "negative log") else link.value
 
 
 def _forest(study: Findings, fit: PopulationFit) -> Drawn:
     links, names, subjects = _links(fit), fit.subjects.natural_names, fit.subjects
-    alone, ends = _alone(study, fit), subjects.interval(study.plan.level)
+    alone, ends = _own_fit_parameters(study, fit), subjects.interval(study.plan.level)
     typical = fit.parameters_at(study.plan.level)
     panels = _in_order(study, names)
     # the same row is the same subject in every panel
@@ -430,13 +454,13 @@ def _forest(study: Findings, fit: PopulationFit) -> Drawn:
 
     n = len(subjects)
     height = 0.9 + n * (NAMED_ROW_INCHES if n <= MAX_NAMED_SUBJECTS else UNNAMED_ROW_INCHES)
-    made = panelled(len(names), draw, row=height)
+    made = panel_figure(len(names), draw, row=height)
     return Drawn(
         "population-forest",
         "Everybody under the population",
         f"Posterior means of all subjects (blue) with {100 * study.plan.level:g} % intervals, the "
         "estimate of each subject alone (hollow, orange), and the typical person below; every "
         f"panel in the order of the {display_name(names[panels[0]])}."
-        f"{edges_said(made)}",
+        f"{explain_edges(made)}",
         made,
     )

@@ -1,4 +1,4 @@
-"""What a study found and how, in sentences."""
+"""Sentences of the report: question, summary of the results, and methods of a study."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from penchant.figures.label_text import display_name, name_in_sentence
 from penchant.models.offers.attributes import Attributes
 from penchant.models.parameter_words import PARAMETER_WORDS
 from penchant.population.subject_estimates import positive_parameter_mask, price_sensitivity_warning
-from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
+from penchant.report.group_sentences import SIGNIFICANT, answers, group_name, p_text, plain_name
 from penchant.result_tables import format_count, format_number
 from penchant.softmax.prior import ScaledPrior
 from penchant.studies.findings import Findings, left_out
 from penchant.studies.fitting import validity_of
-from penchant.studies.plan import model_words, nominal_words
+from penchant.studies.plan import model_words, nominal_text
 from penchant.tables.labels import in_natural_order
 
 
-def asked(study: Findings) -> str:
-    """What the study asks."""
+def question(study: Findings) -> str:
+    """The study's question, as a sentence."""
     model = model_words(study.plan.model).split("," if study.plan.model.shape else ", worth")[0]
     who = format_count(study.data.n_people, "subject")
-    alone = f"The choices of {who} are modelled with {_own_words(study, model)}"
+    alone = f"The choices of {who} are modelled with {_model_description(study, model)}"
     modelled = f"{alone}, subject by subject." if study.data.n_people > 1 else f"{alone}."
-    questions = [_groups_asked(column, study) for column in study.data.conditions]
+    questions = [_group_question(column, study) for column in study.data.conditions]
     if study.plan.performance:
         questions.append(
             "What distinguishes subjects whose regret stops growing from those whose regret grows "
@@ -46,7 +46,7 @@ def asked(study: Findings) -> str:
     return " ".join([*questions, modelled])
 
 
-def _own_words(study: Findings, described: str) -> str:
+def _model_description(study: Findings, described: str) -> str:
     """A model in words, its attributes as readers know them."""
     for name in study.plan.model.weights:
         if display_name(name) != name:
@@ -58,7 +58,7 @@ def _own_words(study: Findings, described: str) -> str:
     return described
 
 
-def _groups_asked(column: str, study: Findings) -> str:
+def _group_question(column: str, study: Findings) -> str:
     labels = in_natural_order(set(study.data.conditions[column].values()))
     named = [group_name(column, str(label)) for label in labels]
     if len(named) == 2:
@@ -93,46 +93,46 @@ def for_reader(message: str, names: Iterable[str] = ()) -> str:
     )
 
 
-def exact_words(study: Findings) -> str:
+def estimator_text(study: Findings) -> str:
     """The estimator of the exact fits, as readers know it."""
     return "maximum-likelihood" if study.plan.parameter_prior is None else "MAP"
 
 
 def interval_words(kind: str) -> str:
-    """A kind of intervals, Wald's with his capital."""
+    """Name of a kind of intervals, with a capital for Wald's."""
     return "Wald" if kind == "wald" else kind
 
 
 def capital(words: str) -> str:
-    """The words as they begin a sentence."""
+    """Text with a capital, to begin a sentence."""
     return words[:1].upper() + words[1:]
 
 
-def in_short(study: Findings) -> list[MarkedText]:
-    """The findings, each in one sentence."""
+def summary_sentences(study: Findings) -> list[MarkedText]:
+    """Summarise the findings, each in one sentence."""
     data = study.data
     decisions = sum(fit.exact.n_decisions for fit in study.fits.values())
     played = f"{format_count(len(data.episodes), 'block')}, " if data.is_play else ""
     who, trials = format_count(data.n_people, "subject"), format_count(decisions, "trial")
-    said = [f"Data: {who}, {played}{trials} included."]
-    said += [f"Note: {text_with_marks(note)}" for note in data.notes if data.people is not None][
-        -1:
-    ]
-    said += answers(study)
-    said += [_performance(study)] if study.plan.performance else []
+    sentences = [f"Data: {who}, {played}{trials} included."]
+    sentences += [
+        f"Note: {text_with_marks(note)}" for note in data.notes if data.people is not None
+    ][-1:]
+    sentences += answers(study)
+    sentences += [_performance(study)] if study.plan.performance else []
     counts = ", ".join(f"{count} {status}" for status, count in study.counts().items())
     weak = study.counts().get("weakly identified", 0)
     alone = len(study.subjects) == 1
     means = "Weakly identified estimates are kept in means: read their intervals."
     kept = f" {'Read its interval.' if alone else means}" if weak else ""
-    said.append(f"{capital(exact_words(study))} fits: {counts}.{kept}")
+    sentences.append(f"{capital(estimator_text(study))} fits: {counts}.{kept}")
     worth = price_sensitivity_warning(
         ((s, study.fits[s].exact) for s in study.subjects), study.plan.model
     )
-    said += [worth] if worth else []
-    said += [_linearized(study)] if study.linearized else []
+    sentences += [worth] if worth else []
+    sentences += [_linearized(study)] if study.linearized else []
     crossed = _differences(study) if study.plan.performance else []
-    return list(map(MarkedText, (*said, *crossed, *_agreement(study))))
+    return list(map(MarkedText, (*sentences, *crossed, *_agreement(study))))
 
 
 def _performance(study: Findings) -> str:
@@ -169,7 +169,7 @@ def _differences(study: Findings) -> list[str]:
         none = f"none of {done} differences has p < 0.05 after Holm's adjustment"
         return [f"Tests by performance: {none}."]
     named = [
-        f"{plain_name(d.name)} of {d.first} against {d.second} (p {p_words(d.adjusted_p_value)})"
+        f"{plain_name(d.name)} of {d.first} against {d.second} (p {p_text(d.adjusted_p_value)})"
         for d in clear
     ]
     return [
@@ -179,11 +179,11 @@ def _differences(study: Findings) -> list[str]:
 
 
 def _agreement(study: Findings) -> list[str]:
-    """How agents, or the models one step ahead, compare with the people they come from."""
+    """Compare simulated agents, or predictions one step ahead, with the subjects."""
     if study.how_simulated == "one step ahead":
-        return _ahead(study)
+        return _prediction_agreement(study)
     if not study.plan.performance:
-        return _rewards_agree(study)
+        return _reward_agreement(study)
     pairs = [
         (study.observed[s].regret[-1], fit.simulated.regret[-1])
         for s, fit in study.fits.items()
@@ -193,13 +193,13 @@ def _agreement(study: Findings) -> list[str]:
         return []
     people, agents = np.mean(pairs, axis=0)
     return [
-        f"Forward simulation: {_who(study, len(pairs))} end with a regret of "
+        f"Forward simulation: {_subject_count(study, len(pairs))} end with a regret of "
         f"{format_number(float(people), 4)} on average, agents with their estimates with "
         f"{format_number(float(agents), 4)}."
     ]
 
 
-def _rewards_agree(study: Findings) -> list[str]:
+def _reward_agreement(study: Findings) -> list[str]:
     pairs = [
         (np.nanmean(study.observed[s].reward), np.nanmean(fit.simulated.reward))
         for s, fit in study.fits.items()
@@ -209,13 +209,14 @@ def _rewards_agree(study: Findings) -> list[str]:
         return []
     people, agents = np.mean(pairs, axis=0)
     return [
-        f"Forward simulation: {_who(study, len(pairs))} receive {format_number(float(people), 4)} "
+        f"Forward simulation: {_subject_count(study, len(pairs))} receive "
+        f"{format_number(float(people), 4)} "
         f"a trial on average, agents with their estimates {format_number(float(agents), 4)}."
     ]
 
 
-def _ahead(study: Findings) -> list[str]:
-    """What the models expected one step ahead, and what the people then did."""
+def _prediction_agreement(study: Findings) -> list[str]:
+    """Compare the expected and the observed share of choices of the likeliest option."""
     known = [fit.simulated for fit in study.fits.values() if fit.simulated is not None]
     pairs = [
         (np.nanmean(one.met), np.nanmean(one.likeliest))
@@ -226,21 +227,21 @@ def _ahead(study: Findings) -> list[str]:
         return []
     people, models = 100 * np.mean(pairs, axis=0)
     return [
-        f"Prediction one step ahead: {_who(study, len(pairs))} "
+        f"Prediction one step ahead: {_subject_count(study, len(pairs))} "
         f"{'choose' if len(pairs) > 1 else 'chooses'} the option that their model holds likeliest "
         f"in {people:.1f} % of trials, where it expects {models:.1f} %."
     ]
 
 
-def _who(study: Findings, n: int) -> str:
-    """How many subjects; where each is fitted once in every condition, how many fits."""
+def _subject_count(study: Findings, n: int) -> str:
+    """Number of subjects; also of fits, if each subject is fitted once in every condition."""
     if study.data.people is None:
         return format_count(n, "subject")
     return f"{format_count(study.data.n_people, 'subject')} ({format_count(n, 'fit')})"
 
 
-def simulation_words(study: Findings) -> str:
-    """How agents were simulated, as the end of a sentence about them.
+def simulation_text(study: Findings) -> str:
+    """Say how agents were simulated, as the end of a sentence about them.
 
     Captions, methods and the section on agents say the same.
     """
@@ -248,7 +249,8 @@ def simulation_words(study: Findings) -> str:
         assert study.data.payoffs is not None
         return (
             "agents that play every subject's own blocks anew with the subject's "
-            f"estimates: who chooses an option gets {study.data.payoffs.words}, at that decision "
+            f"estimates: who chooses an option gets {study.data.payoffs.description}, at that "
+            "decision "
             "of that subject"
         )
     if study.how_simulated == "landscape":
@@ -263,7 +265,7 @@ def simulation_words(study: Findings) -> str:
 
 
 def not_simulated(study: Findings) -> str:
-    """How many subjects are left out: without an estimate to simulate with, or in no group."""
+    """List the subjects who are not simulated: without a finite estimate, or in no group."""
     lost = left_out(study.groups, study.fits)
     grouped = {subject for group in study.groups for subject in group.subjects}
     alone = [subject for subject in study.subjects if subject not in grouped]
@@ -298,7 +300,7 @@ def methods(study: Findings) -> list[str]:
             "subject."
         )
     paragraphs = [
-        f"Choices were modelled by {_own_words(study, model_words(plan.model))}. {shared} "
+        f"Choices were modelled by {_model_description(study, model_words(plan.model))}. {shared} "
         f"{_linear(study)} {how}{_search(study)}, with {100 * plan.level:g} % {kind} "
         f"(Penchant {__version__}).",
         *_compared(study, scale),
@@ -309,7 +311,7 @@ def methods(study: Findings) -> list[str]:
     ]
     if plan.nominals:
         points = "; ".join(
-            f"{name} performance: {nominal_words(p)}" for name, p in plan.nominals.items()
+            f"{name} performance: {nominal_text(p)}" for name, p in plan.nominals.items()
         )
         paragraphs.append(
             "The paper's estimator linearises the model about a nominal point per performance "
@@ -351,37 +353,38 @@ def _search(study: Findings) -> str:
 
 
 def _averaged(study: Findings, scale: str) -> list[str]:
-    """How estimates were pooled, where there are several."""
+    """Describe how the estimates of several subjects were pooled."""
     if len(study.subjects) < 2:
         return []
     lost = any(rules["random-effects"].left_out for rules in study.exact.values())
     left = "; subjects without a finite estimate are listed and left out, never averaged"
     return [
-        f"{capital(exact_words(study))} estimates of groups were pooled{scale} by random effects "
+        f"{capital(estimator_text(study))} estimates of groups were pooled{scale} by random "
+        f"effects "
         f"(REML), and by other rules for comparison{left if lost else ''}."
     ]
 
 
 def _compared(study: Findings, scale: str) -> list[str]:
-    """How the groups that conditions name were compared."""
-    said = []
+    """Describe the tests between groups, and between conditions within subjects."""
+    sentences = []
     if study.group_tests.differences:
         columns = dict.fromkeys(d.column for d in study.group_tests.differences)
         decided = study.everybody is not None and bool(study.everybody.contrasts)
         beside = " by the hierarchical model below, and in the study's tables" if decided else ""
-        said.append(
+        sentences.append(
             f"Groups (column {' and '.join(columns)}) were compared{beside} by parameter{scale} by "
             f"Welch's t test, with Hedges' g{_overall(study)}{_ranked(study)} p-values are "
             "two-sided, adjusted by Holm's method over parameters and pairs."
         )
     if study.data.people is not None:
-        said.append(
+        sentences.append(
             "Conditions varied within subjects, who were fitted once in each of them; conditions "
             "were compared by paired t tests of the estimates of subjects with one in both, with "
             "Cohen's dz, and by Wilcoxon's signed-rank test of all subjects with a rank in both, "
             "adjusted by Holm's method."
         )
-    return said
+    return sentences
 
 
 def _ranked(study: Findings) -> str:
@@ -395,7 +398,7 @@ def _ranked(study: Findings) -> str:
 
 
 def _everybody(study: Findings) -> list[str]:
-    """How the population was fitted."""
+    """Describe the fit of the population model; empty if there is none."""
     if study.everybody is None:
         return []
     fit = study.everybody.fit
@@ -436,7 +439,7 @@ def _simulation(study: Findings) -> str:
         )
     paid = f"rewards drawn in known landscapes ({_noise(study)})"
     if study.data.payoffs is not None:
-        paid = f"the options they chose paying {study.data.payoffs.words}, at that decision"
+        paid = f"the options they chose paying {study.data.payoffs.description}, at that decision"
     return (
         f"For every subject with an estimate, {study.plan.n_replicates} agents played the "
         "subject's own episodes, with the same options shown and the same decisions missed, making "
@@ -446,7 +449,8 @@ def _simulation(study: Findings) -> str:
 
 def _regret(study: Findings) -> str:
     return (
-        f"{study.landscapes.words} Where a subject played several episodes, losses were averaged "
+        f"{study.landscapes.description} Where a subject played several episodes, losses were "
+        "averaged "
         "over them decision by decision. Curves a + b t, a t^b and a + b log t were fitted to "
         "cumulative regret by least squares; performance is high where the logarithm fits best or "
         "regret does not grow, and low otherwise. Linear against power law is close to arbitrary, "
@@ -470,8 +474,8 @@ def _names(study: Findings) -> tuple[str, ...]:
     return study.fits[study.subjects[0]].exact.natural_names
 
 
-def shown(value: Any, digits: int = 4) -> str:
-    """A cell for reading."""
+def format_report_cell(value: Any, digits: int = 4) -> str:
+    """Format a value as a cell of a table of the report."""
     if value is None:
         return "-"
     if isinstance(value, (bool, np.bool_)):
