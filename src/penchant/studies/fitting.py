@@ -18,7 +18,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized_model import fit_linearized
 from penchant.json_records import from_json, to_json
 from penchant.models.model import Declared
-from penchant.models.simulate import played
+from penchant.models.simulate import simulate_events
 from penchant.result_tables import progress
 from penchant.softmax import serialization
 from penchant.softmax.estimate import Estimate
@@ -129,7 +129,7 @@ def simulate_agents(
         else:
             draw = payoffs.draws(i, rng)
         n = episode.n_events
-        play = played(model, parameters, draw, rng, n, n_replicates, like=episode)
+        play = simulate_events(model, parameters, draw, rng, n, n_replicates, like=episode)
         arrays = (play.executed, play.rewards)
         each = (np.ascontiguousarray(array[episode.is_choice].T) for array in arrays)
         found.append(measurer.play(i, *each))

@@ -36,7 +36,7 @@ from penchant.tables.frames import (
 from penchant.tables.labels import Coded, in_natural_order
 from penchant.tables.offer_columns import is_offers, offer_columns
 from penchant.tables.play import ABSENT, Gaps, MissingReward
-from penchant.tables.play_columns import columns_in_words, columns_used, play_columns
+from penchant.tables.play_columns import columns_used, describe_columns, play_columns
 from penchant.tables.reading import Reading
 
 UNIT = "subject in condition"
@@ -327,7 +327,7 @@ def play_data(
         by,
         _by_episode(table, by, episodes, rows),
         None if expected is None else _expected(table, expected, episodes, rows),
-        columns_in_words(found),
+        describe_columns(found),
         None if options is None else tuple(options),
         units.people,
         paid,
@@ -590,7 +590,7 @@ def offers_data(
     return StudyData(
         tuple(trials),
         {name: {s: coded.at(row) for s, row in first.items()} for name, coded in assigned.items()},
-        columns=found.words(),
+        columns=found.describe(),
         options=None if options is None else tuple(options),
         people=units.people,
     )
