@@ -115,7 +115,8 @@ class Inference:
         """Ask about a role that is still empty; about one that is not needed, only once."""
         known = self.draft.get(role) is not None or role in {one.role for one in self.questions}
         if not known and (needed or role not in self.user_schema.raised):
-            self.questions.append(Question(role, text, tuple(answers)[:MAX_ANSWERS], needed))
+            different = [one for k, one in enumerate(answers) if one not in answers[:k]]
+            self.questions.append(Question(role, text, tuple(different[:MAX_ANSWERS]), needed))
 
     def question_taken(self, role: str, text: str, answers: Sequence[Any]) -> None:
         """Ask about a role that was inferred from a name, not given by the user."""
