@@ -205,7 +205,7 @@ def filler_mask(rewards: Vector, missed: BoolVector) -> bool:
 
     Examples
     --------
-    >>> are_fillers(np.array([5.0, 0.0, 7.0]), np.array([False, True, False]))
+    >>> filler_mask(np.array([5.0, 0.0, 7.0]), np.array([False, True, False]))
     True
     """
     given = np.unique(rewards[missed & ~np.isnan(rewards)])
@@ -258,9 +258,9 @@ def drop_unknown_events(
     >>> from penchant.tables.events import read_events
     >>> events = read_events([0, 1, 0, 1], [5.0, np.nan, 7.0, np.nan], None, None, str)
     >>> order = EpisodeOrder(np.arange(4), np.array([0]))
-    >>> without_unknown(events, order, "truncate")[0].chosen
+    >>> drop_unknown_events(events, order, "truncate")[0].chosen
     array([0, 1])
-    >>> without_unknown(events, order, "skip")[0].chosen
+    >>> drop_unknown_events(events, order, "skip")[0].chosen
     array([ 0, -1,  0,  1])
     """
     if missing_reward == "error":
