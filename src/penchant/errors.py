@@ -83,7 +83,7 @@ class MarkedText(str):
     >>> text = MarkedText(f"Use {mark_argument('method', 'firth')}.")
     >>> text
     "Use method='firth'."
-    >>> worded(text, lambda name, value: f"--{name} {value}")
+    >>> word_marked_arguments(text_with_marks(text), lambda name, value: f"--{name} {value}")
     "Use --method 'firth'."
     """
 

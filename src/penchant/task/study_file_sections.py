@@ -105,7 +105,7 @@ class StudyFileSection:
     def describe_key(self, key: str = "") -> str:
         """Describe a key in words.
 
-        >>> StudyFileSection({}, ("block", 1)).name("task")
+        >>> StudyFileSection({}, ("block", 1)).describe_key("task")
         'block 2: task'
         """
         words = [f"{part + 1}:" if isinstance(part, int) else part for part in self.path]
