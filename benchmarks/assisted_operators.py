@@ -30,7 +30,7 @@ from penchant.assistance.shared_autonomy import ADVICE, Helper, Mode, field_basi
 from penchant.bandit.beliefs import GAUSSIAN
 from penchant.bandit.landscape import landscape_a
 from penchant.models.model import Agents
-from penchant.models.simulate import agents_of, picked
+from penchant.models.simulate import agents_of, draw_options
 
 OperatorKind = Literal["expert", "novice", "wrong", "local", "kernel", "q-learner"]
 KINDS: tuple[OperatorKind, ...] = ("expert", "novice", "wrong", "local", "kernel", "q-learner")
@@ -515,7 +515,7 @@ def _play_unassisted(
 ) -> pn.Episode:
     chosen, rewards = [], []
     for _ in range(n_decisions):
-        option = int(picked(agents.probabilities(), rng)[0])
+        option = int(draw_options(agents.probabilities(), rng)[0])
         reward = place.draw(option, rng=rng)
         agents.observe(np.array([option]), np.array([reward]))
         chosen.append(option)

@@ -83,7 +83,11 @@ class MarkedText(str):
     >>> text = MarkedText(f"Use {mark_argument('method', 'firth')}.")
     >>> text
     "Use method='firth'."
+<<<<<<< HEAD
     >>> word_marked_arguments(text_with_marks(text), lambda name, value: f"--{name} {value}")
+=======
+    >>> word_marked_arguments(text, lambda name, value: f"--{name} {value}")
+>>>>>>> main
     "Use --method 'firth'."
     """
 

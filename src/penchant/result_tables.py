@@ -71,7 +71,7 @@ class Table:
         object.__setattr__(self, "notes", tuple(map(MarkedText, self.notes)))
 
     def text(self, max_width: int | None = None) -> str:
-        """MarkedText for the terminal, with captions and notes no wider than `max_width`."""
+        """Text for the terminal, with captions and notes no wider than `max_width`."""
         columns = zip(
             self.header, *(row for row in self.rows if not _is_group_title(row)), strict=True
         )
@@ -256,7 +256,7 @@ class TableExport(FrameExport):
         return frame_table(repr(self).strip("<>"), self.frame_columns())
 
     def summary(self) -> str:
-        """MarkedText with what a reader wants to know first."""
+        """Text with what a reader wants to know first."""
         return self.table().text()
 
     def __str__(self) -> str:
@@ -286,7 +286,7 @@ class IntervalTableExport(TableExport):
         return frame_table(repr(self).strip("<>"), self.frame_columns(level))
 
     def summary(self, level: float = 0.95) -> str:
-        """MarkedText with what a reader wants to know first."""
+        """Text with what a reader wants to know first."""
         return self.table(level).text()
 
     def to_latex(self, level: float = 0.95) -> str:

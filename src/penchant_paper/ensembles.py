@@ -1,4 +1,4 @@
-"""Many replicates: estimates from the first k decisions of each, and how they near the truth.
+"""Estimates from the first k decisions of many replicates, and their convergence.
 
 Ensembles have many more replicates than the paper's hundred, at a few numbers of decisions.
 
@@ -71,7 +71,7 @@ class Prefixes:
 
     @property
     def standard_errors(self) -> Matrix:
-        """NaN where there is no finite estimate."""
+        """Standard errors; NaN where there is no finite estimate."""
         return np.sqrt(self.covariance.diagonal(0, 2, 3))
 
     def covers(self, truth: Vector, half_widths: float) -> Matrix:
@@ -141,7 +141,7 @@ def _fit_first(choices: Choices, k: int) -> Estimate:
 
 
 def _all_prefixes(repeats: int, n: int) -> Grouping:
-    """Every beginning of every replicate as a subject of its own."""
+    """Grouping with the first k decisions of every replicate as a subject, for every k."""
     one = np.concatenate([np.arange(k) for k in range(1, n + 1)])
     order = (np.arange(repeats)[:, None] * n + one).ravel()
     sizes = np.tile(np.arange(1, n + 1), repeats)
@@ -150,7 +150,7 @@ def _all_prefixes(repeats: int, n: int) -> Grouping:
 
 @dataclass
 class _FittedCells:
-    """Results by replicate, settled one replicate after the other.
+    """Estimates by replicate and number of decisions, filled in replicate by replicate.
 
     `exists` begins as what is proven and ends as what is true; `arrived` says where Newton's method
     ended at a maximum, if there is one.

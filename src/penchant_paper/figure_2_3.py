@@ -176,7 +176,7 @@ def claims_of_figure_2(
     drawn: Sequence[Ensemble],
     other: Counterexample,
 ) -> tuple[Claim, ...]:
-    """Convergence, overlap of the bands, bias and its explanation, existence."""
+    """Claims on convergence, overlap of the bands, bias and its explanation, existence."""
     return (
         _converges(drawn, "Section V.A"),
         _bands_overlap(drawn, expected),
@@ -190,7 +190,7 @@ def claims_of_figure_2(
 def claims_of_figure_3(
     found: Convergence, expected: Asymptotics, drawn: Sequence[Ensemble]
 ) -> tuple[Claim, ...]:
-    """Convergence, bias, widths of the intervals, existence."""
+    """Claims on convergence, bias, widths of the intervals, existence."""
     return (
         _converges(drawn, "Section V.B"),
         _biased_above(drawn, expected, "Section V.B"),
@@ -403,7 +403,7 @@ def _names(drawn: Ensemble) -> list[str]:
 
 
 def _format_with_errors(found: Sequence[ValueWithError]) -> str:
-    """Numbers with their Monte Carlo errors."""
+    """Format numbers with their Monte Carlo errors."""
     return ", ".join(str(Measured(*one)) for one in found)
 
 
@@ -446,7 +446,7 @@ class SoftmaxFigure:
 
     @property
     def title(self) -> str:
-        """For headings."""
+        """Title for headings."""
         number, what = {"figure-2": (2, "scalar"), "figure-3": (3, "vector")}[self.name]
         return f"Figure {number}: convergence of a {what} parameter"
 

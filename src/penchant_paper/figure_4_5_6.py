@@ -76,7 +76,7 @@ def claims_of_estimable(setting: UCLSetting, many: Sequence[Ensemble]) -> tuple[
 def claims_of_both(
     nominals: NominalComparison, exact: ExactEstimates, growth: Sequence[Growth]
 ) -> tuple[Claim, ...]:
-    """Claims that hold Figures 4 and 5 against each other, or are about their agents."""
+    """Claims that compare Figures 4 and 5, or are about their agents."""
     return (
         _robust(nominals, exact),
         _compare_by_likelihood(nominals),
@@ -396,7 +396,7 @@ class UCLFigure:
 
     @property
     def title(self) -> str:
-        """For headings."""
+        """Title for headings."""
         prior = self.setting.nominal
         return (
             f"Figure {self.name[-1]}: stochastic UCL, linearised about mean {prior.mean:g}, "
@@ -472,7 +472,7 @@ class EstimablePlays:
 def estimable_plays(
     *, rng: np.random.Generator, n_replicates: int = PAPER_REPLICATES, threads: int | None = None
 ) -> EstimablePlays:
-    """Plays with true prior (200, 1), length scale 1 and nu = 4, and what they tell exactly.
+    """Plays with true prior (200, 1), length scale 1 and nu = 4, with their exact estimates.
 
     Parameters
     ----------

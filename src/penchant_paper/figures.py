@@ -105,7 +105,7 @@ def _band(found: Convergence, a: int, rows: BoolVector) -> Matrix:
 
 
 def _limits(found: Convergence, half: Matrix) -> tuple[float, float]:
-    """Ends of the y axis that show the bands where they have calmed down."""
+    """Limits of the y axis that show the bands after their first, wide part."""
     calm = found.n >= 2 * FIRST_DECISION_DRAWN
     low = min(np.nanmin(found.low[calm]), np.nanmin((found.truth - half)[calm]))
     high = max(np.nanmax(found.high[calm]), np.nanmax((found.truth + half)[calm]))
@@ -143,7 +143,7 @@ def _ucl(result: UCLFigure) -> Drawn:
 
 
 def _is_wide(found: Convergence, a: int) -> bool:
-    """Whether bands reach so far beyond the true value that it could not be told from 0."""
+    """Whether bands reach so far beyond the true value that it cannot be seen to differ from 0."""
     band = _band(found, a, found.n >= 2 * FIRST_DECISION_DRAWN)
     return bool(np.nanmax(np.abs(band)) > 10 * abs(found.truth[a]))
 

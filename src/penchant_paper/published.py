@@ -80,7 +80,7 @@ class Category:
 
     @property
     def name(self) -> str:
-        """Performance and landscape: "high A"."""
+        """Name from performance and landscape: "high A"."""
         return f"{self.performance} {self.landscape}"
 
     @property
@@ -222,7 +222,7 @@ MIN_MONTE_CARLO_ERRORS = (
 
 @dataclass(frozen=True)
 class Measured:
-    """A number that a simulation found, with its Monte Carlo error, and the range asked of it.
+    """A simulated number with its Monte Carlo error, and the range that a claim requires.
 
     Attributes
     ----------
@@ -257,7 +257,7 @@ class Measured:
 
     @property
     def range_text(self) -> str:
-        """The range in words."""
+        """Description of the required range."""
         if np.isinf(self.high):
             return f"{self.low:.3g} or more"
         if np.isinf(self.low):

@@ -38,7 +38,7 @@ class Result(Protocol):
 
     @property
     def title(self) -> str:
-        """For headings."""
+        """Title for headings."""
 
     @property
     def settings(self) -> dict[str, object]:
@@ -181,7 +181,7 @@ def reproduce(
     run: Run = Run(),
     begin: Callable[[str], None] = lambda name: None,
 ) -> Reproduction:
-    """Run the paper's experiments and hold its claims against them.
+    """Run the paper's experiments and check its claims against them.
 
     Parameters
     ----------

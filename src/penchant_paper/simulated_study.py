@@ -1,4 +1,4 @@
-"""A study of the paper's design whose subjects are agents, and what Section VII concludes of it.
+"""A study of the paper's design with simulated agents, and the claims of Section VII.
 
 Welch's tests tell landscapes apart though the agents on them are alike: studies with the high-
 performing subjects of the paper's design, 53 on Landscape A and 17 on B, all with the same
@@ -188,7 +188,7 @@ def regret_growth(
 
 
 def growth_text(grown: Sequence[Growth], order: str) -> str:
-    """Share of the agents whose regret grows so, place by place."""
+    """Shares of the agents with this order of growth of regret, on each landscape, in words."""
     return "; ".join(
         f"{getattr(g, order)[0]:.0%} ± {getattr(g, order)[1]:.0%} on {g.landscape} with rewards of "
         f"up to {g.best:g}"
@@ -319,7 +319,7 @@ def claims_of_study(
     scales: Mapping[str, LengthScales],
     studies: HomogeneityTests,
 ) -> tuple[Claim, ...]:
-    """Categories, Table II, differences between landscapes, length scale."""
+    """Claims on categories, Table II, differences between landscapes, length scale."""
     return (
         _categories(study, drawn),
         _table_2(study, truth),
@@ -582,7 +582,7 @@ class SimulatedStudy:
 def simulated_study(
     *, rng: np.random.Generator, share: float = 1.0, threads: int | None = None
 ) -> SimulatedStudy:
-    """Draw the subjects, run the pipeline, hold it against the truth.
+    """Draw the subjects, run the pipeline, and compare it with the truth.
 
     Parameters
     ----------

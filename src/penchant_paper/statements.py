@@ -174,7 +174,7 @@ def scatter_within(x: Matrix) -> Matrix:
 
 
 def _design(name: str, x: Matrix, chosen: IntVector, recession: Vector | None = None) -> Design:
-    """Conditions and log-likelihood, along the direction told least of or one that separates."""
+    """Conditions of a design, and log-likelihoods along its flattest or separating direction."""
     choices = Choices.from_arrays(x, chosen)
     values, vectors = np.linalg.eigh(scatter_within(x))
     estimate = fit_choices(choices)
@@ -457,7 +457,7 @@ BOTH = (FIGURE_4, FIGURE_5)
 
 @dataclass(frozen=True, eq=False)
 class Conclusion:
-    """Estimates of the parameters themselves, what priors tell, and times of updates.
+    """Estimates of the parameters, standard errors under several priors, times of updates.
 
     Attributes
     ----------
@@ -487,7 +487,7 @@ class Conclusion:
         }
 
     def tables(self) -> dict[str, dict[str, list[object]]]:
-        """Estimates of the parameters, and what agents with several priors tell."""
+        """Tables of the estimates, and of standard errors under several priors."""
         medians = np.nanmedian(self.natural, axis=1)
         return {
             "conclusion-parameters": {
@@ -511,7 +511,7 @@ def conclusion(
     n_replicates: int = PAPER_REPLICATES,
     threads: int | None = None,
 ) -> Conclusion:
-    """Estimate the parameters of plays, ask what priors tell, and time updates.
+    """Estimate the parameters of plays, compare several priors, and time updates.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Table I to Table II, the bound of validity, and what the printed numbers can and cannot say.
+"""Table II computed from Table I, the bound of validity, and claims on printed numbers.
 
 The paper's procedure reports one sigma0^2 whatever the subjects believed: linearised about
 sigma0^2 = 1e6, agents who were far surer are reported as about a third of that:
@@ -239,7 +239,7 @@ class Bound:
 
 
 def bound_of_deviation(*, rng: np.random.Generator) -> Bound:
-    """Look at the posterior variances of one play about the nominal point of high performance."""
+    """Find the deviations at which linearised variances of a play of high performance reach 0."""
     model, nominal = model_of_high(), NOMINALS["high"]
     place = landscape_a(*GRID, noise=GaussianNoise(EXPERIMENT_NOISE_VARIANCE))
     truth = {"decision_noise": DECISION_NOISE, "prior_mean": PRIOR_MEAN, "prior_variance": 100.0}
@@ -278,7 +278,7 @@ def claims_of_tables(
     shown: Artefact,
     bound: Bound,
 ) -> tuple[Claim, ...]:
-    """Range of validity, mapping, meaning of sigma0^2, precision, significance, fit."""
+    """Claims on validity, mapping, meaning of sigma0^2, precision, significance, fit."""
     return (
         _validity(mapped, bound),
         _mapping(mapped),
@@ -491,7 +491,7 @@ PAIRS = (("high A", "high B"), ("low A", "low B"))
 
 @dataclass(frozen=True, eq=False)
 class PaperTables:
-    """Tables I and II held against each other."""
+    """Comparison of Tables I and II."""
 
     mapped: tuple[MappedBack, ...]
     differences: tuple[Difference, ...]

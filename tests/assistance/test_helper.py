@@ -165,7 +165,7 @@ def test_rule_3_there_is_silence_where_the_model_of_the_operator_has_not_converg
     log, option = about_to_suggest
     assert suggested[0].copy_after_log(log).proposed(option).kind == "suggest"
     again = suggested[0].copy_after_log(log)
-    again.known = replace(again.known, converged=False)
+    again.operator_profile = replace(again.operator_profile, converged=False)
     said = again.proposed(option)
     assert said.kind == "silent" and "has not converged" in said.reason
     again = suggested[0].copy_after_log(log[:-1])
@@ -237,12 +237,12 @@ def test_rule_6_noise_and_trust_are_learnt_from_announced_episodes_without_assis
     assert "without assistance" in helper.announcement and not helper.is_assisted
     rng = np.random.default_rng(6)
     for _ in range(14):
-        before, assisted = (helper.trust, helper.known), helper.is_assisted
+        before, assisted = (helper.trust, helper.operator_profile), helper.is_assisted
         told = helper.announcement
         place = landscape(4)
         pn.simulate_team(place, helper=helper, n_decisions=12, rng=rng, **with_map(place))
         assert assisted == ("without assistance" not in told)
-        assert ((helper.trust, helper.known) == before) or not assisted
+        assert ((helper.trust, helper.operator_profile) == before) or not assisted
     flags = {row["episode"]: row["assisted"] for row in rows(helper)}
     assert flags[0] is False and 2 <= sum(not flag for flag in flags.values()) <= 9
     assert all(row["kind"] == "silent" for row in rows(helper) if not row["assisted"])
@@ -251,9 +251,9 @@ def test_rule_6_noise_and_trust_are_learnt_from_announced_episodes_without_assis
 def test_rule_7_the_person_can_see_and_delete_the_log(suggested):
     helper, plays = team(n_episodes=1, n_decisions=12)
     assert [row["executed"] for row in rows(helper)] == plays[0].executed.tolist()
-    assert helper.known.converged
+    assert helper.operator_profile.converged
     helper.forget()
-    assert helper.log == [] and helper.n_scored == 0 and not helper.known.converged
+    assert helper.log == [] and helper.n_scored == 0 and not helper.operator_profile.converged
     assert helper.trust == pn.Trust()
 
 
@@ -261,7 +261,7 @@ def test_rule_8_the_same_log_gives_the_same_advice_bit_for_bit(suggested):
     helper = suggested[0]
     again = pn.results.replay(helper)
     assert again.log == helper.log
-    assert again.trust == helper.trust and again.known == helper.known
+    assert again.trust == helper.trust and again.operator_profile == helper.operator_profile
     np.testing.assert_array_equal(again.belief(), helper.belief())
     changed = [dict(row) for row in helper.log]
     told = next(row for row in changed if row.get("kind") == "suggest")

@@ -13,7 +13,7 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episodes_from_frame
 from penchant.bandit.landscape import grid
 from penchant.errors import DataError, PenchantWarning
-from penchant.tables.play_columns import columns_in_words, play_columns
+from penchant.tables.play_columns import describe_columns, play_columns
 
 COLUMNS = {"chosen": "square", "reward": "points", "subject": "who", "block": "game"}
 TIMED = COLUMNS | {"decision": "turn"}
@@ -472,7 +472,7 @@ def test_the_grid_of_forty_people_is_read_by_number_and_by_place_alike(evidence)
         pytest.skip(f"{path} is not there")
     rows = pyarrow.csv.read_csv(path)
     columns = play_columns(rows.column_names)
-    assert columns_in_words(columns) == (
+    assert describe_columns(columns) == (
         "chosen = choice; reward = reward; subject = subject; block = round; decision = trial; "
         "is_choice = is_choice"
     )

@@ -102,7 +102,7 @@ def test_a_model_says_what_it_misses():
         before = ("cue",)
 
         def explanatory(self, episode):
-            cue = Record.of([episode]).told("before", "cue")
+            cue = Record.of([episode]).event_values("before", "cue")
             return np.stack([cue, -cue], axis=1)[:, :, None]
 
     assert pn.fit(cued(40), Cued()).names == ("value",)

@@ -28,7 +28,7 @@ def play(tmp_path):
     return path
 
 
-ARGUMENTS = ["--grid", "5x4", "--noise-variance", "9", "--length-scale", "3"]
+ARGUMENTS = ["--grid", "5x4", "--shown", "0", "--noise-variance", "9", "--length-scale", "3"]
 
 
 def test_believe_prints_a_map_and_writes_a_page(play, tmp_path, capsys):

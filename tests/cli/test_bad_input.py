@@ -184,7 +184,7 @@ CASES = {
         ["--subject", "who", "--covariance", "clustered"],
         ["'who'", "line 5", "Fill or drop"],
     ),
-    "D42 no cluster": (csv, ["--covariance", "clustered"], ["Name its column with --subject"]),
+    "D42 no cluster": (csv, ["--covariance", "clustered"], ["Name their column with --subject"]),
     "D47 dates": (
         column("day", lambda row: f"2021-03-0{OPTIONS.index(row[1]) + 1}"),
         [],

@@ -86,7 +86,7 @@ def test_pool_gives_one_estimate_of_all_subjects(penchant, offers):
 def test_columns_with_other_names_are_named(penchant, offers):
     header = ("who", "now", "wait", "then", "days", "took")
     named = ["--subject", "who", "--chosen", "took"]
-    named += ["--offers", "amount=now/then,delay=wait/days"]
+    named += ["--offers", "amount=now/then,delay=wait/days", "--options", "0,1"]
     usual = printed(penchant("fit", offers(), "--model", "hyperbolic", "--json"))
     other = printed(penchant("fit", offers(header), "--model", "hyperbolic", *named, "--json"))
     assert [estimates(one) for one in other] == [estimates(one) for one in usual]
@@ -138,7 +138,11 @@ def test_settings_widen_the_range_of_the_rate(penchant, offers):
     [
         ({(3, 4): -5}, [], ["line 5", "must not be negative", "-5"]),
         ({(3, 3): ""}, [], ["line 5", "got nan"]),
-        ({(0, 5): 2}, [], ["choice says which option was taken, but not which", "--options 0,1,2"]),
+        (
+            {(0, 5): 2},
+            [],
+            ["choice has 3 codes, but columns describe 2 options", "choice.missed = [0]"],
+        ),
         ({}, ["--reward", "x"], ["--reward must be left out with --model hyperbolic"]),
         ({}, ["--explanatory", "x"], ["--explanatory must be left out"]),
         ({}, ["--chosen", "choise"], ["--chosen must name a column", "Did you mean 'choice'"]),

@@ -182,7 +182,7 @@ def test_every_model_is_listed_with_its_natural_parameters(penchant):
     for name, entry in CATALOGUE.items():
         names = [natural.name for natural in natural_parameters(entry.example())]
         shown = names if len(names) < 6 else [f"{names[0]} ... {names[-1]}"]
-        assert f"{name} {entry.what}: {', '.join(shown)}" in text
+        assert f"{name} {entry.description}: {', '.join(shown)}" in text
 
 
 def test_the_names_are_those_that_model_takes():
@@ -196,7 +196,7 @@ def test_one_model_is_described(name, penchant):
     assert entry.model.__name__ in text
     for setting in entry.settings:
         assert f"  {setting.name} = " in text
-        assert setting.what, setting.name
+        assert setting.description, setting.name
     found = json.loads(penchant("models", name, "--json").out)
     assert found["weights"] == list(entry.example().weights)
 

@@ -69,7 +69,11 @@ def test_weights_shape_and_signs_follow_from_the_table():
 
 def test_it_is_found_in_the_catalogue_and_on_the_command_line(penchant):
     entry = CATALOGUE["leaky"]
-    assert (entry.model, entry.data, entry.what) == (Leaky, "play", "leaky counts of rewards")
+    assert (entry.model, entry.data, entry.description) == (
+        Leaky,
+        "play",
+        "leaky counts of rewards",
+    )
     assert "leaky leaky counts of rewards: temperature, retention" in " ".join(
         penchant("models").out.split()
     )

@@ -277,7 +277,7 @@ POINTS_TO_STOP = [
     (fitting, "fit_each_model"),
     (fitting.Estimate, "detached"),
     (fitting, "fit_linearized"),
-    (fitting, "simulated"),
+    (fitting, "simulate_subject"),
     (folders, "write_json"),
     (study_command.Study, "write"),
 ]

@@ -102,7 +102,7 @@ def test_two_weights_that_must_be_positive_are_solved_as_by_a_quadratic_program(
     assert held.any()
     x, _ = profiles.variables(*pairs, False)
     followed = profiles.solve(*pairs)
-    profiles.solve_to_supremum(followed, np.flatnonzero(held), x, profiles.rows(pairs[0]))
+    profiles.solve_to_supremum(followed, np.flatnonzero(held), x, profiles.decision_index(pairs[0]))
     np.testing.assert_allclose(points.value, followed.value, atol=1e-8)
     np.testing.assert_allclose(points.theta, followed.theta, atol=1e-5)
 
@@ -202,7 +202,14 @@ def test_numbers_on_the_way_are_those_of_proven_maxima(held):
         np.testing.assert_allclose(
             getattr(found, name)[same], getattr(proven, name)[same], rtol=0, atol=1e-10
         )
-    for name in ("theta", "gradient", "cross", "mixed", "fisher", "information"):
+    for name in (
+        "theta",
+        "gradient",
+        "gradient_slope_in_psi",
+        "weight_psi_information",
+        "psi_information",
+        "information",
+    ):
         np.testing.assert_allclose(
             getattr(found, name)[same], getattr(proven, name)[same], rtol=1e-6, atol=1e-6
         )
@@ -225,7 +232,7 @@ def test_a_weight_held_under_a_weak_prior_leaves_what_the_others_find_one_by_one
     for k in range(n):
         choices = Problem(model, profiles.groups[subject[k]]).choices(psi[k])
         held = Hypothesis(constraint.row[k : k + 1], constraint.value[k : k + 1])
-        one = best_weights(choices, profiles.limits, prior, held)
+        one = best_weights(choices, profiles.positive_weight_constraints, prior, held)
         assert found.value[k] == pytest.approx(one.value, rel=1e-11)
         np.testing.assert_allclose(found.theta[k], one.theta, rtol=1e-8, atol=1e-9)
         np.testing.assert_allclose(found.information[k], one.information, rtol=1e-8, atol=1e-8)

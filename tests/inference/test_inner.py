@@ -23,7 +23,7 @@ class Problem:
         self.d = x.shape[2]
         names = NAMES[: self.d]
         self.choices = pn.Choices.from_arrays(x, chosen, names=list(names))
-        self.limits = Constraints.on_single_parameters(
+        self.positive_weight_constraints = Constraints.on_single_parameters(
             names, {names[a]: 0.0 for a in self.positive}, 1.0
         )
         self.row, self.right = (np.zeros((0, self.d)), np.zeros(0)) if plane is None else plane
@@ -35,7 +35,7 @@ class Problem:
 
     def found(self):
         asked = Hypothesis(self.row, self.right) if len(self.row) else None
-        return best_weights(self.choices, self.limits, self.prior, asked)
+        return best_weights(self.choices, self.positive_weight_constraints, self.prior, asked)
 
     def at(self, theta):
         """Objective, gradient and minus the Hessian, in variables whose largest difference is 1."""

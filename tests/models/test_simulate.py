@@ -12,7 +12,7 @@ import belief_reference as dense
 import penchant as pn
 import played
 from learners import p_value
-from penchant.models.simulate import agents_of, picked, weights_and_shape
+from penchant.models.simulate import agents_of, draw_options, weights_and_shape
 
 UCL_MODEL = played.ucl(length_scale=None)
 Q_MODEL = pn.QLearning(4)
@@ -368,7 +368,7 @@ def test_an_option_without_probability_is_never_drawn():
             return np.zeros(shape)
 
     p = np.array([[0.0, 0.25, 0.75], [0.0, 0.0, 1.0]])
-    assert picked(p, Zero()).tolist() == [1, 2]
+    assert draw_options(p, Zero()).tolist() == [1, 2]
 
 
 def test_a_model_with_agents_of_its_own_can():

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from penchant.errors import DataError
-from penchant.tables.play_columns import columns_in_words, columns_used, is_play, play_columns
+from penchant.tables.play_columns import columns_used, describe_columns, is_play, play_columns
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_an_unknown_column_is_named_with_the_nearest():
 
 def test_words_say_every_part_once():
     found = play_columns(["x", "y", "gain", "loss", "t"], coordinates=2)
-    assert columns_in_words(found) == "chosen = (x, y); reward = gain - |loss|; decision = t"
+    assert describe_columns(found) == "chosen = (x, y); reward = gain - |loss|; decision = t"
     assert columns_used(found) == {"x", "y", "gain", "loss", "t"}
 
 
@@ -125,7 +125,7 @@ def test_blocks_are_told_apart_by_session_and_number():
     names = ["subject", "session", "block", "choice", "reward"]
     found = play_columns(names)
     assert found["block"] == ("session", "block")
-    assert columns_in_words(found).endswith("subject = subject; block = (session, block)")
+    assert describe_columns(found).endswith("subject = subject; block = (session, block)")
     assert play_columns(["subject", "Session", "choice", "reward"])["block"] == "Session"
     assert play_columns(names, {"block": "block"})["block"] == "block"
     assert play_columns(names, {"block": "none"})["block"] is None
@@ -135,7 +135,7 @@ def test_a_forced_choice_is_no_choice():
     names = ["subject", "game", "trial", "forced", "choice", "reward"]
     found = play_columns(names)
     assert found["is_choice"] == "not forced"
-    assert columns_in_words(found).endswith("is_choice = not forced")
+    assert describe_columns(found).endswith("is_choice = not forced")
     assert columns_used(found) == set(names)
     assert play_columns([*names, "is_choice"])["is_choice"] == "is_choice"
     assert play_columns(names, {"is_choice": "none"})["is_choice"] is None

@@ -150,12 +150,14 @@ def come(service, who="anna"):
     """Arrive, and start the first block; gives the token."""
     reply = service.start_session(who).result()
     if reply["state"]["stage"] == "ready":
-        service.begin_block(reply["token"], block=0, decision=0, tab=None).result()
+        service.begin_block(reply["token"], block=0, decision=0, window_number=None).result()
     return reply["token"]
 
 
 def take(service, token, decision, option, block=0, **more):
-    return service.record_choice(token, Choice(block, decision, option, **more), tab=None).result()
+    return service.record_choice(
+        token, Choice(block, decision, option, **more), window_number=None
+    ).result()
 
 
 @pytest.fixture

@@ -72,17 +72,17 @@ def test_a_restart_goes_on_with_the_same_offer_and_the_export_tells_what_was_off
 ):
     service = serving(file, ADAPTIVE)
     token = service.start_session("anna").result()["token"]
-    offer = service.begin_block(token, block=0, decision=0, tab=None).result()["offer"]
+    offer = service.begin_block(token, block=0, decision=0, window_number=None).result()["offer"]
     from penchant.task.session_service import Choice
 
     made = []
     for t in range(6):
         made.append(offer)
         option = int(offer["amount"][0] < 40)
-        reply = service.record_choice(token, Choice(0, t, option), tab=None).result()
+        reply = service.record_choice(token, Choice(0, t, option), window_number=None).result()
         if t == 2:
             service = serving(file, ADAPTIVE)
-            assert service.state(token).result()["offer"] == reply["next"]["offer"]
+            assert service.session_state(token).result()["offer"] == reply["next"]["offer"]
         offer = reply["next"]["offer"] if t < 5 else None
     export(service.store, tmp_path / "out")
     (data,) = (tmp_path / "out" / "data").glob("*_data.csv")

@@ -54,10 +54,10 @@ def suggesting(monkeypatch):
 
 def through_the_first_block(service, token):
     for t, option in enumerate((9, 8, 9)):
-        said = service.advise_on_proposal(token, 0, t, option, tab=None)
+        said = service.advise_on_proposal(token, 0, t, option, window_number=None)
         assert said["kind"] == "silent" and said["option"] is None
         take(service, token, t, option)
-    service.begin_block(token, block=1, decision=0, tab=None).result()
+    service.begin_block(token, block=1, decision=0, window_number=None).result()
 
 
 def assisted(serving, file):
@@ -66,7 +66,7 @@ def assisted(serving, file):
     for k in range(20):
         token = come(service, f"p{k}")
         through_the_first_block(service, token)
-        if service.state(token).result()["block"]["assisted"]:
+        if service.session_state(token).result()["block"]["assisted"]:
             return service, token
     raise AssertionError("nobody is assisted")
 
@@ -75,9 +75,9 @@ def test_advice_is_off_unless_the_study_file_says_suggest(serving, file):
     assert read_study_text(PLAIN).cells[0].blocks[0].advice == "off"
     service = serving(file)
     token = come(service)
-    assert service.state(token).result()["block"]["advice"] is False
+    assert service.session_state(token).result()["block"]["advice"] is False
     with pytest.raises(RefusedError, match="this block goes without advice"):
-        service.advise_on_proposal(token, 0, 0, 3, tab=None)
+        service.advise_on_proposal(token, 0, 0, 3, window_number=None)
 
 
 def test_advice_needs_a_grid_and_what_rewards_are_expected():
@@ -89,14 +89,14 @@ def test_advice_needs_a_grid_and_what_rewards_are_expected():
 
 def test_proposal_and_execution_are_stored_and_exported_apart(serving, file, suggesting, tmp_path):
     service, token = assisted(serving, file)
-    said = service.advise_on_proposal(token, 1, 0, 1, tab=None)
+    said = service.advise_on_proposal(token, 1, 0, 1, window_number=None)
     assert (said["kind"], said["option"], said["p_better"]) == ("suggest", 9, 0.97)
     assert "row 2, column 5" in said["reason"] and "at row 1, column 2." in said["reason"]
     assert len(said["map"]) == len(said["map_sd"]) == 15
     with pytest.raises(RefusedError, match="must be what was proposed or advised"):
         take(service, token, 0, 4, block=1)
     take(service, token, 0, 9, block=1)  # accepted
-    service.advise_on_proposal(token, 1, 1, 2, tab=None)
+    service.advise_on_proposal(token, 1, 1, 2, window_number=None)
     take(service, token, 1, 2, block=1)  # own
     folder = tmp_path / "out"
     export(service.store, folder)
@@ -117,18 +117,20 @@ def test_the_same_proposal_again_gives_the_same_advice_and_another_is_refused(
     serving, file, suggesting
 ):
     service, token = assisted(serving, file)
-    said = service.advise_on_proposal(token, 1, 0, 1, tab=None)
-    assert service.advise_on_proposal(token, 1, 0, 1, tab=None) == said
-    assert service.state(token).result()["proposal"] == said  # for a page that is loaded again
+    said = service.advise_on_proposal(token, 1, 0, 1, window_number=None)
+    assert service.advise_on_proposal(token, 1, 0, 1, window_number=None) == said
+    assert (
+        service.session_state(token).result()["proposal"] == said
+    )  # for a page that is loaded again
     with pytest.raises(RefusedError, match="1 was proposed"):
-        service.advise_on_proposal(token, 1, 0, 2, tab=None)
+        service.advise_on_proposal(token, 1, 0, 2, window_number=None)
     with pytest.raises(RefusedError):
-        service.advise_on_proposal(token, 1, 1, 2, tab=None)  # not the next decision
+        service.advise_on_proposal(token, 1, 1, 2, window_number=None)  # not the next decision
 
 
 def test_a_server_that_was_killed_says_the_same_as_one_that_was_not(serving, file):
     service, token = assisted(serving, file)
-    service.advise_on_proposal(token, 1, 0, 4, tab=None)
+    service.advise_on_proposal(token, 1, 0, 4, window_number=None)
     take(service, token, 0, 4, block=1)
     again = serving(file, ADVISED)  # knows nothing but the store
     said = [one._advisers.advice(asked(one, token, 1, 1, 7)) for one in (service, again)]
@@ -140,7 +142,7 @@ def test_a_server_that_was_killed_says_the_same_as_one_that_was_not(serving, fil
 def test_beliefs_move_with_what_was_done_however_they_are_made(serving, file, suggesting):
     """By the server that saw it, by one that was started later, and by the machine alone."""
     service, token = assisted(serving, file)
-    service.advise_on_proposal(token, 1, 0, 1, tab=None)
+    service.advise_on_proposal(token, 1, 0, 1, window_number=None)
     take(service, token, 0, 9, block=1)  # accepted
     again = serving(file, ADVISED)
     wanted = asked(service, token, 1, 1, 7)
@@ -181,7 +183,7 @@ def advising_seed(service, session):
 def test_advice_that_is_late_is_not_given_and_says_so(serving, file, suggesting, monkeypatch):
     service, token = assisted(serving, file)
     monkeypatch.setattr(session_states, "MAX_ADVICE_SECONDS", -1.0)
-    said = service.advise_on_proposal(token, 1, 0, 1, tab=None)
+    said = service.advise_on_proposal(token, 1, 0, 1, window_number=None)
     assert said["option"] is None and "came too late" in said["reason"]
 
 

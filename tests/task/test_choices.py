@@ -15,7 +15,7 @@ from task.conftest import PLAIN, TIMED, WHOLE, come, take
 
 
 def count(service, table=decisions):
-    with service.store.reading() as connection:
+    with service.store.read_connection() as connection:
         return connection.scalar(select(func.count()).select_from(table))
 
 
@@ -28,7 +28,7 @@ def refusal(call):
 def test_twenty_equal_requests_at_once_are_one_row(serving, place):  # S10
     service = serving(place)
     token = come(service)
-    futures = [service.record_choice(token, Choice(0, 0, 7), tab=None) for _ in range(20)]
+    futures = [service.record_choice(token, Choice(0, 0, 7), window_number=None) for _ in range(20)]
     replies = [future.result() for future in futures]
     assert count(service) == 1
     assert {str(reply["decision"]) for reply in replies} == {str(replies[0]["decision"])}
@@ -48,7 +48,9 @@ def test_a_wrong_decision_or_stage_is_refused(serving, place):  # S11, S12, S13
     service = serving(place, WHOLE)
     token = service.start_session("bea").result()["token"]
     assert refusal(lambda: take(service, token, 0, 1)) == (409, "stage")
-    assert refusal(lambda: service.record_instructions_read(token, tab=None).result()) == (
+    assert refusal(
+        lambda: service.record_instructions_read(token, window_number=None).result()
+    ) == (
         409,
         "stage",
     )
@@ -68,27 +70,27 @@ def test_the_last_reply_carries_the_return_address(serving, file):
     assert "state" not in replies[1]
     end = replies[2]["state"]["end"]
     assert end["address"] == "https://recruiter.example/complete?cc=DONE-1"
-    assert service.state(token).result()["end"] == end
+    assert service.session_state(token).result()["end"] == end
 
 
 def through(service, who):
     """From the arrival to the second block."""
     token = service.start_session(who).result()["token"]
     version = service.plan.consent_version
-    service.record_consent(token, agrees=True, version=version, tab=None).result()
-    service.record_instructions_read(token, tab=None).result()
-    service.grade_comprehension_check(token, [1], tab=None).result()
-    service.begin_block(token, block=0, decision=0, tab=None).result()
+    service.record_consent(token, agrees=True, version=version, window_number=None).result()
+    service.record_instructions_read(token, window_number=None).result()
+    service.grade_comprehension_check(token, [1], window_number=None).result()
+    service.begin_block(token, block=0, decision=0, window_number=None).result()
     take(service, token, 0, 1)
     take(service, token, 1, 2)
-    service.begin_block(token, block=1, decision=0, tab=None).result()
+    service.begin_block(token, block=1, decision=0, window_number=None).result()
     return token
 
 
 def test_practice_pays_nothing_into_the_total(serving, file):
     service = serving(file, WHOLE)
     token = through(service, "ed")
-    assert service.state(token).result()["total"] == 0
+    assert service.session_state(token).result()["total"] == 0
     reply = take(service, token, 0, 3, block=1)
     assert reply["total"] == reply["decision"]["reward"]
 
@@ -97,13 +99,13 @@ def test_too_many_wrong_answers_screen_out(serving, file):
     service = serving(file, WHOLE)
     token = service.start_session("fay").result()["token"]
     service.record_consent(
-        token, agrees=True, version=service.plan.consent_version, tab=None
+        token, agrees=True, version=service.plan.consent_version, window_number=None
     ).result()
-    service.record_instructions_read(token, tab=None).result()
-    first = service.grade_comprehension_check(token, [0], tab=None).result()
+    service.record_instructions_read(token, window_number=None).result()
+    first = service.grade_comprehension_check(token, [0], window_number=None).result()
     assert (first["stage"], first["wrong"], first["check"]["attempts_left"]) == ("check", [0], 1)
     assert (
-        service.grade_comprehension_check(token, [2], tab=None).result()["end"]["outcome"]
+        service.grade_comprehension_check(token, [2], window_number=None).result()["end"]["outcome"]
         == "screened out"
     )
 
@@ -111,11 +113,14 @@ def test_too_many_wrong_answers_screen_out(serving, file):
 def test_without_consent_nothing_but_the_session_is_kept(serving, place):
     service = serving(place, WHOLE)
     token = service.start_session("gus").result()["token"]
-    with service.store.reading() as connection:
+    with service.store.read_connection() as connection:
         assert connection.scalar(select(sessions.c.consent)) is None
-    assert refusal(lambda: service.log_events(token, [("blur", {})], tab=None).result())[0] == 409
+    assert (
+        refusal(lambda: service.log_events(token, [("blur", {})], window_number=None).result())[0]
+        == 409
+    )
     ended = service.record_consent(
-        token, agrees=False, version=service.plan.consent_version, tab=None
+        token, agrees=False, version=service.plan.consent_version, window_number=None
     ).result()
     assert ended["end"]["outcome"] == "no consent" and count(service, people) == 0
 
@@ -123,7 +128,7 @@ def test_without_consent_nothing_but_the_session_is_kept(serving, place):
 def test_consent_to_other_words_does_not_count(serving, file):
     service = serving(file, WHOLE)
     token = service.start_session("hal").result()["token"]
-    asked = service.record_consent(token, agrees=True, version="0" * 16, tab=None)
+    asked = service.record_consent(token, agrees=True, version="0" * 16, window_number=None)
     assert refusal(asked.result) == (409, "consent changed")
 
 
@@ -131,10 +136,12 @@ def test_a_newer_window_takes_over_and_the_older_is_told(serving, place):  # S14
     service = serving(place)
     token = come(service)
     first, second = (service.claim_session(token).result()["tab"] for _ in range(2))
-    asked = service.record_choice(token, Choice(0, 0, 3), tab=first)
+    asked = service.record_choice(token, Choice(0, 0, 3), window_number=first)
     assert refusal(asked.result) == (409, "superseded")
     assert (
-        service.record_choice(token, Choice(0, 0, 3), tab=second).result()["decision"]["option"]
+        service.record_choice(token, Choice(0, 0, 3), window_number=second).result()["decision"][
+            "option"
+        ]
         == 3
     )
     assert service.claim_session(token).result()["history"][0]["option"] == 3
@@ -147,7 +154,7 @@ def test_a_restart_changes_no_reward(serving, place):  # S16, S18
             if restarts:
                 service = serving(place)
             found.append(take(service, token, t, 2 * t)["decision"]["reward"])
-            again = service.state(token).result()
+            again = service.session_state(token).result()
             assert again["stage"] == "end" or len(again["history"]) == t + 1
         return found
 
@@ -180,7 +187,7 @@ def test_conditions_are_balanced_whoever_comes_when(serving, place):
         thread.start()
     for thread in threads:
         thread.join()
-    with service.store.reading() as connection:
+    with service.store.read_connection() as connection:
         cells = connection.scalars(select(sessions.c.cell).order_by(sessions.c.session)).all()
     assert sorted(cells) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
     assert cells != [0, 1, 2] * 3  # by chance among the least filled, not in turn
@@ -191,12 +198,12 @@ def test_a_place_that_somebody_leaves_is_given_again(serving, file):
         file, PLAIN.replace("[[block]]", "[conditions]\nvariance = [1, 9]\n[[block]]")
     )
     token = come(service, "one")
-    with service.store.reading() as connection:
+    with service.store.read_connection() as connection:
         cell = connection.scalar(select(sessions.c.cell))
     service.withdraw(token).result()
     come(service, "two")
     come(service, "three")
-    with service.store.reading() as connection:
+    with service.store.read_connection() as connection:
         cells = connection.scalars(select(sessions.c.cell).order_by(sessions.c.session)).all()
     assert cells[0] == cell and sorted(cells[1:]) == [0, 1]
 
@@ -214,7 +221,7 @@ def test_a_deadline_of_the_server_takes_the_last_choice_again(serving, file, clo
     assert caught.value.code == "too late"
     taken = caught.value.reply["decision"]
     assert (taken["option"], taken["auto"]) == (8, True)
-    state = service.state(token).result()
+    state = service.session_state(token).result()
     assert (state["stage"], state["decision"], len(state["history"])) == ("ready", 3, 3)
     assert first["decision"]["auto"] is False and count(service) == 3
 
@@ -250,7 +257,7 @@ def test_no_mark_repeats_the_last_choice_and_a_hidden_tab_pauses(serving, file, 
     assert (paused["decision"]["option"], paused["decision"]["auto"]) == (4, True)
     assert paused["state"]["stage"] == "ready"
     clock.pass_(900)
-    begun = service.begin_block(token, block=0, decision=3, tab=None).result()
+    begun = service.begin_block(token, block=0, decision=3, window_number=None).result()
     assert (begun["stage"], begun["remaining_ms"]) == ("play", 1500)
 
 
@@ -268,7 +275,7 @@ def test_clocks_that_step_leave_order_and_durations(serving, file, clock):  # S2
     take(service, token, 0, 1)
     clock.boot, clock.steady, clock.wall = "second", 0.0, clock.wall - 5000
     take(service, token, 1, 2)
-    with service.store.reading() as connection:
+    with service.store.read_connection() as connection:
         rows = connection.execute(select(decisions).order_by(decisions.c.decision)).all()
     assert [row.option for row in rows] == [1, 2]
     assert rows[0].elapsed == pytest.approx(1.0) and rows[1].elapsed == 0.0
@@ -285,7 +292,7 @@ def test_who_comes_with_a_known_id_is_refused_or_goes_on(serving, tmp_path):
     take(by_id, old, 0, 3)
     reply = by_id.start_session("kim").result()
     assert len(reply["state"]["history"]) == 1
-    assert refusal(by_id.state(old).result) == (401, "token")
+    assert refusal(by_id.session_state(old).result) == (401, "token")
 
 
 def test_a_lost_reply_to_an_arrival_can_be_asked_for_again(serving, place):

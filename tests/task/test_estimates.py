@@ -86,7 +86,7 @@ def test_several_blocks_are_one_estimate(serving, file):
     token, plays = come(service), []
     for block in (0, 1):
         if block:
-            service.begin_block(token, block=1, decision=0, tab=None).result()
+            service.begin_block(token, block=1, decision=0, window_number=None).result()
         options = [int(option) for option in rng.integers(0, 2, 25)]
         rows = [take(service, token, t, o, block=block) for t, o in enumerate(options)]
         plays.append(Episode(options, [row["decision"]["reward"] for row in rows]))
@@ -103,7 +103,7 @@ def test_blocks_with_other_noise_are_not_in_the_estimate(serving, file):
     service = serving(file, f"{grid}4\n{grid}25")
     token = come(service)
     for block in (0, 1):
-        service.begin_block(token, block=block, decision=0, tab=None).result()
+        service.begin_block(token, block=block, decision=0, window_number=None).result()
         for t in range(5):
             take(service, token, t, (t + block) % 6, block=block)
     watch = SessionEstimator(service.store)

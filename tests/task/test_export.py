@@ -87,7 +87,7 @@ def test_a_restless_task_tells_its_means_and_offers_tell_theirs(serving, file, t
     token = come(service)
     for t in range(6):
         take(service, token, t, t % 3)
-    service.begin_block(token, block=1, decision=0, tab=None).result()
+    service.begin_block(token, block=1, decision=0, window_number=None).result()
     for t in range(2):
         take(service, token, t, 1, block=1)
     assert export(service.store, tmp_path / "out").counts == {"bandit": 6, "offers": 2}
@@ -116,7 +116,7 @@ def test_the_description_names_every_column(serving, file, tmp_path):  # Psych-D
 def test_events_are_lines_of_json(serving, file, tmp_path):
     service = serving(file)
     token = come(service)
-    service.log_events(token, [("blur", {"ms": 4.5})], tab=None).result()
+    service.log_events(token, [("blur", {"ms": 4.5})], window_number=None).result()
     export(service.store, tmp_path / "out")
     lines = (tmp_path / "out" / "raw" / "events.jsonl").read_text().splitlines()
     kinds = [json.loads(line)["kind"] for line in lines]
@@ -192,13 +192,13 @@ def test_memory_does_not_grow_with_the_number_of_rows(serving, file, tmp_path): 
 def play_blocks(service, who, option=0):
     """Play all blocks of a study, always the same option."""
     token = come(service, who)
-    state = service.state(token).result()
+    state = service.session_state(token).result()
     while state["stage"] != "end":
         block, n = state["block"]["index"], state["block"]["decisions"]
-        service.begin_block(token, block=block, decision=0, tab=None).result()
+        service.begin_block(token, block=block, decision=0, window_number=None).result()
         for t in range(n):
             take(service, token, t, option, block=block)
-        state = service.state(token).result()
+        state = service.session_state(token).result()
 
 
 def exported(service, folder):

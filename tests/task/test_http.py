@@ -139,7 +139,7 @@ def test_tokens_are_long_and_only_their_hash_is_kept(client, serving, file):  # 
     one = client(service=service)
     token = one.post(f"{PREFIX}/sessions", json={}).json()["token"]
     assert len(token) >= 22  # 128 bits of six each
-    with service.store.reading() as connection:
+    with service.store.read_connection() as connection:
         kept = connection.scalar(select(sessions.c.token))
     assert re.fullmatch("[0-9a-f]{64}", kept) and token not in kept
 

@@ -63,25 +63,27 @@ class Interleaving(RuleBasedStateMachine):
 
     @rule(option=st.integers(0, 14), ready=st.booleans())
     def submit(self, option, ready):
-        state = self.service.state(self.token).result()
+        state = self.service.session_state(self.token).result()
         if state["stage"] == "ready":
             place = {"block": state["block"]["index"], "decision": state["decision"]}
-            self.tried(self.service.begin_block(self.token, **place, tab=self.tab))
+            self.tried(self.service.begin_block(self.token, **place, window_number=self.tab))
         if state["stage"] in ("ready", "play"):
             choice = Choice(state["block"]["index"], state["decision"], option, ready)
             self.sent.append(choice)
-            self.tried(self.service.record_choice(self.token, choice, tab=self.tab))
+            self.tried(self.service.record_choice(self.token, choice, window_number=self.tab))
 
     @rule(which=st.integers(0, 50))
     def retry(self, which):
         if self.sent:
             choice = self.sent[which % len(self.sent)]
-            self.tried(self.service.record_choice(self.token, choice, tab=None))
+            self.tried(self.service.record_choice(self.token, choice, window_number=None))
 
     @rule(option=st.integers(0, 14), block=st.integers(0, 2), decision=st.integers(0, 4))
     def stray_packet(self, option, block, decision):
         self.tried(
-            self.service.record_choice(self.token, Choice(block, decision, option), tab=None)
+            self.service.record_choice(
+                self.token, Choice(block, decision, option), window_number=None
+            )
         )
 
     @rule()
@@ -91,7 +93,7 @@ class Interleaving(RuleBasedStateMachine):
     @rule()
     def second_tab(self):
         old, self.tab = self.tab, self.service.claim_session(self.token).result()["tab"]
-        reply = self.service.record_choice(self.token, Choice(0, 0, 1), tab=old)
+        reply = self.service.record_choice(self.token, Choice(0, 0, 1), window_number=old)
         assert reply.exception().code == "superseded"
 
     @rule(seconds=st.floats(0, 6), step=st.sampled_from([0, 0, -9000, 9000]))
@@ -101,7 +103,7 @@ class Interleaving(RuleBasedStateMachine):
 
     @invariant()
     def rows_are_one_by_one_and_as_told(self):
-        with self.service.store.reading() as connection:
+        with self.service.store.read_connection() as connection:
             rows = connection.execute(
                 select(decisions).order_by(decisions.c.block, decisions.c.decision)
             ).mappings()

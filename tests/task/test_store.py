@@ -33,7 +33,7 @@ from task.conftest import come, take
 
 def test_sqlite_writes_through_to_the_disk(file):
     store = Store(file)
-    with store.reading() as connection:
+    with store.read_connection() as connection:
         assert connection.scalar(text("PRAGMA journal_mode")) == "wal"
         assert connection.scalar(text("PRAGMA synchronous")) == 2  # FULL
         assert connection.scalar(text("PRAGMA foreign_keys")) == 1
@@ -60,7 +60,7 @@ def test_work_that_fails_undoes_itself_and_nothing_else(place):
     with pytest.raises(ValueError, match="two"):
         futures[1].result()
     assert futures[3].exception() is not None  # the same key twice
-    with store.reading() as connection:
+    with store.read_connection() as connection:
         keys = connection.scalars(select(meta.c.key)).all()
     assert {"one", "three"} <= set(keys) and "two" not in keys
     store.close()
@@ -228,7 +228,7 @@ def test_a_forgotten_person_is_nowhere_in_the_file(serving, file):
         token = come(service, who)
         take(service, token, 0, 3)
     assert remove_person(service.store, "forgotten-person") == 1
-    with service.store.reading() as connection:
+    with service.store.read_connection() as connection:
         assert len(connection.execute(select(decisions)).all()) == 1
     data = b"".join(Path(file + end).read_bytes() for end in ("", "-wal"))
     assert b"remembered-person" in data and b"forgotten-person" not in data

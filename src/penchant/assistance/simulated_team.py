@@ -14,7 +14,7 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
 from penchant.models.model import Agents, Model
-from penchant.models.simulate import agents_of, picked
+from penchant.models.simulate import agents_of, draw_options
 
 
 def simulate_team(
@@ -78,7 +78,7 @@ def simulate_team(
     chosen, done, rewards = [], [], []
     for _ in range(n_decisions):
         p = agents.probabilities()
-        proposed = int(picked(p, rng)[0])
+        proposed = int(draw_options(p, rng)[0])
         executed = proposed
         if helper is not None:
             advice = helper.proposed(proposed)

@@ -23,8 +23,8 @@ from penchant.tables.events import (
     check_events,
     check_label,
     check_options,
+    event_locator,
     labelled,
-    places_of,
     read_events,
 )
 from penchant.tables.numbers import Place, aligned, exact_floats
@@ -278,7 +278,7 @@ class Episode:
         given["executed"] = executed
         for label, name in ((subject, "subject"), (block, "block")):
             check_label(label, name, "the whole episode", ONE_EPISODE_PER_LABEL)
-        place = places_of(subject, block, "decision" if is_choice is None else "event")
+        place = event_locator(subject, block, "decision" if is_choice is None else "event")
         events = read_events(**aligned(given), place=place)
         check_events(events, _last_event_mask(len(events.chosen)), place)
         context = read_event_context(before, after, available, events, place)
@@ -444,7 +444,7 @@ class Episode:
         both = Events(*map(_concat, self.events, one))
         # The former last event is checked again: only the last reward may be missing.
         start = max(n - 1, 0)
-        newest = both.between(start, n + 1)
+        newest = both.rows_between(start, n + 1)
         check_events(newest, _last_event_mask(len(newest.chosen)), lambda k: place(start + k))
         given = (
             _wrap_as_one_event(before),
@@ -471,7 +471,9 @@ class Episode:
         return bool(known and 0 <= chosen <= MAX_SURE_OPTION and abs(reward) < LARGEST_REWARD)
 
     def _event_describer(self) -> Place:
-        return places_of(self.subject, self.block, "decision" if self.is_choice.all() else "event")
+        return event_locator(
+            self.subject, self.block, "decision" if self.is_choice.all() else "event"
+        )
 
     def __repr__(self) -> str:
         said = f"Episode: {format_count(self.n_decisions, 'decision')} scored of "

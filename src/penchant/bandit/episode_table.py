@@ -60,7 +60,7 @@ from penchant.tables.play import (
     without_unknown,
 )
 from penchant.tables.source_table import code_index
-from penchant.tables.where import where_said
+from penchant.tables.where import condition_text
 
 Owners = dict[str, Coded]
 ContextColumns = str | Sequence[Any] | Mapping[str, Any]
@@ -590,7 +590,7 @@ def _split_episodes(
     """
     return [
         Episode.of_events(
-            events.between(a, b),
+            events.rows_between(a, b),
             context=context.select_events(slice(a, b)),
             **{role: coded.at(order.rows[b - 1]) for role, coded in owners.items()},
         )
@@ -624,7 +624,7 @@ def _unnumbered_rows_remedy(name: Any, numbers: Vector) -> str:
     given = numbers[~np.isnan(numbers)]
     if len(given) in (0, len(numbers)) or (given != np.floor(given)).any():
         return ""
-    kept = where_said(f"{in_condition(name)} >= {given.min():g}")
+    kept = condition_text(f"{in_condition(name)} >= {given.min():g}")
     return f", or pass {kept} when reading if nobody decided in the other rows"
 
 

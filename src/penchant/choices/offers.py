@@ -19,10 +19,10 @@ from penchant.tables.events import (
     NOTHING,
     check_label,
     check_options,
+    event_locator,
     labelled,
     mask_of,
     option_indices,
-    places_of,
 )
 from penchant.tables.frames import (
     Table,
@@ -136,7 +136,7 @@ def _check_options_agree(found: Mapping[str, Matrix]) -> None:
 
 
 class _NoRewardsError(DataError, AttributeError):
-    """What a model that learns from rewards looks for in vain."""
+    """Error of a learning model that reads `rewards`, which offers do not have."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -187,7 +187,7 @@ class Offers:
 
     @property
     def rewards(self) -> Any:
-        """None are paid here: a model that asks for them is one of play."""
+        """Raise `DataError`: offers have no rewards, which models of learning need."""
         raise _NoRewardsError(
             "model",
             "must be one of offers, as nothing was paid between them",
@@ -204,7 +204,7 @@ class Offers:
         block: Any = None,
         scored: Any = None,
     ) -> None:
-        place = decision_places(subject, block)
+        place = decision_locator(subject, block)
         options = read_chosen(chosen, place)
         described = read_offers(offers, len(options), place)
         counts = options != NOTHING
@@ -261,7 +261,7 @@ class Offers:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the results should know about the decisions."""
+        """Notes on the data for reports: the number of decisions without a choice."""
         without = int(np.count_nonzero(self.chosen == NOTHING))
         return (
             (f"{format_count(without, 'decision')} without a choice: not scored.",)
@@ -269,8 +269,8 @@ class Offers:
             else ()
         )
 
-    def joined(self, others: Offers) -> Offers:
-        """These decisions and others after them, of the same person and block."""
+    def concatenated(self, others: Offers) -> Offers:
+        """Append decisions of the same subject and block; return all as new `Offers`."""
         for name in (*self.offers, *others.offers):
             shapes = [
                 d.offers[name].shape[1:] if name in d.offers else None for d in (self, others)
@@ -293,7 +293,7 @@ class Offers:
 
     def check_options(self, n_options: int) -> None:
         """Raise an error if an option's index is beyond the number of options."""
-        check_options(self.chosen, n_options, decision_places(self.subject, self.block))
+        check_options(self.chosen, n_options, decision_locator(self.subject, self.block))
 
     def __repr__(self) -> str:
         said = f"Offers: {format_count(self.n_decisions, 'decision')} scored of {self.n_events:,}, "
@@ -308,9 +308,9 @@ class Offers:
         self._fill(*(state[name] for name in ("chosen", "offers", "scored", "subject", "block")))
 
 
-def decision_places(subject: Any, block: Any) -> Place:
-    """Where decision k is, in words."""
-    return places_of(subject, block, "decision")
+def decision_locator(subject: Any, block: Any) -> Place:
+    """Make a function that names decision k with its subject and block, for messages."""
+    return event_locator(subject, block, "decision")
 
 
 def read_chosen(chosen: Any, place: Place) -> IntVector:
@@ -421,10 +421,10 @@ def offers_from_frame(
     _check_cells(columns.offers)
     check_columns(table, columns.roles())
     owners = _owners(table, columns)
-    place = _places(owners)
+    place = _row_locator(owners)
     described = read_offers(_offers(table, columns), len(table), place)
     n_options = next(iter(described.values())).shape[1]
-    taken = read_chosen(_taken(table, columns, options, base, n_options, place), place)
+    taken = read_chosen(_chosen_options(table, columns, options, base, n_options, place), place)
     counts = np.ones(len(table), dtype=bool)
     if columns.scored is not None:
         counts = column_flags(table, columns.scored, "scored")
@@ -436,7 +436,7 @@ def described_from_frame(
     offers: Mapping[str, Sequence[Cell]] | None = None,
     wanted: Sequence[str] = (),
 ) -> dict[str, Matrix]:
-    """What a table with one row per decision offers, by attribute, whatever was chosen.
+    """Read the attributes of all options of a table with one row per decision.
 
     Parameters
     ----------
@@ -493,12 +493,12 @@ def _owners(table: Table, columns: OfferColumns) -> dict[str, Coded]:
     return {role: labels for (role, _), labels in zip(named, coded, strict=True)}
 
 
-def _places(owners: Mapping[str, Coded]) -> Place:
-    def place(row: int) -> str:
+def _row_locator(owners: Mapping[str, Coded]) -> Place:
+    def locate(row: int) -> str:
         names = ", ".join(f"{role} {coded.at(row)}" for role, coded in owners.items())
         return row_place(row) + (f" ({names})" if names else "")
 
-    return place
+    return locate
 
 
 def _check_cells(offers: Mapping[str, Any]) -> None:
@@ -544,7 +544,7 @@ def _numbers(table: Table, cell: Any, name: str) -> Vector:
     return -np.abs(values) if lost else values
 
 
-def _taken(
+def _chosen_options(
     table: Table,
     columns: OfferColumns,
     options: Sequence[Any] | None,

@@ -20,7 +20,7 @@ from penchant.cli.terminal import check_file, say
 from penchant.cli.workflow_options import Assisted, Played, Written
 from penchant.errors import DataError
 from penchant.files.output import TABLES, json_text, write_table
-from penchant.models.doubts import rewards_of
+from penchant.models.doubts import received_rewards
 from penchant.tables.events import NOTHING
 
 
@@ -43,7 +43,7 @@ def run_assist(
     with kept(written, TABLES, read=file):
         agent, data, history = replace(agent, model="ucl"), table.data(), table.history()
         reading, model = play_for(ready_model(agent, data, history), file, data, history, agent)
-        paid = rewards_of(reading.data)
+        paid = received_rewards(reading.data)
         machine = Field(
             model.locations,
             mean=float(paid.mean()) if asked.field_mean is None else asked.field_mean,

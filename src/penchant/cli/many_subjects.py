@@ -63,7 +63,7 @@ from penchant.scale.subject_estimates import row_groups
 from penchant.scale.subject_history_scan import HistoryScan
 from penchant.tables.columns import COORDINATES, NO_COLUMN
 from penchant.tables.frames import row_place
-from penchant.tables.play_columns import columns_in_words, play_columns
+from penchant.tables.play_columns import describe_columns, play_columns
 from penchant.tables.reading import TITLES, Reading
 from penchant.workflow.latent_variables import BatchBeliefs, beliefs
 
@@ -132,7 +132,7 @@ def scanned_play(file: str, data: Data, history: History, ready: Any, agent: Age
     places = Declared(ready).locations
     names = list(stored_files(file)[0].schema().names)
     columns = _scanned_columns(names, data, history, places)
-    say(f"Columns: {columns_in_words(columns)}")
+    say(f"Columns: {describe_columns(columns)}")
     refuse(history, "with several files", names={"executed"})
     own = columns.items()
     given: dict[str, Any] = {part: name or NO_COLUMN for part, name in own if part != "executed"}

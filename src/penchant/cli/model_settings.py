@@ -425,7 +425,7 @@ def run_models(name: str | None, json: bool, task: str | None = None) -> int:
 def task_description(task: NamedTask) -> str:
     """A task: its columns, how codes are read, its model."""
     lines = [
-        f"{task.name}: {task.what}",
+        f"{task.name}: {task.description}",
         f"Columns: {', '.join(task.columns)}; subjID, block and trial where there are.",
         f"Codes: {task.codes}.",
         f"Model: --model {task.command}; in Python pn.{task.call}.",
@@ -452,7 +452,7 @@ def document(entry: Entry) -> dict[str, Any]:
     return {
         "name": entry.name,
         "class": entry.model.__name__,
-        "what": entry.what,
+        "what": entry.description,
         "data": entry.data,
         "weights": list(model.weights),
         "shape": [
@@ -460,7 +460,8 @@ def document(entry: Entry) -> dict[str, Any]:
         ],
         "parameters": [n.name for n in natural_parameters(model)],
         "settings": [
-            {"name": s.name, "default": _said(s.default), "what": s.what} for s in entry.settings
+            {"name": s.name, "default": _said(s.default), "what": s.description}
+            for s in entry.settings
         ],
     }
 
@@ -479,7 +480,7 @@ def table() -> str:
 def _row(entry: Entry) -> tuple[str, str]:
     names = [natural.name for natural in natural_parameters(entry.example())]
     shown = names if len(names) < 6 else [f"{names[0]} ... {names[-1]}"]
-    return entry.name, f"{entry.what}: {', '.join(shown)}"
+    return entry.name, f"{entry.description}: {', '.join(shown)}"
 
 
 def _line(row: tuple[str, str], width: int) -> str:
@@ -503,14 +504,14 @@ def description(entry: Entry) -> str:
     names = ", ".join(n.name for n in natural_parameters(model))
     settings = [
         textwrap.fill(
-            f"  {s.name} = {_said(s.default)}: {s.what}{_option(entry, s.name)}",
+            f"  {s.name} = {_said(s.default)}: {s.description}{_option(entry, s.name)}",
             WIDTH,
             subsequent_indent=" " * 6,
         )
         for s in entry.settings
     ]
     parts = [
-        f"{entry.name}: {entry.what} (penchant.{entry.model.__name__})",
+        f"{entry.name}: {entry.description} (penchant.{entry.model.__name__})",
         _narrow(entry.equations),
         textwrap.fill(f"Parameters: {names}.", WIDTH),
     ]

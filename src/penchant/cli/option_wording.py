@@ -34,6 +34,7 @@ OPTIONS: Mapping[str, str] = {
 }
 # Arguments with a value that are typed in another way, by how Python writes both.
 TYPED: Mapping[str, str] = {
+    "covariance='robust'": "--covariance robust",
     "kind='calibrated'": "--intervals calibrated",
     "kind='profile'": "--intervals profile",
     "kind='wald'": "--intervals wald",

@@ -168,7 +168,7 @@ Gaps = Annotated[
     ),
 ]
 Shown = Annotated[
-    Number,
+    OptionalNumber,
     Parameter(
         help="How many options were shown, not chosen, at the start of every block: learnt from, "
         "not scored. 1 where each round starts with a tile turned over."
@@ -485,7 +485,7 @@ class History:
     executed: Executed = None
     base: Base = 0
     gaps: Gaps = None
-    shown: Shown = 0
+    shown: Shown = None
     missing_reward: MissingReward = "error"
     offers: Offers = field(default_factory=list)
     pool: Flag = False

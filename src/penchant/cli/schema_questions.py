@@ -32,6 +32,7 @@ ROLE_OPTIONS = {
     "choice.labels": "--options",
     "choice.opt_out": "--opt-out",
     "rows.keep": "--where",
+    "shown.first": "--shown",
 }
 # Of these an answer is a column, or some that are divided by commas.
 _OF_COLUMNS = {role for role in ROLE_OPTIONS if role.startswith("columns.")}
@@ -93,6 +94,8 @@ def _as_option(role: str, answer: Any) -> str | None:
     """The option that answers a question; None where no option can."""
     if role == "rows.keep":
         return f"--where {quoted(answer)}"
+    if role == "shown.first":
+        return f"--shown {answer}"
     if role not in _OF_COLUMNS and role != "choice.labels":
         return None
     if isinstance(answer, dict):

@@ -33,8 +33,8 @@ NOT_OF_PLAY |= {"wide", "missing", "attributes", "opt_out", "reference", "price"
 NOT_OF_OFFERS = (NOT_OF_PLAY - {"example"}) | {"decision"}
 OF_PLAY = {"reward", "is_choice", "executed", "gaps", "shown", "missing_reward", "clock"}
 OF_PLAY |= {"linearized"}
-# What is not asked but where a column speaks for it: all rows count, and none was only shown.
-USUAL_UNLESS_SAID = frozenset(("rows.keep", "shown.first"))
+# What is not asked but where a column speaks for it: all rows count.
+USUAL_UNLESS_SAID = frozenset(("rows.keep",))
 KINDS: dict[ReadingKind, Kind] = {"choices": "choices", "play": "episodes", "offers": "offers"}
 READINGS = {kind: reading for reading, kind in KINDS.items()}
 
@@ -115,9 +115,7 @@ def _typed_of_rows(data: Data, plays: History) -> dict[str, Any]:
     typed |= {"rows.weight_kind": data.weight_kind, "rows.gaps": plays.gaps}
     if plays.missing_reward != usual.missing_reward:
         typed["rows.missing_reward"] = plays.missing_reward
-    if plays.shown != usual.shown:
-        return {**typed, "shown.first": plays.shown}
-    return {**typed}
+    return {**typed, "shown.first": plays.shown}
 
 
 def _typed_of_play(plays: History, names: Sequence[str]) -> dict[str, Any]:
@@ -467,7 +465,7 @@ def _all_first(table: Any, offers: Any) -> list[Offers]:
     taken = "first option" + "'" * len(names)  # a name that no column has
     columns = offer_columns(names, {"chosen": taken}, offers)
     whose = f"; subject = {columns.subject}" if columns.subject else ""
-    say(f"Offers: {columns.offer_words()}{whose}")
+    say(f"Offers: {columns.describe_offers()}{whose}")
     table = table.append_column(taken, [[0] * len(table)])
     return offers_from_frame(table, chosen=taken, offers=offers, scored=NO_COLUMN)
 

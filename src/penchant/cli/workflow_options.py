@@ -92,7 +92,7 @@ class Played:
     options: Labels = field(default_factory=list)
     base: Base = 0
     gaps: Gaps = None
-    shown: Shown = 0
+    shown: Shown = None
     missing_reward: MissingReward = "error"
     offers: Offers = field(default_factory=list)
     schema: SchemaFile = None

@@ -26,7 +26,7 @@ from penchant.inference.search.local_maxima import Optima
 from penchant.inference.search.multistart import grids_and_best_cells
 from penchant.inference.search.projected_newton import BatchNewton, WarmStart, newton_batch
 from penchant.inference.subject_estimates import estimates_at
-from penchant.models.doubts import rewards_of
+from penchant.models.doubts import received_rewards
 from penchant.models.model import Declared
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL
@@ -79,7 +79,7 @@ def fit_map_by_evidence(
 
 
 def _reward_sd(episodes: Sequence[Any]) -> float:
-    rewards = rewards_of(episodes)
+    rewards = received_rewards(episodes)
     return (float(np.std(rewards)) if len(rewards) else 0.0) or 1.0
 
 

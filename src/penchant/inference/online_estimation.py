@@ -236,7 +236,7 @@ class Live(Result):
                 fix="Add it.",
             )
         assert self._present is None or isinstance(self._present, Offers)
-        self._present = one if self._present is None else self._present.joined(one)
+        self._present = one if self._present is None else self._present.concatenated(one)
 
     def _check_declared_columns(self, episode: Episode) -> None:
         told = Declared(self.model)

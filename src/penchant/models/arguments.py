@@ -61,7 +61,7 @@ def needs_model(given: Any) -> DataError:
 
 
 def _call(kind: type) -> str:
-    """How a model of this class is made, in Python."""
+    """Python expression that makes a model of a class with its required arguments."""
     at_top = kind.__name__ in ("UCL", "QLearning", "KalmanFilter", "HyperbolicDiscounting", "GPUCB")
     needed = {"n_options": "n_options=2", "locations": "locations=pn.grid(10, 10)"}
     own = getattr(kind, "__dataclass_fields__", {})
@@ -96,7 +96,7 @@ def as_described(data: Any, model: Model | None) -> Any:
 
 
 def as_episodes(episodes: Any) -> tuple[Any, ...]:
-    """One episode or several, or static decisions, as a tuple.
+    """Convert the argument `episodes` (one history or several) to a tuple of histories.
 
     What `read` returns is taken, too, and a choice experiment, whose variables are attributes.
     """

@@ -1,4 +1,4 @@
-"""All models by name, and by their names in hBayesDM.
+"""Catalogue of the models: by their names here, and by their names in hBayesDM.
 
 Each is a call after `pn.`, or a sentence on why there is none. Lapses are left out throughout.
 """
@@ -21,7 +21,7 @@ from penchant.models.model import Declared
 
 
 class Counterpart(NamedTuple):
-    """What stands for a function.
+    """Model of Penchant that corresponds to a function of hBayesDM.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Setting:
 
     name: str
     default: Any
-    what: str
+    description: str
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Entry:
     model: type
 
     @property
-    def what(self) -> str:
-        """What it says of the player, in a few words."""
+    def description(self) -> str:
+        """Short description of the model: its `in_brief`."""
         return str(vars(self.model)["in_brief"])
 
     @property
@@ -97,7 +97,7 @@ class Entry:
 
     @property
     def equations(self) -> str:
-        """What its module says of it."""
+        """Equations of the model: the docstring of its module."""
         return (sys.modules[self.model.__module__].__doc__ or "").strip()
 
 
@@ -124,7 +124,7 @@ def entry_of(name: str) -> Entry:
 
 
 def described_parameters(docstring: str) -> dict[str, str]:
-    """What the section "Parameters" of a numpydoc docstring says of each, in one line."""
+    """Parse the section "Parameters" of a numpydoc docstring: {name: description}."""
     _, _, after = docstring.partition("Parameters\n----------\n")
     section = re.split(r"\n\n\S+\n-+\n", after)[0]
     found: dict[str, str] = {}

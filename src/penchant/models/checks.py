@@ -34,7 +34,7 @@ from penchant.result_tables import (
     attribute_columns,
     format_count,
 )
-from penchant.tables.events import Events, places_of
+from penchant.tables.events import Events, event_locator
 
 Objective = Callable[[Any, Vector, Vector], Any]
 
@@ -53,7 +53,7 @@ TINY = 1e-300  # keeps a quotient finite where all is 0
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong.
+    """Problem that a check found in a model.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class ModelCheck(Result):
-    """What a check of a model found.
+    """Result of `check_model`: the problems found and the checks passed.
 
     Attributes
     ----------
@@ -91,11 +91,11 @@ class ModelCheck(Result):
 
     @property
     def ok(self) -> bool:
-        """Nothing was found to be wrong."""
+        """Whether the check found no problem."""
         return not self.problems
 
     def summary(self) -> str:
-        """What was found, as text."""
+        """Text of the result: all problems, then the checks passed."""
         n = format_count(len(self.problems), "problem")
         head = f"{self.model}: {'nothing wrong was found' if self.ok else n}."
         texts = [f"{k}. {finding}" for k, finding in enumerate(self.problems, 1)]
@@ -104,7 +104,7 @@ class ModelCheck(Result):
         return "\n".join([head, *map(wrap.fill, texts)])
 
     def frame_columns(self) -> Columns:
-        """One row per problem: its code, and what is wrong."""
+        """Columns of a table with one row per problem: code and message."""
         return attribute_columns(self.problems, "code", "message")
 
     def __repr__(self) -> str:
@@ -178,7 +178,7 @@ when the reward of event 0 was changed. It looks at the reward ...
     for applies, what, check in (
         (True, "no look at the future", _future),
         (declared.explanatory_and_slopes and model.shape, "slopes", _slopes),
-        (declared.explanatory_many, "many episodes at once", _many),
+        (declared.explanatory_many, "many episodes at once", _check_many_pairs),
         (
             objective,
             "the objective, linear in the weights",
@@ -290,7 +290,7 @@ class Exam:
         return np.asarray(order / np.where(size > 0, size, 1.0))
 
     def at(self, psi: Vector) -> str:
-        """Where, for the middle of a sentence; nothing where there is no shape."""
+        """Phrase that names psi in a message, as " at rate = 0.1"; "" without shape."""
         named = zip(self.model.shape, psi, strict=True)
         said = ", ".join(f"{shape.name} = {value:.4g}" for shape, value in named)
         return f" at {said}" if said else ""
@@ -302,15 +302,15 @@ def _centred(parts: Sequence[Matrix]) -> Matrix:
     return np.concatenate([x.reshape(-1, x.shape[2]) for x in shifted])
 
 
-def _place(one: Any, t: int) -> str:
-    return places_of(one.subject, one.block, "event")(t)
+def _locate_event(one: Any, t: int) -> str:
+    return event_locator(one.subject, one.block, "event")(t)
 
 
 # -- declarations ----------------------------------------------------------------------------------
 
 
 def _declarations(model: Any) -> list[str]:
-    """What is wrong with weights, shape, signs, parameters and the signature of explanatory."""
+    """Check weights, shape, signs, parameters and the signature of explanatory; list problems."""
     return [*_weights(model), *_shape(model)] or [
         *_signature(model),
         *_positive(model),
@@ -401,7 +401,7 @@ def _parameters(model: Any) -> Iterator[str]:
 
 
 def _variables(exam: Exam) -> list[Finding]:
-    """What is wrong with the first thing one looks at: what explanatory returns."""
+    """Check the array that `explanatory` returns: type, shape, finite values, no memory."""
     widths: dict[int, str] = {}
     every = ((one, psi) for psi in (*exam.inside, *exam.ends) for one in exam.data)
     wrong = (finding for one, psi in every for finding in _returned(exam, one, psi, widths))
@@ -441,7 +441,9 @@ def _raised(exam: Exam, one: Any, psi: Vector, error: Exception) -> Finding:
             "which are locked. Work on a copy, e.g. episode.rewards.copy().",
         )
     if isinstance(error, DataError):
-        return Finding("explanatory", f"explanatory refused {_place(one, 0)} and on: {error}")
+        return Finding(
+            "explanatory", f"explanatory refused {_locate_event(one, 0)} and on: {error}"
+        )
     return Finding(
         "explanatory",
         f"explanatory must return variables for every psi in the range; got "
@@ -470,9 +472,9 @@ def _of_wrong_shape(
         yield Finding(
             "shape",
             f"explanatory must describe every option; got {shape[1]} options, but option "
-            f"{one.chosen[t]} was taken at {_place(one, t)}. Correct the number of options.",
+            f"{one.chosen[t]} was taken at {_locate_event(one, t)}. Correct the number of options.",
         )
-    widths.setdefault(shape[1], _place(one, 0))
+    widths.setdefault(shape[1], _locate_event(one, 0))
     if len(widths) > 1:
         yield Finding(
             "shape",
@@ -505,18 +507,18 @@ def _not_finite(exam: Exam, one: Any, psi: Vector, x: Matrix) -> Iterator[Findin
     gaps = np.flatnonzero((one.chosen[:t] < 0) | np.isnan(rewards[:t]))
     if gaps.size:
         advice = (
-            f"It follows {_place(one, int(gaps[-1]))}, which has no choice (chosen is -1, the "
-            "reward NaN): such an event teaches nothing, skip it."
+            f"It follows {_locate_event(one, int(gaps[-1]))}, which has no choice (chosen is -1, "
+            "the reward NaN): such an event teaches nothing, skip it."
         )
     yield Finding(
         "not finite",
         f"explanatory must be finite in every decision that is scored; got {x[t, i, a]:g} for "
-        f"{exam.model.weights[a]} of option {i} at {_place(one, t)}{exam.at(psi)}. {advice}",
+        f"{exam.model.weights[a]} of option {i} at {_locate_event(one, t)}{exam.at(psi)}. {advice}",
     )
 
 
 def _remembered(exam: Exam) -> Iterator[Finding]:
-    """The same call gives the same numbers, whatever was called in between."""
+    """Check that `explanatory` is deterministic: repeated calls return equal arrays."""
     first, psi = exam.data[0], exam.inside[0]
     result = exam.explanatory(first, psi)
     kept = result.copy()
@@ -533,8 +535,8 @@ def _remembered(exam: Exam) -> Iterator[Finding]:
         yield Finding(
             "state",
             "explanatory must depend on the episode and psi only; got other numbers when called "
-            f"again after another episode and psi, first at {_place(first, t)}. Start values "
-            "afresh inside explanatory, keep nothing in self, and draw no random numbers.",
+            f"again after another episode and psi, first at {_locate_event(first, t)}. Start "
+            "values afresh inside explanatory, keep nothing in self, and draw no random numbers.",
         )
 
 
@@ -570,7 +572,7 @@ def _future(exam: Exam) -> list[Finding]:
 
 
 def _moved(exam: Exam, changed: Any, x: Matrix, at: tuple[Any, int], what: str) -> str:
-    """What is wrong where rows up to an event differ after a change; nothing where they do not."""
+    """Describe how rows up to event t differ once later data changed; "" if they are equal."""
     one, t = at
     try:
         moved = exam.explanatory(changed, exam.inside[0])[: t + 1]
@@ -582,7 +584,7 @@ def _moved(exam: Exam, changed: Any, x: Matrix, at: tuple[Any, int], what: str) 
         rows = np.flatnonzero(~close.all(axis=(1, 2)))
     return (
         "describe a decision by what happened before it; got another row for "
-        f"{_place(one, int(rows[-1]))} when {what} was changed"
+        f"{_locate_event(one, int(rows[-1]))} when {what} was changed"
         if rows.size
         else ""
     )
@@ -682,12 +684,12 @@ def _slopes_at(exam: Exam, one: Any, psi: Vector) -> Iterator[Finding]:
                 "slopes",
                 f"the slope in {shape.name} must be the derivative of the variables; got "
                 f"{given[q][t, i, a]:.6g} where differences give {expected[t, i, a]:.6g}, for "
-                f"{exam.model.weights[a]} of option {i} at {_place(one, t)}{exam.at(psi)}. Correct "
-                "it, or leave explanatory_and_slopes out: it is not needed.",
+                f"{exam.model.weights[a]} of option {i} at {_locate_event(one, t)}{exam.at(psi)}. "
+                "Correct it, or leave explanatory_and_slopes out: it is not needed.",
             )
 
 
-def _many(exam: Exam) -> Iterator[Finding]:
+def _check_many_pairs(exam: Exam) -> Iterator[Finding]:
     """explanatory_many, for several pairs in any order, against explanatory."""
     own: Any = Declared(exam.model).explanatory_many
     which = np.concatenate([np.arange(len(exam.data))[::-1], [0, 0]])
@@ -733,7 +735,7 @@ def _objective(exam: Exam, own: Any) -> Iterator[Finding]:
                     "objective",
                     "the variables times the weights must be the objective, up to a constant in "
                     f"each decision; got a difference of {away.max():.4g} at "
-                    f"{_place(one, int(away.argmax()))}{exam.at(psi)}. Correct explanatory.",
+                    f"{_locate_event(one, int(away.argmax()))}{exam.at(psi)}. Correct explanatory.",
                 )
 
 
@@ -768,8 +770,8 @@ def _agents(exam: Exam) -> Iterator[Finding]:
             yield Finding(
                 "agents",
                 "agents of the model must choose by the probabilities of a fit; got "
-                f"{_numbers(theirs[t])} instead of {_numbers(expected[t])} at {_place(one, t)}"
-                f"{exam.at(psi)}. Correct one of them.",
+                f"{_numbers(theirs[t])} instead of {_numbers(expected[t])} at "
+                f"{_locate_event(one, t)}{exam.at(psi)}. Correct one of them.",
             )
 
 
@@ -838,7 +840,7 @@ def _unidentified(exam: Exam) -> Iterator[Finding]:
 
 
 def _changes(exam: Exam, psi: Vector) -> Matrix:
-    """How the objective of every option moves with every parameter: (rows, n_parameters)."""
+    """Jacobian of the centred objective in all parameters: (rows, n_parameters)."""
     theta, columns = exam.weights(), [exam.stacked(psi)]
     for q in range(len(psi)):
         slopes = [(exam.slope(one, psi, q)[one.scored] @ theta)[:, :, None] for one in exam.data]

@@ -33,7 +33,7 @@ Links = Mapping[str, Any] | str | None
 
 @dataclass(frozen=True)
 class Coordinate:
-    """One natural parameter on its link.
+    """Natural parameter with its link function.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """All parameters of a model on their links: first of shape, then of weights.
+    """Unconstrained coordinates of a model: shape parameters, then weights, on their links.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Coordinates:
 
     @classmethod
     def of_model(cls, model: Model, links: Links = None) -> Coordinates:
-        """Of a model, with the links that its declarations ask for, or others."""
+        """Make the coordinates of a model, on the links that it declares or on those given."""
         naturals = _one_to_one(model)
         must = positive_weights(model)
         below = {n.over_indices[0] for n in naturals if n.is_ratio}
@@ -98,7 +98,7 @@ class Coordinates:
 
     @classmethod
     def of_names(cls, model: Model, names: Sequence[str], links: Mapping[str, Any]) -> Coordinates:
-        """Of a model, where names tell which ratios are carried by their weights."""
+        """Make coordinates with given names, which tell for which ratios a weight stands."""
         ratios = {model.weights[n.index]: n.name for n in _one_to_one(model) if n.is_ratio}
         weights = {ratios[name]: WEIGHT for name in names if name in ratios}
         own = cls.of_model(model, weights)
@@ -109,7 +109,7 @@ class Coordinates:
 
     @classmethod
     def of_variables(cls, names: Sequence[str], links: Links = None) -> Coordinates:
-        """Of the weights of explanatory variables: themselves, or on the links asked for."""
+        """Make the coordinates of weights of explanatory variables: identity, or given links."""
         linear: Any = SimpleNamespace(weights=tuple(names), shape=())
         return cls.of_model(linear, links)
 
@@ -128,11 +128,11 @@ class Coordinates:
 
     @cached_property
     def n_shape(self) -> int:
-        """How many are of shape: the first ones."""
+        """Number of shape parameters, which are the first coordinates."""
         return sum(c.is_shape for c in self.each)
 
     def index(self, name: str) -> int:
-        """Where a parameter stands."""
+        """Index of the coordinate with a name."""
         return self.names.index(name)
 
     def natural(self, h: Matrix) -> Matrix:
@@ -157,7 +157,7 @@ class Coordinates:
         return values, slopes
 
     def shape_order(self) -> list[int]:
-        """Which shape parameter each of the first coordinates is."""
+        """Index in `model.shape` of each of the first `n_shape` coordinates."""
         return [c.natural.index for c in self.each[: self.n_shape]]
 
     def theta(self, h: Matrix) -> Matrix:
@@ -235,7 +235,7 @@ def _on_weight(model: Model, ratio: Parameter) -> Parameter:
 
 
 def _checked(natural: Parameter, link: Transform | None, default: Transform) -> Transform:
-    """What is limited must stay inside; only free weights and ratios have a choice."""
+    """Check a link asked for: only free weights and ratios may depart from the default."""
     if link is None or link.is_close(default):
         return default
     free = natural.is_ratio or (natural.is_weight and default.name != "log")

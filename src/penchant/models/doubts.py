@@ -23,16 +23,16 @@ def doubts_of(model: Any, episodes: Sequence[Any]) -> tuple[str, ...]:
     return () if doubts is None else tuple(doubts(episodes))
 
 
-def rewards_of(episodes: Sequence[Any]) -> Vector:
-    """All rewards that were received."""
+def received_rewards(episodes: Sequence[Any]) -> Vector:
+    """Concatenate the finite rewards of all episodes."""
     parts = [np.asarray(getattr(episode, "rewards", ()), dtype=np.float64) for episode in episodes]
     rewards = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
     there = np.isfinite(rewards)
     return rewards if there.all() else np.asarray(rewards[there])
 
 
-def ends_of(rewards: Vector) -> str:
-    """From where to where rewards go."""
+def range_text(rewards: Vector) -> str:
+    """Text of the range of rewards: "0 to 1"."""
     return f"{rewards.min():g} to {rewards.max():g}"
 
 
@@ -58,41 +58,41 @@ def doubts_of_start(
     estimable
         Whether the model can estimate it.
     """
-    rewards = rewards_of(episodes)
+    rewards = received_rewards(episodes)
     if value is None or not len(rewards) or rewards.min() <= value <= rewards.max():
         return
     free = mark_argument(name, PythonExpression("None"))
     estimate = f"estimate it ({free}), or " if estimable else ""
     remedy = f"{estimate}give another number, such as {_middle(name, rewards)}."
     yield (
-        f"{name} = {value:g} lies outside the rewards ({ends_of(rewards)}): other parameters "
+        f"{name} = {value:g} lies outside the rewards ({range_text(rewards)}): other parameters "
         "make up for it, such as a rate that leaves it quickly. "
         f"{remedy[0].upper()}{remedy[1:]}"
     )
 
 
 def _middle(name: str, rewards: Vector) -> str:
-    """How to set a value to the middle of the rewards."""
+    """Advice that sets an argument to the midpoint of the range of rewards."""
     middle = PythonExpression(f"{(rewards.min() + rewards.max()) / 2:.3g}")
     return f"the middle of the rewards ({mark_argument(name, middle)})"
 
 
 def doubts_of_threshold(above: float, episodes: Sequence[Any]) -> Iterator[str]:
     """Say that the threshold of a win makes every reward a win, or a loss, and what to do."""
-    rewards = rewards_of(episodes)
+    rewards = received_rewards(episodes)
     wins = float((rewards > above).mean()) if len(rewards) else 0.5
     if wins in (0.0, 1.0):
         kind = "win" if wins else "loss"
         yield (
-            f"win_above = {above:g} makes every reward a {kind} ({ends_of(rewards)}). Give another "
-            f"number, such as {_middle('win_above', rewards)}."
+            f"win_above = {above:g} makes every reward a {kind} ({range_text(rewards)}). Give "
+            f"another number, such as {_middle('win_above', rewards)}."
         )
 
 
 def doubts_of_noise(
     noise: Sequence[float], words: str, advice: str, episodes: Sequence[Any]
 ) -> Iterator[str]:
-    """That options always give the same which are taken for noisy.
+    """Warn of options that always paid the same although the model takes them for noisy.
 
     Parameters
     ----------
@@ -103,9 +103,9 @@ def doubts_of_noise(
     episodes
         With their rewards.
     """
-    if not any(np.asarray(noise) > 0) or not len(rewards_of(episodes)):
+    if not any(np.asarray(noise) > 0) or not len(received_rewards(episodes)):
         return
-    variance, enough = _within(episodes, len(noise))
+    variance, enough = _variance_within_episodes(episodes, len(noise))
     noisy = np.flatnonzero(enough & (variance > 0))
     fixed = np.flatnonzero(enough & (variance == 0) & (np.asarray(noise) > 0))
     if not len(fixed):
@@ -119,7 +119,7 @@ def doubts_of_noise(
     )
 
 
-def _within(episodes: Sequence[Any], n_options: int) -> tuple[Vector, Any]:
+def _variance_within_episodes(episodes: Sequence[Any], n_options: int) -> tuple[Vector, Any]:
     """Variance of rewards of each option within episodes, and whether there are enough to tell."""
     squares, freedom = np.zeros(n_options), np.zeros(n_options)
     for episode in episodes:

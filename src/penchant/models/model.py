@@ -1,4 +1,4 @@
-"""What a model is: explanatory variables as a function of a few shape parameters psi.
+"""Protocol of models: explanatory variables as a function of a few shape parameters psi.
 
 A model declares its linear weights theta and its shape parameters psi, and gives the explanatory
 variables of every decision for a given psi. That is all a user writes to add one:
@@ -78,7 +78,7 @@ class Member(Generic[T]):
 
 
 class Declared:
-    """All that a model may say, with what is taken where it says nothing.
+    """Members that a model may declare, with defaults for those that it leaves out.
 
     Every part of the library asks a model through this class, so that these are all the members
     that have a meaning. `weights`, `shape` and `explanatory` are those that every model has.
@@ -168,7 +168,7 @@ class Declared:
 
 
 def natural_parameters(model: Model) -> tuple[Parameter, ...]:
-    """What the model declares, or its weights and shape parameters themselves."""
+    """Natural parameters of a model: its own table, or else weights and shape parameters."""
     if isinstance(model, ParameterTable) and Declared(model).parameters is not None:
         return model.bound_rows
     if Declared(model).parameters is None:
@@ -276,7 +276,7 @@ class RememberingAgents:
 
 
 def _by_name(told: Sequence[Mapping[str, Vector]], agent: int) -> dict[str, list[float]]:
-    """What one agent was told event by event, by name."""
+    """Convert event dictionaries to columns of one agent: {name: value at each event}."""
     names = dict.fromkeys(name for one in told for name in one)
     return {
         name: [float(one[name][agent]) if name in one else np.nan for one in told] for name in names

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class ParameterWords(NamedTuple):
-    """What readers are told of a parameter; empty where there is nothing to say.
+    """Label, unit and meaning of a parameter for reports; "" where there is none.
 
     Attributes
     ----------

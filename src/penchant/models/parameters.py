@@ -33,7 +33,7 @@ SQUEEZE = 8.0  # unconstrained units from 1 to either end of a range from 0 to i
 
 @dataclass(frozen=True)
 class Limit:
-    """What the end of a range stands for, where a model has a limit there.
+    """Limit of a model at an end of the range of a shape parameter.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Shape:
         return value if self.scale == "log" else self._linear_unit
 
     def limit(self, upper: bool) -> Limit | None:
-        """What an end stands for, or None where it is the end of the search alone."""
+        """Limit at the upper or lower end; None if the end only bounds the search."""
         return self.at_high if upper else self.at_low
 
     @property
@@ -223,7 +223,7 @@ class Parameter:
         return cls(name, (weight,), transform=Transform("logit", scale, 0.0))
 
     def bound(self, weights: Sequence[str], shape: Sequence[Shape]) -> Parameter:
-        """The same parameter of a model that has these weights and shape parameters."""
+        """Resolve the names of weights and shape parameters to their indices in a model."""
         try:
             if self.shape is not None:
                 named = self.shape if isinstance(self.shape, str) else self.shape.name
@@ -385,11 +385,11 @@ class Parameter:
         theta[self.index] = (right[0] - others[used] @ theta[used]) / row[0, self.index]
 
     def denominator(self, theta: Vector) -> Any:
-        """What its weight is divided by: the other weight of a ratio, else 1."""
+        """Denominator of the parameter: the other weight of a ratio, else 1."""
         return _sum(theta, self.over_indices) if self.over_indices else 1.0
 
     def plane(self, values: Vector, d: int) -> tuple[Matrix, Matrix, Matrix, Vector]:
-        """Where the d weights lie at these values: origin + basis phi, or row'theta = right."""
+        """Affine set of the d weights at given values: origin + basis phi, row'theta = right."""
         row, right = self._row(values, d)
         n = len(values)
         origin, basis = np.zeros((n, d)), np.empty((n, d, d - 1))

@@ -26,7 +26,7 @@ from penchant.softmax.prior import GaussianPrior, ParameterPrior
 
 
 class Density(Protocol):
-    """What a prior adds to the log-likelihood of a model, at weights and shape parameters."""
+    """Log-density of a prior, added to the log-likelihood of a model."""
 
     def on_weights(self, theta: Matrix, psi: Matrix) -> tuple[Vector, Matrix, Matrix]:
         """The part that depends on weights (n, d), its gradient and Hessian in them."""
@@ -89,7 +89,7 @@ class NaturalPrior:
                     fix="Give one.",
                 )
         self.densities = dict(densities)
-        self.known = {name: _Known.of(density) for name, density in densities.items()}
+        self.summaries = {name: _DensitySummary.of(density) for name, density in densities.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Densities by name, ready for JSON."""
@@ -118,7 +118,7 @@ class NaturalPrior:
         naturals = natural_parameters(model)
         self.check(naturals)
         own = [natural for natural in naturals if natural.name in self.densities]
-        return _OfNaturals(self, own, len(model.weights))
+        return _NaturalPriorDensity(self, own, len(model.weights))
 
     def holds(self, name: str) -> bool:
         """Whether a natural parameter has a density."""
@@ -131,7 +131,7 @@ class NaturalPrior:
         return f"natural ({', '.join(self.densities)})"
 
 
-class _OfNaturals(NamedTuple):
+class _NaturalPriorDensity(NamedTuple):
     """The densities of one model, and the natural parameters that have one."""
 
     prior: NaturalPrior
@@ -168,7 +168,7 @@ class _OfNaturals(NamedTuple):
 
     def _density(self, name: str, number: Vector) -> tuple[Vector, Vector, Vector]:
         """Log-density and its first two derivatives, by differences; -inf outside the support."""
-        low, high, sd, median = self.prior.known[name]
+        low, high, sd, median = self.prior.summaries[name]
         inside = np.isfinite(number) & (number > low) & (number < high)
         at = np.where(inside, number, median)
         room = np.minimum(at - low, high - at)
@@ -189,15 +189,15 @@ class _OfNaturals(NamedTuple):
         theta = np.ones(self.n_weights)
         for natural in sorted(self.naturals, key=lambda one: one.is_ratio):
             if not natural.is_shape:
-                natural.set_value(self.prior.known[natural.name].median, theta, np.empty(0))
+                natural.set_value(self.prior.summaries[natural.name].median, theta, np.empty(0))
         return theta
 
 
 Prior = ParameterPrior | DensityPrior
 
 
-class _Known(NamedTuple):
-    """What is asked of a density again and again."""
+class _DensitySummary(NamedTuple):
+    """Support, standard deviation and median of a density, computed once."""
 
     low: float
     high: float
@@ -205,7 +205,7 @@ class _Known(NamedTuple):
     median: float
 
     @classmethod
-    def of(cls, density: Any) -> _Known:
+    def of(cls, density: Any) -> _DensitySummary:
         low, high = density.support()
         return cls(float(low), float(high), float(density.std()), float(density.median()))
 
@@ -374,7 +374,7 @@ class OnLinks(NamedTuple):
         return value, gradient.reshape(n, d), hessian
 
     def on_shape(self, psi: Matrix, theta: Matrix) -> tuple[Vector, Matrix]:
-        """Nothing more, and the gradient of the joint log-density in psi."""
+        """Zeros (`on_weights` has the joint log-density), and its gradient in psi."""
         h, _, _ = self._coordinates(theta, psi)
         inside: BoolVector = np.all(np.isfinite(h), axis=1)
         pull = np.where(inside[:, None], h - self.mean, 0.0) @ self.precision

@@ -66,7 +66,7 @@ class Record:
 
     @cached_property
     def offers(self) -> dict[str, Matrix]:
-        """What was offered at all events, by the attributes that all `Offers` have."""
+        """Attributes that all `Offers` share, concatenated over their decisions."""
         every = [getattr(one, "offers", {}) for one in self.episodes]
         shared = [name for name in every[0] if all(name in offers for offers in every)]
         for name in shared:
@@ -80,19 +80,19 @@ class Record:
                 )
         return {name: np.concatenate([offers[name] for offers in every]) for name in shared}
 
-    def told(self, role: str, name: str) -> Matrix:
-        """What was seen "before" or learnt "after" all events under a name."""
-        return np.asarray(self.kept((role, name), lambda: self._joined(role, name)))
+    def event_values(self, role: str, name: str) -> Matrix:
+        """Values of a variable seen "before" or learnt "after" each event."""
+        return np.asarray(self.cached((role, name), lambda: self._concatenated_values(role, name)))
 
-    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What a model makes of the events, once for all psi."""
-        known = self.prepared.get(key)
+    def cached(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Value of `make()`, computed once per key and cached for all psi."""
+        known = self.cache.get(key)
         if known is None:
-            known = self.prepared[key] = (make(),)
+            known = self.cache[key] = (make(),)
         return known[0]
 
-    def _joined(self, role: str, name: str) -> Matrix:
-        """What all episodes hold under a name, one after another; nobody changes it."""
+    def _concatenated_values(self, role: str, name: str) -> Matrix:
+        """Concatenate a variable of all episodes in a read-only array."""
         parts = []
         for episode in self.episodes:
             found = getattr(episode, role, {})
@@ -153,7 +153,7 @@ class Record:
 
     @cached_property
     def n_copies(self) -> IntVector:
-        """How often each option of an event's choice set stands in `choice_sets`."""
+        """Multiplicity of each option of an event's choice set in `choice_sets`."""
         if self.choice_sets is None or self.available is None:
             return np.ones(len(self.chosen), dtype=np.int64)
         return np.asarray(self.choice_sets.shape[1] // self.available.sum(axis=1))
@@ -166,8 +166,8 @@ class Record:
         return np.asarray(np.where(chosen < 0, chosen, at))
 
     @cached_property
-    def prepared(self) -> dict[Any, tuple[Any, ...]]:
-        """What models made of offers or times, once for all psi."""
+    def cache(self) -> dict[Any, tuple[Any, ...]]:
+        """Values that `cached` keeps: {key: (value,)}."""
         return {}
 
     @cached_property
@@ -181,7 +181,7 @@ class Record:
 
     @cached_property
     def _highest_option(self) -> int:
-        """Of all episodes, looked for once: every psi asks for it."""
+        """Highest index of a chosen or proposed option; cached, as every psi needs it."""
         if not self.given:
             return -1
         both = zip(self.given, self.episodes, strict=True)
@@ -251,7 +251,9 @@ class CompiledModel(ParameterTable):
         self, episode: Any, psi: tuple[float, ...], with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
         at = np.array([psi], dtype=np.float64).reshape(1, len(psi))
-        record = _alone(episode) if isinstance(episode, Episode) else Record.of([episode])
+        record = (
+            _record_of_episode(episode) if isinstance(episode, Episode) else Record.of([episode])
+        )
         return self.explanatory_many(record, np.zeros(1, dtype=np.int64), at, with_slopes)
 
 
@@ -264,6 +266,6 @@ def _declared_words(kind: Any) -> tuple[tuple[str, tuple[Any, ...]], ...]:
 
 
 @lru_cache(1)
-def _alone(episode: Episode) -> Record:
-    """One episode as a record: who asks for its variables at one psi asks at others, too."""
+def _record_of_episode(episode: Episode) -> Record:
+    """Make the record of one episode; the last one is cached, as calls at other psi follow."""
     return Record.of([episode])

@@ -202,7 +202,7 @@ class Recursion(CompiledModel):
         sizes = self.codes()
         for role, names in (("before", self.before), ("after", self.after)):
             for name in names:
-                found[name] = values = record.told(role, name)
+                found[name] = values = record.event_values(role, name)
                 if name in sizes:
                     found[name] = codes(values, name, 0, sizes[name] - 1, record)
         return found
@@ -243,7 +243,7 @@ class Recursion(CompiledModel):
         if parameters is None or not parameters.frozen:
             return self._inputs_of(record)
         key = "recursion", id(self)  # no other object's, as long as this one is kept
-        _, *found = record.kept(key, lambda: (self, *self._inputs_of(record)))
+        _, *found = record.cached(key, lambda: (self, *self._inputs_of(record)))
         return found[0], found[1]
 
     def _inputs_of(self, record: Record) -> tuple[Program, tuple[Any, ...]]:
@@ -296,7 +296,7 @@ def rates(*names: str, of: int | None = None) -> tuple[Shape, ...]:
 def codes(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:
     """A field of events as whole numbers from low to high; -1 where it is missing."""
     key = "codes", name, low, high
-    return np.asarray(record.kept(key, lambda: _checked(values, name, low, high, record)))
+    return np.asarray(record.cached(key, lambda: _checked(values, name, low, high, record)))
 
 
 def _checked(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:
@@ -509,7 +509,7 @@ def _loops(
         *(f"c_{one}" for one in program["settings"]),
     ]
     needed = [one for one in program["learnt"] if one not in names.optional]
-    known = _known(needed, codes)
+    known = _presence_test(needed, codes)
     read = [f"p_{name} = psi[k + lane, {j}]" for j, name in enumerate(shape)]
     arguments = ["which", "starts", "psi", *(f"all_{one}" for one in events), *numbers]
     arguments += [f"start_{one}" for one in states]
@@ -573,7 +573,7 @@ def _loops(
     return text
 
 
-def _known(fields: Sequence[str], codes: Sequence[str]) -> str:
+def _presence_test(fields: Sequence[str], codes: Sequence[str]) -> str:
     """Test that an event has everything that is learnt from."""
     tests = [f"e_{one} >= 0" if one in codes else f"e_{one} == e_{one}" for one in fields]
     return " and ".join(tests) or "True"

@@ -18,7 +18,7 @@ from penchant.argument_checks import check_rng, check_whole_number
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.choices import Choices
-from penchant.choices.offers import Offers, decision_places, read_offers
+from penchant.choices.offers import Offers, decision_locator, read_offers
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.arguments import refuse_no_model
 from penchant.models.model import (
@@ -56,7 +56,7 @@ def simulate(
     block: Any = None,
     execute: Execute | None = None,
 ) -> Any:
-    """What people do who decide by a model: an `Episode` of play, or choices among `Offers`.
+    """Simulate people who decide by a model: `Episode`s of play, or choices among `Offers`.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def simulate(
     if n_subjects is not None:
         check_whole_number(n_subjects, "n_subjects", 1)
     if several is None and n_subjects is None:
-        done = blocks_of(given, model, parameters, rng, subject, block, execute)
+        done = simulate_blocks(given, model, parameters, rng, subject, block, execute)
         return done[0] if given.n_blocks == 1 else list(done)
     if several is None and isinstance(given.world, (Landscape, np.ndarray)):
         rows = [
@@ -172,7 +172,7 @@ def simulate(
     return [
         one
         for i, rule, own in each
-        for one in blocks_of(given, model, rule, own, i, block, execute)
+        for one in simulate_blocks(given, model, rule, own, i, block, execute)
     ]
 
 
@@ -201,11 +201,11 @@ def _given_task(task: Any, n_decisions: int | None) -> Task:
 
 
 def _labels(task: Task, block: Any) -> Iterable[Any]:
-    """Of the blocks: as given, or their numbers where there are several."""
+    """Labels of the blocks: the one given, or numbers from 0 if there are several."""
     return (block,) if task.n_blocks == 1 else range(task.n_blocks)
 
 
-def blocks_of(
+def simulate_blocks(
     task: Task,
     model: Model,
     parameters: Rule,
@@ -214,21 +214,21 @@ def blocks_of(
     block: Any = None,
     execute: Execute | None = None,
 ) -> tuple[Any, ...]:
-    """What one person does: an `Episode`, or `Offers`, for every block."""
+    """Simulate one person: an `Episode`, or `Offers`, for every block."""
     found: list[Any] = []
     for label in _labels(task, block):
         world = task.drawn_world(rng)
         n = task.length(world)
         if isinstance(world, Mapping):
-            found.append(_choose(world, n, model, parameters, rng, subject, label))
+            found.append(_choose_among_offers(world, n, model, parameters, rng, subject, label))
         elif isinstance(world, World):
-            found.append(_follow(world, n, model, parameters, rng, subject, label))
+            found.append(_play_in_world(world, n, model, parameters, rng, subject, label))
         else:
             found += _play(world, n, model, parameters, rng, (subject,), label, execute)
     return tuple(found)
 
 
-def _follow(
+def _play_in_world(
     world: World,
     n: int,
     model: Model,
@@ -236,7 +236,7 @@ def _follow(
     rng: np.random.Generator,
     *labels: Any,
 ) -> Episode:
-    """One person's play in a world that shows or tells more than rewards."""
+    """Simulate one person in a `World`, which has cues and outcomes beside rewards."""
     events, agents = world.events(rng), agents_of(model, parameters, 1)
     chosen: list[int] = []
     rewards: list[float] = []
@@ -246,7 +246,7 @@ def _follow(
     for seen, mask in events:
         if len(chosen) == n:
             break
-        p = np.asarray(agents.probabilities(_alone(seen)))
+        p = np.asarray(agents.probabilities(_single_agent_values(seen)))
         if p.shape[1] != world.n_options:
             raise DataError(
                 "task",
@@ -254,9 +254,9 @@ def _follow(
                 got=world.n_options,
                 fix="Match them.",
             )
-        option = picked(p if mask is None else np.where(mask, p, 0.0), rng)
+        option = draw_options(p if mask is None else np.where(mask, p, 0.0), rng)
         reward, learnt = events.send(int(option[0]))
-        agents.observe(option, np.array([reward]), _alone(learnt))
+        agents.observe(option, np.array([reward]), _single_agent_values(learnt))
         chosen.append(int(option[0]))
         rewards.append(reward)
         before.append(seen)
@@ -268,24 +268,24 @@ def _follow(
         rewards,
         subject=subject,
         block=block,
-        before=_columns(before),
-        after=_columns(after),
+        before=_values_by_name(before),
+        after=_values_by_name(after),
         available=np.array(masks) if masks else None,
     )
 
 
-def _alone(told: Mapping[str, float]) -> dict[str, Vector]:
-    """What one agent is told."""
+def _single_agent_values(told: Mapping[str, float]) -> dict[str, Vector]:
+    """Convert {name: value} to arrays of one agent."""
     return {name: np.array([value]) for name, value in told.items()}
 
 
-def _columns(told: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
-    """What was told event by event, by name."""
+def _values_by_name(told: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+    """Convert event dictionaries to columns: {name: value at each event, NaN if absent}."""
     names = dict.fromkeys(name for one in told for name in one)
     return {name: [one.get(name, np.nan) for one in told] for name in names}
 
 
-def _choose(
+def _choose_among_offers(
     offers: Mapping[str, Any],
     n: int,
     model: Model,
@@ -293,14 +293,14 @@ def _choose(
     rng: np.random.Generator,
     *labels: Any,
 ) -> Offers:
-    """One person's choices among the first n offers, from the start again where there are fewer."""
+    """Simulate one person's choices among n offers, which repeat if there are fewer."""
     subject, block = labels
     first = len(np.asarray(next(iter(offers.values()))))
-    described = read_offers(offers, first, decision_places(subject, block))
+    described = read_offers(offers, first, decision_locator(subject, block))
     described = {name: values[np.arange(n) % first] for name, values in described.items()}
     check_parameters(model, parameters)
     _check_finite(parameters)
-    chosen = picked(_probabilities(model, described, parameters), rng)
+    chosen = draw_options(_probabilities(model, described, parameters), rng)
     return Offers(chosen, described, subject=subject, block=block)
 
 
@@ -326,7 +326,7 @@ def _play(
     execute: Execute | None = None,
 ) -> list[Episode]:
     """Play of people with the same parameters, each by itself."""
-    play = played(
+    play = simulate_events(
         model,
         parameters,
         _payment(world, rng),
@@ -351,7 +351,7 @@ def _play(
 def play_like(
     episode: Episode, task: Task, model: Model, parameters: Rule, rng: np.random.Generator
 ) -> Episode:
-    """What a person of this model does in the place of another.
+    """Simulate a person who decides by a model in the conditions of an observed episode.
 
     The same options are shown and the same decisions missed; where another option was executed than
     was chosen, that one is again. Of the decisions those are scored that were. The world pays by
@@ -360,9 +360,9 @@ def play_like(
     world = task.drawn_world(rng)
     if isinstance(world, World):
         labels = episode.subject, episode.block
-        return _follow(world, episode.n_events, model, parameters, rng, *labels)
+        return _play_in_world(world, episode.n_events, model, parameters, rng, *labels)
     pays, decision = _payment(world, rng), np.cumsum(episode.is_choice) - 1
-    play = played(
+    play = simulate_events(
         model,
         parameters,
         lambda k, options: pays(int(decision[k]), options),
@@ -379,15 +379,15 @@ def play_like(
     return Episode.of_events(events, episode.subject, episode.block)
 
 
-class Played(NamedTuple):
-    """What agents did in play: arrays (n_events, n_agents)."""
+class SimulatedEvents(NamedTuple):
+    """Choices, rewards and executed options of simulated agents: (n_events, n_agents) each."""
 
     chosen: IntMatrix
     rewards: Matrix
     executed: IntMatrix
 
 
-def played(
+def simulate_events(
     model: Model,
     parameters: Rule,
     pays: Pays,
@@ -398,7 +398,7 @@ def played(
     like: Episode | None = None,
     n_options: int | None = None,
     execute: Execute | None = None,
-) -> Played:
+) -> SimulatedEvents:
     """Options and rewards of agents in play, and what was executed.
 
     Parameters
@@ -451,21 +451,21 @@ def played(
                     fix="Match them.",
                 )
             missed = like is not None and like.chosen[k] == NOTHING
-            chosen[k] = executed[k] = NOTHING if missed else picked(p, rng)
+            chosen[k] = executed[k] = NOTHING if missed else draw_options(p, rng)
             if like is not None and like.executed[k] != like.chosen[k]:
                 executed[k] = like.executed[k]
             elif execute is not None:
-                executed[k] = [_done(execute, k, int(i), p.shape[1]) for i in chosen[k]]
+                executed[k] = [_executed_option(execute, k, int(i), p.shape[1]) for i in chosen[k]]
             if (executed[k] == NOTHING).any():
                 agents.observe(*nothing)
             else:
                 rewards[k] = pays(k, executed[k])
                 agents.observe(executed[k], rewards[k])
-    return Played(chosen, rewards, executed)
+    return SimulatedEvents(chosen, rewards, executed)
 
 
-def _done(execute: Execute, k: int, proposed: int, n_options: int) -> int:
-    """What is executed of a proposal."""
+def _executed_option(execute: Execute, k: int, proposed: int, n_options: int) -> int:
+    """Call `execute` for a proposed option, and check the option that it returns."""
     done = execute(k, proposed)
     if not isinstance(done, (int, np.integer)) or not NOTHING <= done < n_options:
         raise DataError(
@@ -478,7 +478,7 @@ def _done(execute: Execute, k: int, proposed: int, n_options: int) -> int:
     return int(done)
 
 
-def picked(p: Matrix, rng: np.random.Generator) -> IntVector:
+def draw_options(p: Matrix, rng: np.random.Generator) -> IntVector:
     """An option drawn for every row of choice probabilities (n, n_options)."""
     cumulative = p.cumsum(axis=1)
     below = cumulative <= rng.random((len(p), 1)) * cumulative[:, -1:]
@@ -486,7 +486,7 @@ def picked(p: Matrix, rng: np.random.Generator) -> IntVector:
 
 
 def _payment(world: Landscape | Matrix, rng: np.random.Generator) -> Pays:
-    """What options pay at a decision."""
+    """Function that draws the rewards of options at a decision."""
     if isinstance(world, Landscape):
         return lambda _, options: np.array([world.draw(int(i), rng=rng) for i in options])
     return lambda t, options: np.asarray(world[t % len(world), options])

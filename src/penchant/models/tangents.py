@@ -369,7 +369,7 @@ class Constants(ast.NodeTransformer):
         """Put in the number."""
         return ast.Constant(self.numbers[node.id]) if node.id in self.numbers else node
 
-    def _folded(self, node: ast.expr) -> ast.expr:
+    def _fold_constants(self, node: ast.expr) -> ast.expr:
         """Compute what consists of numbers alone."""
         self.generic_visit(node)
         if any(isinstance(part, ast.Name) for part in ast.walk(node)):
@@ -377,7 +377,7 @@ class Constants(ast.NodeTransformer):
         whole = ast.fix_missing_locations(ast.Expression(node))
         return ast.Constant(eval(compile(whole, "<constants>", "eval")))
 
-    visit_UnaryOp = visit_Compare = _folded
+    visit_UnaryOp = visit_Compare = _fold_constants
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         """Leave out what is true in `and`, or false in `or`; the other decides."""

@@ -1,4 +1,4 @@
-"""What simulated people are given to do."""
+"""Tasks for simulated people: a world, decisions per block and number of blocks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Task:
             )
 
     def with_decisions(self, n_decisions: int) -> Task:
-        """The same task with another number of decisions in each block."""
+        """Copy of the task with another number of decisions in each block."""
         return replace(self, n_decisions=n_decisions)
 
     def length(self, world: Any = None) -> int:
@@ -72,13 +72,13 @@ class Task:
         return found
 
     def drawn_world(self, rng: np.random.Generator) -> Any:
-        """What a person meets in a block: a landscape, a schedule, or offers by attribute."""
+        """Draw the world of one block: a landscape, a schedule, or offers by attribute."""
         world = _checked(self.world(rng)) if callable(self.world) else self.world
         return world[int(rng.integers(len(world)))] if isinstance(world, tuple) else world
 
 
 def _length(world: Any) -> int | None:
-    """How many decisions the world itself describes."""
+    """Number of decisions that a world defines; None if it has no end."""
     if isinstance(world, Landscape) or callable(world):
         return None
     if isinstance(world, World):
@@ -105,7 +105,7 @@ def _checked(world: Any) -> Any:
         blocks: dict[Any, list[Offers]] = {}
         for one in people:
             blocks.setdefault(one.subject, []).append(one)
-        return tuple(_together(own) for own in blocks.values())
+        return tuple(_concatenated_offers(own) for own in blocks.values())
     try:
         schedule = np.array(world, dtype=np.float64)
     except (TypeError, ValueError):
@@ -124,7 +124,7 @@ def _checked(world: Any) -> Any:
     return schedule
 
 
-def _together(blocks: Sequence[Offers]) -> dict[str, Matrix]:
+def _concatenated_offers(blocks: Sequence[Offers]) -> dict[str, Matrix]:
     """The offers of all blocks of a subject."""
     names = blocks[0].offers
     return {name: np.concatenate([one.offers[name] for one in blocks]) for name in names}

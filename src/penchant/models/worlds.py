@@ -35,7 +35,7 @@ class World(Protocol):
         """Events, at most."""
 
     def events(self, rng: np.random.Generator) -> Events:
-        """What one person meets, event by event.
+        """Generate the events of one person.
 
         Before a decision it yields what is seen, by name, and which options there are, None for
         all; for the option that it is sent, the reward and what is learnt beside it.
@@ -52,7 +52,7 @@ class _Trials:
 
     @property
     def n_events(self) -> int:
-        """As many as trials."""
+        """Number of events, equal to that of trials."""
         return self.n_trials
 
 
@@ -103,7 +103,7 @@ class TwoStepWorld(_Trials):
         return 2 * self.n_trials
 
     def events(self, rng: np.random.Generator) -> Events:
-        """What one person meets."""
+        """Generate the events of one person; see `World.events`."""
         p = rng.uniform(self.low, self.high, (2, 2))
         for _ in range(self.n_trials):
             first = yield {"state": 0.0}, None
@@ -148,7 +148,7 @@ class GoNoGoWorld(_Trials):
     n_options = 2
 
     def events(self, rng: np.random.Generator) -> Events:
-        """What one person meets."""
+        """Generate the events of one person; see `World.events`."""
         for cue in rng.permutation(np.arange(self.n_trials) % 4).tolist():
             chosen = yield {"cue": float(cue)}, None
             is_right = chosen == (1 if cue < 2 else 0)
@@ -187,7 +187,7 @@ class GainLossWorld(_Trials):
         super().__post_init__()
 
     def events(self, rng: np.random.Generator) -> Events:
-        """What one person meets."""
+        """Generate the events of one person; see `World.events`."""
         p = rng.uniform(0.1, 0.9, (2, self.n_options))
         for _ in range(self.n_trials):
             chosen = yield {}, None
@@ -224,11 +224,11 @@ class PairsWorld(_Trials):
 
     @property
     def n_options(self) -> int:
-        """As many as probabilities."""
+        """Number of options: the length of `probabilities`."""
         return len(self.probabilities)
 
     def events(self, rng: np.random.Generator) -> Events:
-        """What one person meets."""
+        """Generate the events of one person; see `World.events`."""
         for pair in rng.permutation(np.arange(self.n_trials) % len(self.pairs)):
             mask = np.zeros(self.n_options, dtype=bool)
             mask[list(self.pairs[pair])] = True
@@ -243,7 +243,7 @@ def reversal_schedule(
     reliability: float = 0.8,
     rng: np.random.Generator,
 ) -> Matrix:
-    """What two options pay, 1 or -1, where the better one changes places with the other.
+    """Draw rewards of 1 or -1 of two options, of which the better one alternates.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def reversal_schedule(
 
 
 def iowa_schedule(n_decisions: int = 100, *, rng: np.random.Generator) -> Matrix:
-    """What the four decks of the Iowa gambling task pay, net, in their usual proportions.
+    """Draw net payoffs of the four decks of the Iowa gambling task, in usual proportions.
 
     Of ten cards of decks A and B each pays 100, of C and D 50; losses are 250 in five of ten (A),
     1250 in one (B), 50 in five (C), 250 in one (D), in random order.
@@ -327,11 +327,11 @@ class FullFeedbackWorld(_Trials):
 
     @property
     def n_trials(self) -> int:  # type: ignore[override]  # said by the schedule
-        """As many as rows."""
+        """Number of trials: the rows of the schedule."""
         return len(self.schedule)
 
     def events(self, rng: np.random.Generator) -> Events:
-        """What one person meets."""
+        """Generate the events of one person; see `World.events`."""
         for row in self.schedule:
             chosen = yield {}, None
             yield float(row[chosen]), {"forgone": float(row[1 - chosen])}
@@ -339,7 +339,7 @@ class FullFeedbackWorld(_Trials):
 
 @dataclass(frozen=True)
 class AversiveWorld(_Trials):
-    """One of two options is punished, by sizes that are shown; which one changes now and then.
+    """Aversive reversal task: one of two options is punished, by magnitudes that are shown.
 
     Parameters
     ----------
@@ -366,7 +366,7 @@ class AversiveWorld(_Trials):
     n_options = 2
 
     def events(self, rng: np.random.Generator) -> Events:
-        """What one person meets."""
+        """Generate the events of one person; see `World.events`."""
         sizes = rng.integers(1, 100, (self.n_trials, 2)).astype(float) / 5.0
         mostly = np.arange(self.n_trials) // self.every % 2 == 0
         outcomes = mostly == (rng.random(self.n_trials) < self.reliability)
@@ -410,7 +410,7 @@ class BalloonWorld:
         return self.n_balloons * (self.most + 1)
 
     def events(self, rng: np.random.Generator) -> Events:
-        """What one person meets."""
+        """Generate the events of one person; see `World.events`."""
         bursts_at = rng.integers(1, self.most + 1, self.n_balloons)
         for balloon in range(self.n_balloons):
             pump, is_over = 1, False
@@ -453,7 +453,7 @@ class InputWorld(_Trials):
     n_options = 2
 
     def events(self, rng: np.random.Generator) -> Events:
-        """What one person meets."""
+        """Generate the events of one person; see `World.events`."""
         n = self.n_trials
         p = np.repeat(rng.choice(self.probabilities, -(-n // self.every)), self.every)[:n]
         for u in (rng.random(n) < p).astype(float).tolist():
@@ -506,7 +506,7 @@ class BeadsWorld:
         return self.n_sequences * self.most
 
     def events(self, rng: np.random.Generator) -> Events:
-        """What one person meets."""
+        """Generate the events of one person; see `World.events`."""
         for is_first in (rng.random(self.n_sequences) < 0.5).tolist():
             drawn, firsts, is_named = 0, 0, False
             while not is_named and drawn < self.most:

@@ -372,8 +372,8 @@ def population_in_natural_parameters(
     >>> model = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=0.1)
     >>> table_1 = [0.36, -5.22, 0.433], [90.4, 1270.0, 102.0], 153
     >>> low_a = pn.results.PopulationEstimate.from_summary(*table_1)
-    >>> found = pn.paper.population_in_natural_parameters(low_a, model,
-    ...     nominal=pn.RewardPrior(mean=30, variance=10))
+    >>> prior = pn.RewardPrior(mean=30, variance=10)
+    >>> found = pn.paper.population_in_natural_parameters(low_a, model, nominal=prior)
     >>> [(p.name, round(p.estimate, 2)) for p in found.parameters]
     [('decision_noise', 2.78), ('prior_mean', 15.5), ('prior_variance', 4.54)]
     """

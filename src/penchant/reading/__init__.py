@@ -1,1 +1,1 @@
-"""From a file as a laboratory has it to choices, play or offers."""
+"""Readers that turn files of laboratories into choices, play or offers."""

@@ -15,7 +15,7 @@ from penchant.reading.build_choices import build_choices
 from penchant.reading.build_episodes import build_episodes
 from penchant.reading.build_offers import build_offers
 from penchant.reading.build_task import build_task
-from penchant.reading.built import Built
+from penchant.reading.built_data import BuiltData
 from penchant.reading.tasks import TASKS
 from penchant.result_tables import format_count
 from penchant.tables.reading import Reading
@@ -23,7 +23,7 @@ from penchant.tables.schema import Schema
 from penchant.tables.source_table import SourceTable
 from penchant.tables.where import check_some_left, rows_where
 
-BUILDERS: Mapping[str, Callable[[SourceTable, Schema], Built]] = {
+BUILDERS: Mapping[str, Callable[[SourceTable, Schema], BuiltData]] = {
     "choices": build_choices,
     "episodes": build_episodes,
     "offers": build_offers,
@@ -119,4 +119,4 @@ def kept_rows(source: SourceTable, schema: Schema) -> SourceTable:
         return source
     mask = rows_where(source.frame, condition)
     check_some_left(mask, source.frame, condition)
-    return source.kept(mask, f"not {condition}")
+    return source.keep_rows(mask, f"not {condition}")

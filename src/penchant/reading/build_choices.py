@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list, mark_argument
-from penchant.reading.built import (
-    Built,
+from penchant.reading.built_data import (
+    BuiltData,
     cell_numbers,
     code_options,
     named_rows,
@@ -41,7 +41,7 @@ from penchant.tables.source_table import SourceTable, code_index, code_key, colu
 PLACE = "place among the options"  # the option of a row, where no column says it
 
 
-def build_choices(source: SourceTable, schema: Schema) -> Built:
+def build_choices(source: SourceTable, schema: Schema) -> BuiltData:
     """Make choices among options with attributes."""
     if schema.attributes is None:
         raise DataError(
@@ -54,13 +54,13 @@ def build_choices(source: SourceTable, schema: Schema) -> Built:
     return _from_long(source, schema) if by_option else _from_wide(source, schema)
 
 
-def _from_wide(source: SourceTable, schema: Schema) -> Built:
-    """One row per decision: a column or constant of each attribute for each option."""
+def _from_wide(source: SourceTable, schema: Schema) -> BuiltData:
+    """Build choices from a wide table: a row per decision, a column per option and attribute."""
     choice = _single(schema.columns.choice, "columns.choice")
     codes = option_codes(source, schema, choice)
     options = codes.options_of(source.codes(choice, "columns.choice"), f"column {choice}")
     n_missed = int((options < 0).sum())
-    source, options = _kept(source, options, options >= 0, "nobody decided")
+    source, options = _keep_rows(source, options, options >= 0, "nobody decided")
     mask = on_offer(source, schema, codes)
     doubts: tuple[str, ...] = ()
     if mask is not None:
@@ -68,7 +68,9 @@ def _from_wide(source: SourceTable, schema: Schema) -> Built:
         if not taken.all():
             n_wrong = format_count(int((~taken).sum()), "row")
             doubts = (f"{n_wrong} left out, as the option taken there was not on offer.",)
-            source, options = _kept(source, options, taken, "the option taken was not on offer")
+            source, options = _keep_rows(
+                source, options, taken, "the option taken was not on offer"
+            )
             mask = mask[taken]
     n, width = len(source), codes.n_options
     attributes = {name: _per_option(schema, name, codes) for name in schema.attributes or {}}
@@ -104,7 +106,7 @@ def _from_wide(source: SourceTable, schema: Schema) -> Built:
     choices, order = _choices(source, schema, rows, weight)
     columns = {"chosen": choice, **_said_columns(schema)}
     columns |= {name: ", ".join(map(str, cells)) for name, cells in attributes.items()}
-    return Built(
+    return BuiltData(
         choices,
         source,
         with_labels(schema, codes),
@@ -175,8 +177,8 @@ def _constant(schema: Schema) -> str:
     return f"constant:{schema.choice.opt_out}"
 
 
-def _from_long(source: SourceTable, schema: Schema) -> Built:
-    """One row per option: its attributes in columns of their own."""
+def _from_long(source: SourceTable, schema: Schema) -> BuiltData:
+    """Build choices from a long table: one row per option, one column per attribute."""
     columns = schema.columns
     chosen = _single(columns.chosen or columns.choice, "columns.chosen")
     decision = [source.check(x, "columns.decision") for x in column_list(columns.decision)]
@@ -190,10 +192,10 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
     source, subject = named_rows(source, columns.subject, "subject")
     keys = [*([] if subject is None else [subject]), *decision]
     key, n = source.key(keys, "columns.decision")
-    flags = source.taken(chosen, columns.option or None)
+    flags = source.chosen_flags(chosen, columns.option or None)
     nobody = np.bincount(key, weights=np.isnan(flags), minlength=n) == np.bincount(key, minlength=n)
     n_missed = int(nobody.sum())
-    source = source.kept(~nobody[key], "nobody decided")
+    source = source.keep_rows(~nobody[key], "nobody decided")
     key, flags = key[~nobody[key]], flags[~nobody[key]]
     if columns.option:
         option = source.codes(_single(columns.option, "columns.option"), "columns.option")
@@ -244,7 +246,7 @@ def _from_long(source: SourceTable, schema: Schema) -> Built:
         told["option"] = str(columns.option)
     told["attributes"] = ", ".join(names)
     arguments = _arguments(list(variables), names, order)
-    return Built(choices, source, schema, told, {}, arguments, n_missed=n_missed)
+    return BuiltData(choices, source, schema, told, {}, arguments, n_missed=n_missed)
 
 
 def _position(key: IntVector) -> IntVector:
@@ -305,10 +307,10 @@ def _holds_words(source: SourceTable, name: str, role: str) -> bool:
     return source.holds_words(source.check(name, role), role)
 
 
-def _kept(
+def _keep_rows(
     source: SourceTable, options: IntVector, mask: BoolVector, reason: str
 ) -> tuple[SourceTable, IntVector]:
-    return source.kept(mask, reason), options[mask]
+    return source.keep_rows(mask, reason), options[mask]
 
 
 def _single(value: Any, role: str) -> str:
@@ -331,7 +333,7 @@ def _said_columns(schema: Schema) -> dict[str, str]:
 
 
 def _arguments(variables: list[str], attributes: list[str], rows: IntVector) -> Mapping[str, Any]:
-    """What the choices were made with: variables, and the row of the table of each of theirs."""
+    """Arguments kept with the choices: variables, attributes and table row of each option."""
     return {
         "attributes": attributes,
         "variables": variables,

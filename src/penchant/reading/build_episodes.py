@@ -19,8 +19,8 @@ from penchant.bandit.episode_table import (
     row_flags,
 )
 from penchant.errors import DataError, format_list, mark_argument
-from penchant.reading.built import (
-    Built,
+from penchant.reading.built_data import (
+    BuiltData,
     code_options,
     named_rows,
     on_offer,
@@ -39,7 +39,7 @@ from penchant.tables.source_table import SourceTable, column_list
 CHOSEN, EXECUTED, REWARD, ON_OFFER = "option taken", "option executed", "reward paid", "on offer"
 
 
-class _Taken(NamedTuple):
+class _DecodedChoices(NamedTuple):
     """The option of each row, counted from 0 and -1 for none, and how it was read.
 
     Attributes
@@ -67,13 +67,13 @@ class _Taken(NamedTuple):
     codes: dict[str, Any]
 
 
-def build_episodes(source: SourceTable, schema: Schema) -> Built:
+def build_episodes(source: SourceTable, schema: Schema) -> BuiltData:
     """Make episodes."""
     columns = schema.columns
     choice = column_list(columns.choice)
     if not choice:
         raise DataError("columns.choice", "must be one column", got="none", fix="Name it.")
-    source, told, said = whose_rows(source, schema)
+    source, told, said = subject_rows(source, schema)
     read = _by_code if len(choice) == 1 else _by_place
     taken = read(source, schema, choice)
     paid = rewards(source, columns.reward)
@@ -97,7 +97,7 @@ def build_episodes(source: SourceTable, schema: Schema) -> Built:
         source, told, taken.options, taken.executed, paid, available=taken.mask
     )
     n_missed = int((taken.options < 0).sum())
-    return Built(
+    return BuiltData(
         episodes,
         source,
         taken.schema,
@@ -154,7 +154,7 @@ def episodes_by_columns(
     return episodes, rows, order
 
 
-def _by_code(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> _Taken:
+def _by_code(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> _DecodedChoices:
     """Options by the codes of one column."""
     executed = schema.columns.executed
     codes = option_codes(source, schema, choice[0])
@@ -176,10 +176,12 @@ def _by_code(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> _T
         "locations": None,
         "available": offered,
     }
-    return _Taken(options, done, mask, made, told, with_labels(schema, codes), code_options(codes))
+    return _DecodedChoices(
+        options, done, mask, made, told, with_labels(schema, codes), code_options(codes)
+    )
 
 
-def _by_place(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> _Taken:
+def _by_place(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> _DecodedChoices:
     """Options by the place whose coordinates columns say."""
     places, base = schema.choice.places, schema.choice.base or 0
     there = np.column_stack([source.floats(name, "columns.choice") for name in choice])
@@ -204,7 +206,7 @@ def _by_place(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> _
         "locations": locations,
         "available": (),
     }
-    return _Taken(options, done, None, {}, told, schema, {})
+    return _DecodedChoices(options, done, None, {}, told, schema, {})
 
 
 def _gap_doubts(schema: Schema, rows: EventRows, order: InTime) -> tuple[str, ...]:
@@ -250,10 +252,10 @@ def in_words(given: Any) -> str:
     return ", ".join(given.values() if isinstance(given, Mapping) else column_list(given))
 
 
-def whose_rows(
+def subject_rows(
     source: SourceTable, schema: Schema
 ) -> tuple[SourceTable, dict[str, Any], dict[str, str]]:
-    """Whose rows these are, in which block and order: for the constructor, and in words."""
+    """Find subject, block and trial of the rows: constructor arguments, and a description."""
     columns = schema.columns
     source, subject = named_rows(source, columns.subject, "subject")
     block: tuple[str, ...] = ()

@@ -12,8 +12,8 @@ from penchant._typing import Vector
 from penchant.bandit.episode_table import episode_rows
 from penchant.choices.offers import offers_from_frame
 from penchant.errors import DataError
-from penchant.reading.built import (
-    Built,
+from penchant.reading.built_data import (
+    BuiltData,
     cell_numbers,
     code_options,
     named_rows,
@@ -32,7 +32,7 @@ NO_COLUMN = "none"  # what the constructor is told of a part that no column has
 Cell = Any  # a column, a number, or one of these for each item or outcome
 
 
-def build_offers(source: SourceTable, schema: Schema) -> Built:
+def build_offers(source: SourceTable, schema: Schema) -> BuiltData:
     """Make offers."""
     choice = column_list(schema.columns.choice)
     if not choice:
@@ -90,7 +90,7 @@ def build_offers(source: SourceTable, schema: Schema) -> Built:
     said |= {part: name for part, name in (("subject", subject), ("block", block)) if name}
     said |= {name: ", ".join(map(_in_words, cells)) for name, cells in given.items()}
     n_missed = int((options < 0).sum())
-    return Built(
+    return BuiltData(
         data,
         source,
         replace(with_labels(schema, codes), attributes=given),
@@ -108,7 +108,7 @@ ITEM = "item"  # which of several choices of a row of the table a decision is, f
 def _made(
     source: SourceTable, columns: dict[str, Any], name: str, cell: Cell, role: str, n_items: int
 ) -> Any:
-    """What describes one option: a column that is made, or several where it has outcomes."""
+    """Make the column of an attribute of one option; several if the option has outcomes."""
     if not isinstance(cell, (tuple, list)):
         if isinstance(cell, str):
             columns[name] = pa.array(cell_numbers(source, cell, role), from_pandas=True)

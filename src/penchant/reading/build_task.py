@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.errors import DataError, format_names, mark_argument
-from penchant.reading.build_episodes import episodes_by_columns, in_words, rewards, whose_rows
+from penchant.reading.build_episodes import episodes_by_columns, in_words, rewards, subject_rows
 from penchant.reading.build_offers import build_offers
-from penchant.reading.built import Built
+from penchant.reading.built_data import BuiltData
 from penchant.reading.tasks import CALLED, Columns, NamedTask, is_coded, task_columns
 from penchant.result_tables import format_count
 from penchant.tables.columns import in_condition, named_column
@@ -23,7 +23,7 @@ from penchant.tables.source_table import SourceTable, code_key, column_list
 TWO_STEP = "two-step"
 
 
-def build_task(source: SourceTable, schema: Schema, task: NamedTask) -> Built:
+def build_task(source: SourceTable, schema: Schema, task: NamedTask) -> BuiltData:
     """Make the data of a named task."""
     columns: dict[str, str] = {}
     if task.name == TWO_STEP:
@@ -40,7 +40,7 @@ def build_task(source: SourceTable, schema: Schema, task: NamedTask) -> Built:
         built = _episodes(source, schema, task, cells)
         n_options = 1 + max((int(e.chosen.max()) for e in built.data if e.n_events), default=0)
         model = task.call.format(n=max(2, n_options))
-    notes: tuple[str, ...] = (f"taken for the task {task.name}: {task.what}",)
+    notes: tuple[str, ...] = (f"taken for the task {task.name}: {task.description}",)
     if columns:  # by their documented names and codes
         notes = (*notes, task.codes)
     return replace(
@@ -102,9 +102,9 @@ def _offers(
     task: NamedTask,
     cells: Columns,
     columns: Mapping[str, str],
-) -> Built:
-    """One-shot choices: columns that are made stand beside those of the table."""
-    _, made = task.made(cells)
+) -> BuiltData:
+    """Build offers of a named task from columns of the table and columns derived from them."""
+    _, made = task.convert(cells)
     stage = named_column(("assessment_stage",), source.names)
     scored = schema.columns.scored
     notes: tuple[str, ...] = ()
@@ -147,17 +147,17 @@ def _offers(
 # --- episodes ------------------------------------------------------------------------------------
 
 
-def _episodes(source: SourceTable, schema: Schema, task: NamedTask, cells: Columns) -> Built:
+def _episodes(source: SourceTable, schema: Schema, task: NamedTask, cells: Columns) -> BuiltData:
     """Episodes of events that are made of the rows without a gap."""
     there: BoolVector = np.asarray(np.isfinite(np.column_stack(list(cells.values()))).all(axis=1))
     for name, values in cells.items():
         there = there & (values >= 0) if is_coded(name) else there
     n_missed = int((~there).sum())
-    source, told, said = whose_rows(source, schema)
+    source, told, said = subject_rows(source, schema)
     blocks = column_list(told["block"])
     owners = [*column_list(told["subject"]), *blocks]
     rows = _in_order(source, owners, column_list(told["decision"]), there)
-    events, made = task.made({name: values[rows] for name, values in cells.items()})
+    events, made = task.convert({name: values[rows] for name, values in cells.items()})
     gap = {"a gap in what the task needs": n_missed} if n_missed else {}
     table = replace(
         source,
@@ -192,7 +192,7 @@ def _episodes(source: SourceTable, schema: Schema, task: NamedTask, cells: Colum
         said |= {"chosen": ", ".join(choice), "reward": in_words(schema.columns.reward)}
         codes = replace(schema.choice, labels=schema.choice.labels or (1, 2))
         schema = replace(schema, choice=codes)
-    return Built(
+    return BuiltData(
         episodes,
         table,
         schema,

@@ -1,4 +1,4 @@
-"""What is worth knowing of data before a fit: decisions missed, options shown, doubts."""
+"""Notes on data before a fit: missed decisions, options only shown, likely mistakes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOSTLY_REPEATED = 0.8  # share of choices that repeat the one before; a stuck ke
 
 
 def reading_doubts(reading: Reading) -> tuple[str, ...]:
-    """What is allowed, but often a mistake: people of nearly one name, keys that are stuck."""
+    """Warnings of likely mistakes: similar names of subjects, mostly repeated choices."""
     found: dict[str, list[str]] = {}
     for label in map(str, reading.subjects):
         found.setdefault(label.strip().lower(), []).append(label)
@@ -43,7 +43,7 @@ def reading_doubts(reading: Reading) -> tuple[str, ...]:
 
 
 def _first_shown(reading: Reading) -> list[str]:
-    """Where trials are numbered from 0, the first may be an option that was shown, not chosen."""
+    """Warn where trials count from 0: the first may be an option shown, not chosen."""
     told, schema = reading.arguments, reading.schema
     trial = told.get("decision")
     if not trial or told.get("is_choice") or schema is None or schema.shown.first is not None:
@@ -90,7 +90,8 @@ def data_notes(episodes: Sequence[Episode]) -> tuple[str, ...]:
     if late:
         notes.append(
             f"{format_count(sum(late.values()), 'decision')} without a choice, in "
-            f"{_who(late, len({e.subject for e in episodes}))}: counted in time, not scored."
+            f"{_list_subjects(late, len({e.subject for e in episodes}))}: counted in time, "
+            "not scored."
         )
     shown = sum(int((~e.is_choice).sum()) for e in episodes)
     if shown:
@@ -130,11 +131,11 @@ def _silent(episodes: Sequence[Any]) -> list[str]:
     silent = [subject for subject, n in scored.items() if not n]
     if not silent:
         return []
-    return [f"No decision to score, and no estimate: {_who(silent, len(scored))}."]
+    return [f"No decision to score, and no estimate: {_list_subjects(silent, len(scored))}."]
 
 
-def _who(subjects: Iterable[Any], total: int) -> str:
-    """How many subjects, and who they are, unless they are everybody and too many to be listed."""
+def _list_subjects(subjects: Iterable[Any], total: int) -> str:
+    """Count and list subjects; "all n subjects" if they are all and too many to list."""
     named = [str(subject) for subject in subjects]
     if len(named) == total > MAX_LISTED:
         return f"all {total} subjects"

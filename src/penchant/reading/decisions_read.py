@@ -42,7 +42,7 @@ def decisions_read(reading: Reading) -> list[str]:
 
 
 def _names(reading: Reading) -> Sequence[str]:
-    """What the options are called."""
+    """Names of the options: those of the schema, their codes, or numbers."""
     choice = None if reading.schema is None else reading.schema.choice
     if choice is None or not choice.labels or len(choice.labels) < reading.n_options:
         return [str(k) for k in range(reading.n_options)]
@@ -59,8 +59,8 @@ def _episodes(reading: Reading, names: Sequence[str]) -> list[str]:
         if first.available is not None:
             open_to = np.flatnonzero(first.available[trial]).tolist()
         lines.append(
-            f"{_whose(first, trial)}: chose {names[chosen]} of {_listed(names, open_to)}; received "
-            f"{first.rewards[trial]:g}"
+            f"{_trial_heading(first, trial)}: chose {names[chosen]} of {_listed(names, open_to)}; "
+            f"received {first.rewards[trial]:g}"
         )
     taken = np.concatenate([one.chosen[one.scored] for one in reading.data])
     paid = np.concatenate([one.rewards for one in reading.data])
@@ -70,7 +70,7 @@ def _episodes(reading: Reading, names: Sequence[str]) -> list[str]:
     return lines
 
 
-def _whose(one: Any, trial: int) -> str:
+def _trial_heading(one: Any, trial: int) -> str:
     words = [] if one.subject is None else [f"subject {one.subject}"]
     words += [] if one.block is None else [f"block {one.block}"]
     return ", ".join([*words, f"trial {trial + 1}"])
@@ -81,7 +81,9 @@ def _offers(reading: Reading, names: Sequence[str]) -> list[str]:
     lines = []
     for trial in np.flatnonzero(first.scored)[:MAX_SHOWN].tolist():
         told = "; or ".join(_described(first.offers, trial, k) for k in range(len(names)))
-        lines.append(f"{_whose(first, trial)}: chose {names[int(first.chosen[trial])]} of {told}")
+        lines.append(
+            f"{_trial_heading(first, trial)}: chose {names[int(first.chosen[trial])]} of {told}"
+        )
     taken = np.concatenate([one.chosen[one.scored] for one in reading.data])
     return [*lines, _counts(names, taken)]
 

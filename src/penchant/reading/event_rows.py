@@ -1,4 +1,4 @@
-"""Which row of its table each event of task data comes from."""
+"""Index of the table row that each event of task data comes from."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def event_rows(reading: Reading) -> list[IntVector]:
 
 
 def event_labels(reading: Reading, column: str) -> list[Any]:
-    """What a column of the table says of each event of each subject."""
+    """Labels of a table column at each event, one array per episode."""
     labels = np.array([*reading.table[column].to_pylist(), None], dtype=object)
     return [labels[rows] for rows in event_rows(reading)]

@@ -66,7 +66,7 @@ def check_facts(work: Inference) -> None:
 
 def _rows_of_phases(work: Inference) -> None:
     """A column that tells phases apart, or calls some rows practice, of which nothing is said."""
-    if work.said.rows.keep is not None:
+    if work.user_schema.rows.keep is not None:
         return
     used = work.draft.column_names()
     found: list[tuple[bool, str, str]] = []
@@ -105,7 +105,7 @@ def _numbers_rows(work: Inference, name: str) -> bool:
     """Whether a column is a number that no two rows of a person share: an index, not a phase."""
     if not pa.types.is_integer(work.source.table[name].type):
         return False
-    return work.source.key((*work.people, name), "rows.keep")[1] == len(work.source)
+    return work.source.key((*work.subject_columns, name), "rows.keep")[1] == len(work.source)
 
 
 def _condition(name: str, labels: list[Any]) -> str:
@@ -126,10 +126,10 @@ def _is_practice(label: Any) -> bool:
 
 def _first_rows_apart(work: Inference) -> None:
     """A word that only everybody's first rows have: practice under another name."""
-    if work.said.rows.keep is not None:
+    if work.user_schema.rows.keep is not None:
         return
     source = work.source
-    key, _ = source.key(work.people, "columns.subject")
+    key, _ = source.key(work.subject_columns, "columns.subject")
     for name in work.free:
         kind = source.table[name].type
         if name == FILE or not (pa.types.is_string(kind) or pa.types.is_boolean(kind)):
@@ -185,7 +185,7 @@ def _numbers(work: Inference, besides: str) -> list[str]:
 
 def _steps(work: Inference, values: Vector) -> Vector:
     """Differences of a number between rows that follow one another in a play."""
-    key, _ = work.source.key(work.plays, "columns.subject")
+    key, _ = work.source.key(work.episode_columns, "columns.subject")
     order = np.argsort(key, kind="stable")
     steps: Vector = np.diff(values[order])[np.diff(key[order]) == 0]
     return steps
@@ -193,12 +193,12 @@ def _steps(work: Inference, values: Vector) -> Vector:
 
 def _blocks_unused(work: Inference) -> None:
     """A number that counts on between runs of a person's rows: learning may begin anew there."""
-    if work.said.columns.block is not None or work.draft.task:
+    if work.user_schema.columns.block is not None or work.draft.task:
         return
-    if work.draft.columns.subject is None and "columns.subject" not in work.said.raised:
+    if work.draft.columns.subject is None and "columns.subject" not in work.user_schema.raised:
         return  # it may be the column of people, which is asked first
     source = work.source
-    n_plays = source.key(work.plays, "columns.subject")[1]
+    n_plays = source.key(work.episode_columns, "columns.subject")[1]
     for name in work.free:
         if not pa.types.is_integer(source.table[name].type):
             continue
@@ -262,7 +262,7 @@ def _other_reward(work: Inference) -> None:
 def _reward_codes(work: Inference) -> None:
     """A number such as 999 far from all other rewards is a code."""
     reward = work.draft.columns.reward
-    if not isinstance(reward, str) or work.said.rows.keep is not None:
+    if not isinstance(reward, str) or work.user_schema.rows.keep is not None:
         return
     values = work.source.floats(reward, "columns.reward")
     known = np.unique(values[~np.isnan(values)])
@@ -350,7 +350,7 @@ def _unused_flags(work: Inference) -> None:
         if has_last_word("available", name) and len(work.source.labels(name, "available")) > 1
     ]
     if free:
-        if work.said.columns.choice is not None and work.said.kind is not None:
+        if work.user_schema.columns.choice is not None and work.user_schema.kind is not None:
             work.doubts.append(
                 f"{', '.join(free[:4])} may say which options are on offer: not used."
             )
@@ -410,7 +410,7 @@ def _hold_flags(work: Inference, columns: Sequence[str]) -> bool:
 def _rows_of_options(work: Inference) -> None:
     """Choices that run through all options again and again: a row per option, not per choice."""
     choice = work.draft.columns.choice
-    if not isinstance(choice, str) or work.said.kind is not None:
+    if not isinstance(choice, str) or work.user_schema.kind is not None:
         return
     codes = work.source.codes(choice, "columns.choice")
     n = len(codes)
@@ -468,7 +468,7 @@ def _keys(work: Inference, name: str) -> list[Any]:
 def _places_or_labels(work: Inference) -> None:
     """Columns that say what stands at each place, which changes: place or label is the option."""
     choice, source = work.draft.columns.choice, work.source
-    if not isinstance(choice, str) or work.said.columns.choice is not None:
+    if not isinstance(choice, str) or work.user_schema.columns.choice is not None:
         return
     if len(source.labels(choice, "columns.choice")) > MAX_PLACES:
         return
@@ -503,7 +503,7 @@ def _repeated_trials(work: Inference) -> None:
     trial = work.draft.columns.trial
     if not isinstance(trial, str) or work.draft.columns.subject == "":
         return
-    source, numbered = work.source, (trial, *work.plays)
+    source, numbered = work.source, (trial, *work.episode_columns)
     if source.key(numbered, "columns.trial")[1] == len(source):
         return
     candidates = [n for n in work.free if 1 < len(work.source.labels(n, "columns.block")) < 200]
@@ -520,7 +520,7 @@ def _repeated_trials(work: Inference) -> None:
     named_ones = [*column_list(work.draft.columns.block)]
     answers = [[*named_ones, name] for name in apart]
     # Where no column tells them apart, rows are there twice: said where data are built.
-    if answers and work.said.columns.block is None:
+    if answers and work.user_schema.columns.block is None:
         work.question_taken(
             "columns.block",
             f"{trial} has the same number twice in a block. Which columns together say in which "
@@ -565,7 +565,10 @@ def _contexts_between(work: Inference) -> None:
             continue  # no context, or what was chosen under another name
         steps = _steps(work, source.codes(name, "columns.block").codes.astype(np.float64))
         if len(steps) and (steps != 0).mean() > MIN_CHANGES_OF_A_CONTEXT:
-            if work.said.columns.choice is not None and work.said.columns.reward is not None:
+            if (
+                work.user_schema.columns.choice is not None
+                and work.user_schema.columns.reward is not None
+            ):
                 work.doubts.append(f"{name} changes from trial to trial: not used.")
                 return
             work.question_taken(
@@ -599,7 +602,7 @@ def _people_begin_anew(work: Inference) -> None:
 
 
 def _option_of_zeros(work: Inference) -> None:
-    """One row per option, of which one has 0 or nothing in all attributes: to take none of them."""
+    """Ask whether an option with 0 or no attributes in a long table is the opt-out."""
     draft = work.draft
     names = column_list((draft.attributes or {}).get(ATTRIBUTE_COLUMNS))
     option = draft.columns.option
@@ -615,7 +618,10 @@ def _option_of_zeros(work: Inference) -> None:
         coded = work.source.codes(option, "columns.option")
         own = coded.codes == list(coded.labels.tolist()).index(label)
         if own.any() and bare[own].all():
-            if work.said.attributes is not None and work.said.columns.option is not None:
+            if (
+                work.user_schema.attributes is not None
+                and work.user_schema.columns.option is not None
+            ):
                 work.doubts.append(f"Option {label} may be to take none of the others.")
                 return
             work.ask(
@@ -628,9 +634,9 @@ def _option_of_zeros(work: Inference) -> None:
 
 
 def _codes_of_levels(work: Inference) -> None:
-    """One row per option, whose attributes are all small numbers that count on: codes of levels."""
+    """Ask whether attributes of a long table that are all small integers are codes of levels."""
     names = column_list((work.draft.attributes or {}).get(ATTRIBUTE_COLUMNS))
-    if not names or work.said.attributes is not None:
+    if not names or work.user_schema.attributes is not None:
         return
     coded = []
     for name in names:
@@ -648,7 +654,7 @@ def _codes_of_levels(work: Inference) -> None:
 
 
 def _people_unknown(work: Inference) -> None:
-    """No column is called as one of people is, but one has the same label in rows that follow.
+    """Ask for the subjects if only labels that repeat over rows suggest their column.
 
     Of episodes: one that is called after an id, or any where no column numbers the trials.
     """
@@ -692,7 +698,7 @@ def _grid_rows(work: Inference) -> None:
 def _families_of_reward(work: Inference) -> None:
     """A loss in a column of its own beside the reward, which may be a gain or the sum of both."""
     reward = work.draft.columns.reward
-    if not isinstance(reward, str) or work.said.columns.reward is not None:
+    if not isinstance(reward, str) or work.user_schema.columns.reward is not None:
         return
     gains = [name for name in work.names if is_named("gain", name)]
     losses = [name for name in work.names if is_named("loss", name) and _is_loss(work, name)]

@@ -31,7 +31,7 @@ Variables = dict[str, Vector]
 
 @dataclass(frozen=True)
 class Factor:
-    """One variable of a term; `categories` where numbers are levels, too."""
+    """Variable of a formula term; with `categories` its numbers are levels, too."""
 
     name: str
     categories: bool = False
@@ -180,7 +180,7 @@ class _OptionColumns:
         return found
 
     def _factor(self, factor: Factor) -> Variables:
-        """One variable, or one for every level but that of reference."""
+        """Variables of a factor: itself, or an indicator of every level but the reference."""
         name = factor.name
         own = self.own(name)
         if own and not (factor.categories and own == [name]):
@@ -288,20 +288,22 @@ def rival_sets(
         {name: attributes}; "all" stands for all that tell options apart, "1" for constants alone.
     """
     if isinstance(data, Reading):
-        made, own = attribute_sets(data, {name: _given(one) for name, one in models.items()})
+        made, own = attribute_sets(
+            data, {name: _attribute_names(one) for name, one in models.items()}
+        )
         return made, {name: Attributes(names) for name, names in own.items()}
     named = {name: _names(model, data.names) for name, model in models.items()}
     return data, {name: Attributes(names) for name, names in named.items()}
 
 
-def _given(model: Attributed) -> Names:
+def _attribute_names(model: Attributed) -> Names:
     """A set as `read` is asked for it."""
     return tuple(model.attributes) if isinstance(model, Attributes) else model
 
 
 def _names(model: Attributed, known: Sequence[str]) -> tuple[str, ...]:
     """Names of variables, for choices that are variables already."""
-    given = _given(model)
+    given = _attribute_names(model)
     if given == "all":
         return tuple(known)
     names = (given,) if isinstance(given, str) else tuple(given)

@@ -61,20 +61,20 @@ class Inference:
     ----------
     source
         The rows that count.
-    said
-        What was said before; nothing in it is questioned.
+    user_schema
+        Roles that the user gave; none of them is questioned.
     draft
-        The same, and what is certain.
+        The user's schema, with the roles that were inferred.
     plain
-        What the program that wrote the table says.
+        The table without the extra rows of the program that wrote it.
     questions
-        What is open.
+        Questions about roles that are still unknown.
     doubts
-        What speaks against something that was said.
+        Warnings about roles that the data contradict.
     """
 
     source: SourceTable
-    said: Schema
+    user_schema: Schema
     draft: Schema
     plain: PlainTable
     questions: list[Question] = field(default_factory=list)
@@ -93,37 +93,38 @@ class Inference:
         return [name for name in self.names if name not in used]
 
     @property
-    def people(self) -> tuple[str, ...]:
+    def subject_columns(self) -> tuple[str, ...]:
         """The columns that say whose rows these are, as far as they are known."""
         return column_list(self.draft.columns.subject)
 
     @property
-    def plays(self) -> tuple[str, ...]:
+    def episode_columns(self) -> tuple[str, ...]:
         """The columns that say whose rows these are, and in which block."""
-        return (*self.people, *column_list(self.draft.columns.block))
+        return (*self.subject_columns, *column_list(self.draft.columns.block))
 
     def varies(self, name: str) -> bool:
         """Whether a column has several labels for some person."""
-        return self.source.varies(name, self.people)
+        return self.source.varies(name, self.subject_columns)
 
-    def settle(self, role: str, value: Any) -> None:
-        """Take a value for a role of which nothing is said."""
+    def fill_role(self, role: str, value: Any) -> None:
+        """Set a role of the draft that is still empty."""
         if self.draft.get(role) is None and value is not None:
             self.draft = self.draft.with_answers({role: value})
 
     def ask(self, role: str, text: str, answers: Sequence[Any], *, needed: bool = True) -> None:
-        """Ask about a role of which nothing is said; what is not needed is asked once."""
+        """Ask about a role that is still empty; about one that is not needed, only once."""
         known = self.draft.get(role) is not None or role in {one.role for one in self.questions}
-        if not known and (needed or role not in self.said.raised):
-            self.questions.append(Question(role, text, tuple(answers)[:MAX_ANSWERS], needed))
+        if not known and (needed or role not in self.user_schema.raised):
+            different = [one for k, one in enumerate(answers) if one not in answers[:k]]
+            self.questions.append(Question(role, text, tuple(different[:MAX_ANSWERS]), needed))
 
     def question_taken(self, role: str, text: str, answers: Sequence[Any]) -> None:
-        """Ask about a role that was taken from a name, unless somebody said it."""
-        if self.said.get(role) is not None or role in self.said.raised:
+        """Ask about a role that was inferred from a name, not given by the user."""
+        if self.user_schema.get(role) is not None or role in self.user_schema.raised:
             return
         self.draft = self.draft.with_answers({role: None})
         if role == "columns.choice":  # whose codes are not those of another column
-            self.draft = replace(self.draft, choice=self.said.choice)
+            self.draft = replace(self.draft, choice=self.user_schema.choice)
         if self.draft.get("attributes") == {ATTRIBUTE_COLUMNS: None}:
             self.draft = self.draft.with_answers({"attributes": None})
         self.ask(role, text, answers)
@@ -167,22 +168,22 @@ def infer(plain: PlainTable, schema: Schema) -> Inference:
 
 def _name_task(work: Inference) -> None:
     """A named task, by its documented columns."""
-    said = work.said
+    said = work.user_schema
     if said.task in N_ITEMS:
-        work.settle("kind", "offers")
+        work.fill_role("kind", "offers")
     elif said.task:
-        work.settle("kind", "offers" if task_named(said.task).offers else "episodes")
+        work.fill_role("kind", "offers" if task_named(said.task).offers else "episodes")
     steps = two_step_columns(work.names) if said.task in (None, "two-step") else None
     both = steps is not None and said.columns.choice == (steps.first, steps.second)
     other = said.kind not in (None, "episodes") or (said.columns.choice and not both)
     if said.task == "" or (said.task is None and other):  # "" is none of those known
         return
     if steps is not None and (said.task is not None or both or steps.state is not None):
-        work.settle("task", "two-step")
-        work.settle("kind", "episodes")
-        work.settle("columns.choice", (steps.first, steps.second))
+        work.fill_role("task", "two-step")
+        work.fill_role("kind", "episodes")
+        work.fill_role("columns.choice", (steps.first, steps.second))
         if work.draft.columns.choice == (steps.first, steps.second):
-            work.settle("columns.state", steps.state)
+            work.fill_role("columns.state", steps.state)
         return
     if said.task is None:
         _settle_documented_offers(work)
@@ -190,10 +191,10 @@ def _name_task(work: Inference) -> None:
         if work.plain.program is None and said.columns.reward is None:
             task = recognised_task(work.source)
             if task is not None and task.name != "bandit":
-                work.settle("task", task.name)
-                work.settle("kind", "offers" if task.offers else "episodes")
+                work.fill_role("task", task.name)
+                work.fill_role("kind", "offers" if task.offers else "episodes")
                 if steps is not None and task.name == "two-step":
-                    work.settle("columns.choice", (steps.first, steps.second))
+                    work.fill_role("columns.choice", (steps.first, steps.second))
 
 
 def _settle_documented_offers(work: Inference) -> None:
@@ -208,11 +209,11 @@ def _settle_documented_offers(work: Inference) -> None:
         return  # gains and losses that were paid, as in the Iowa task
     labels = work.source.labels(str(found.chosen), "columns.choice")
     if {code_key(label) for label in labels} <= {0.0, 1.0, -1.0}:
-        work.settle("kind", "offers")
-        work.settle("columns.choice", str(found.chosen))
-        work.settle("attributes", found.offers)
-        work.settle("choice.labels", (0, 1))
-        work.settle("choice.missed", (-1,))
+        work.fill_role("kind", "offers")
+        work.fill_role("columns.choice", str(found.chosen))
+        work.fill_role("attributes", found.offers)
+        work.fill_role("choice.labels", (0, 1))
+        work.fill_role("choice.missed", (-1,))
 
 
 def _ask_about_questionnaire(work: Inference) -> None:
@@ -242,7 +243,7 @@ def _are_flags(work: Inference, columns: Iterable[str]) -> bool:
 
 
 def _name_people(work: Inference) -> None:
-    """Whose rows these are, by names of columns or of files."""
+    """Find the columns of subjects, weights and groups by names of columns or files."""
     used = work.draft.column_names()
     names = [name for name in work.source.names if name not in used]
     if len(work.source.raw.pieces) > 1:  # what all files say alike is no person of several
@@ -256,19 +257,19 @@ def _name_people(work: Inference) -> None:
     if work.draft.columns.subject is not None:
         pass
     elif found.single is not None:
-        work.settle("columns.subject", found.single)
+        work.fill_role("columns.subject", found.single)
     elif found.candidates:
         work.ask("columns.subject", "Which column says whose rows these are?", found.candidates)
     elif len(work.source.raw.pieces) > 1:
         _name_files(work)
-    work.settle("columns.weight", named("weight", work.free).single)
+    work.fill_role("columns.weight", named("weight", work.free).single)
     groups = named("group", work.free).columns
     if groups:
-        work.settle("columns.group", groups)
+        work.fill_role("columns.group", groups)
 
 
 def _name_files(work: Inference) -> None:
-    """One file per person, where the names of files begin differently or say so."""
+    """Take the subject from the names of files, if there is one file per person."""
     stems = list(dict.fromkeys(work.source.file_labels(FILE_STEM)))
     heads = [stem.replace("-", "_").split("_")[0] for stem in stems]
     if len(stems) < len(work.source.raw.pieces) and "run-" not in stems[0]:
@@ -279,11 +280,11 @@ def _name_files(work: Inference) -> None:
             ([*folders, FILE_STEM], FILE_STEM),
         )
     elif all("sub-" in stem for stem in stems):
-        work.settle("columns.subject", "file:sub-")
+        work.fill_role("columns.subject", "file:sub-")
         if all("run-" in stem for stem in stems):
-            work.settle("columns.block", "file:run-")
+            work.fill_role("columns.block", "file:run-")
     elif len({*heads}) == len(stems) or (len({*stems}) == len(stems) and len({*heads}) == 1):
-        work.settle("columns.subject", FILE_STEM)
+        work.fill_role("columns.subject", FILE_STEM)
     else:
         work.ask(
             "columns.subject",
@@ -297,7 +298,7 @@ def _choose_kind(work: Inference) -> None:
     if work.draft.kind is not None:
         return
     if _is_long(work):
-        work.settle("kind", "choices")
+        work.fill_role("kind", "choices")
         return
     columns = work.draft.columns
     choice, reward = columns.choice, columns.reward
@@ -314,14 +315,14 @@ def _choose_kind(work: Inference) -> None:
         return  # of one row per option, it may say what each row is
     if choice is not None and offered is not None:
         if paid.single is None or both:  # beside what was paid, it may be either
-            work.settle("kind", "offers")
+            work.fill_role("kind", "offers")
     elif choice is not None and reward is not None and both is None:
         answers = isinstance(choice, str) and _answers_offers(work, choice)
         if _shown_families(work, choice) or (columns.reward is None and answers):
             return
-        work.settle("kind", "episodes")
+        work.fill_role("kind", "episodes")
     elif isinstance(choice, str) and not paid.candidates and _matching_family(work, choice):
-        work.settle("kind", "choices")
+        work.fill_role("kind", "choices")
 
 
 def _answers_offers(work: Inference, choice: str) -> bool:
@@ -364,7 +365,7 @@ def _are_numbers(source: SourceTable, columns: Sequence[str]) -> bool:
 def _changes(work: Inference, name: str) -> bool:
     """Whether a number changes within a person's block, other than once in a while."""
     block = named("block", work.names).columns[:1]
-    keys = [*work.people[:1], *block]
+    keys = [*work.subject_columns[:1], *block]
     values = work.source.floats(name, "attributes")
     if not keys:
         return bool(len(np.unique(values[~np.isnan(values)])) > 1)
@@ -396,9 +397,11 @@ def _matching_family(work: Inference, choice: str) -> NamedFamily | None:
     """The families of columns that are told apart by the words of the choices."""
     words, outs = _option_words(work, choice)
     orders = (vocabulary("first_offer"), vocabulary("second_offer"))
-    if work.said.kind is None and all({*words} & order for order in orders):
+    if work.user_schema.kind is None and all({*words} & order for order in orders):
         return None  # the sooner and the later, or the sure and the risky: offers
-    numbered = work.said.kind == "choices"  # a number may say anything where the kind is open
+    numbered = (
+        work.user_schema.kind == "choices"
+    )  # a number may say anything where the kind is open
     for one in families([name for name in work.names if name != choice]):
         own = {_bare_option(option): option for option in one.options}
         if not one.whole or len(words) < 2 or not {*words} <= {*own} or len(outs) > 1:
@@ -413,7 +416,7 @@ def _matching_family(work: Inference, choice: str) -> NamedFamily | None:
         partial = [name for name in one.columns if name not in one.whole]
         described = {column for columns in shown.values() for column in columns}
         rest = [x for x in work.free if x not in described and x != choice]
-        if work.said.kind is None and any(_is_part(name, own) for name in rest):
+        if work.user_schema.kind is None and any(_is_part(name, own) for name in rest):
             continue  # a delay, a chance, or what one option alone has: not described whole
         if shown and not partial and all(_describes(work, own) for own in shown.values()):
             found = tuple(words.get(_bare_option(option), option) for option in one.options)
@@ -484,7 +487,7 @@ def _describes(work: Inference, columns: Sequence[str]) -> bool:
 
 def _is_long(work: Inference) -> bool:
     """Whether there is a row per option: by the names of options, and one chosen in every set."""
-    said = work.said.columns
+    said = work.user_schema.columns
     if said.option is not None and said.chosen is not None:
         return True
     option, chosen = named("option", work.names), named("chosen", work.names)
@@ -509,7 +512,7 @@ def _decision_columns(work: Inference, option: str, chosen: str) -> tuple[str, .
     """The columns that name decisions: of these each row is an option, and one was taken."""
     source = work.source
     try:
-        flags = source.taken(chosen, option or None)
+        flags = source.chosen_flags(chosen, option or None)
     except DataError:
         return None
     if not np.isin(flags, (0.0, 1.0)).all():
@@ -554,17 +557,17 @@ def _complete_long(work: Inference) -> None:
     columns = work.draft.columns
     if columns.option is None and columns.decision is None and option.single is None:
         if not option.candidates and _is_long(work):
-            work.settle("columns.option", "")
+            work.fill_role("columns.option", "")
         text = 'Which column says what option a row is? "" if none does.'
         work.ask("columns.option", text, (*option.candidates, ""), needed=bool(option.candidates))
-    work.settle("columns.option", option.single)
+    work.fill_role("columns.option", option.single)
     if columns.chosen is None and chosen.single is None:
         work.ask(
             "columns.chosen",
             "Which column is 1 in the row of the option that was taken, and 0 in the others?",
             chosen.candidates or _flags(work),
         )
-    work.settle("columns.chosen", chosen.single)
+    work.fill_role("columns.chosen", chosen.single)
     columns = work.draft.columns
     if columns.decision is None and columns.chosen:
         option_column = str(columns.option or "")
@@ -580,7 +583,7 @@ def _complete_long(work: Inference) -> None:
                 candidates or work.free,
             )
         else:
-            work.settle("columns.decision", found[0] if len(found) == 1 else found)
+            work.fill_role("columns.decision", found[0] if len(found) == 1 else found)
     if work.draft.attributes is None and not work.questions:
         _settle_long_attributes(work)
 
@@ -622,7 +625,7 @@ def _settle_long_attributes(work: Inference) -> None:
             [one for one in ([x for x in found if x not in doubtful], found) if one],
         )
     else:
-        work.settle("attributes", {ATTRIBUTE_COLUMNS: tuple(found)})
+        work.fill_role("attributes", {ATTRIBUTE_COLUMNS: tuple(found)})
     numbers = [name for name in same if name in work.free and _are_numbers(work.source, [name])]
     if numbers:
         work.doubts.append(
@@ -675,13 +678,13 @@ def _complete_wide(work: Inference) -> None:
         family = _matching_family(work, choice)
         if family is not None and work.draft.attributes is None:
             out = () if family.opt_out is None else (family.opt_out,)
-            work.settle("attributes", family.shown)
-            work.settle("choice.labels", (*family.labels, *out))
+            work.fill_role("attributes", family.shown)
+            work.fill_role("choice.labels", (*family.labels, *out))
             if tuple(map(str, family.labels)) != family.names:
-                work.settle("choice.names", (*family.names, *out))
-            work.settle("choice.opt_out", family.opt_out)
+                work.fill_role("choice.names", (*family.names, *out))
+            work.fill_role("choice.opt_out", family.opt_out)
         elif work.draft.attributes is not None and work.draft.choice.labels is None:
-            work.settle("choice.labels", _labels_of_columns(work, choice))
+            work.fill_role("choice.labels", _labels_of_columns(work, choice))
     if work.draft.attributes is None:
         work.ask(
             "attributes",
@@ -738,7 +741,7 @@ def _name_choice(work: Inference) -> None:
     found = _choice_named(work)
     place = _place_columns(work) if work.draft.kind == "episodes" else None
     if place is not None or found.single is not None:
-        work.settle("columns.choice", place or found.single)
+        work.fill_role("columns.choice", place or found.single)
     else:
         work.ask(
             "columns.choice",
@@ -778,8 +781,8 @@ def _flags(work: Inference) -> list[str]:
 def _complete_offers(work: Inference) -> None:
     if work.draft.attributes is None and not work.draft.task:
         # What is offered has to be said by names, unless somebody said that these are offers.
-        said = _offers_said(work) if work.said.kind == "offers" else known_offers(work.names)
-        work.settle("attributes", said or offer_families(work.names))
+        said = _offers_said(work) if work.user_schema.kind == "offers" else known_offers(work.names)
+        work.fill_role("attributes", said or offer_families(work.names))
     if not work.draft.task or work.draft.attributes is not None:
         _name_choice(work)
     elif work.draft.columns.choice is None and work.draft.task in N_ITEMS:
@@ -798,7 +801,7 @@ def _complete_offers(work: Inference) -> None:
             attribute_guesses(work),
         )
     for role in ("block", "scored"):
-        work.settle(f"columns.{role}", named(role, work.free).single)
+        work.fill_role(f"columns.{role}", named(role, work.free).single)
     if isinstance(work.draft.columns.choice, str) and not work.draft.task:
         infer_codes(work)
 
@@ -824,11 +827,11 @@ def _complete_episodes(work: Inference) -> None:
     if work.draft.columns.reward is None and not documented:
         paid, both = named("reward", work.free), _gain_and_loss(work)
         if paid.sure and paid.single is not None:
-            work.settle("columns.reward", paid.single)
+            work.fill_role("columns.reward", paid.single)
         elif both is not None and not [x for x in paid.candidates if x not in both.values()]:
-            work.settle("columns.reward", both)
+            work.fill_role("columns.reward", both)
         elif paid.single is not None and both is None:
-            work.settle("columns.reward", paid.single)
+            work.fill_role("columns.reward", paid.single)
         else:
             numbers = [n for n in work.free if _are_numbers(work.source, [n])]
             numbers = [n for n in numbers if not is_named("trial", n) and not paid.candidates]
@@ -842,7 +845,7 @@ def _complete_episodes(work: Inference) -> None:
     if work.draft.columns.trial is None:
         found = named("trial", work.free)
         if found.single is not None:
-            work.settle("columns.trial", found.single)
+            work.fill_role("columns.trial", found.single)
         elif len(found.columns) > 1:
             work.ask(
                 "columns.trial",
@@ -851,7 +854,7 @@ def _complete_episodes(work: Inference) -> None:
                 needed=False,
             )
     for role in ("is_choice", "scored", "executed"):
-        work.settle(f"columns.{role}", named(role, work.free).single)
+        work.fill_role(f"columns.{role}", named(role, work.free).single)
 
 
 def _name_blocks(work: Inference) -> None:
@@ -859,18 +862,20 @@ def _name_blocks(work: Inference) -> None:
         return
     block, session = named("block", work.free), named("session", work.free)
     if len(block.columns) == 1 < len(work.source):
-        rows = np.bincount(work.source.key((*work.people, *block.columns), "columns.block")[0])
+        rows = np.bincount(
+            work.source.key((*work.subject_columns, *block.columns), "columns.block")[0]
+        )
         if np.median(rows) < 2:  # a block of a row each: it numbers trials
             if not named("trial", work.free).columns:
-                work.settle("columns.trial", block.columns[0])
+                work.fill_role("columns.trial", block.columns[0])
             block = Match()
     if not block.columns:
         block = Match(tuple(name for name in work.free if is_task_number(work.source, name)))
     varied = [name for name in session.columns if work.varies(name)]
     if len(block.columns) == 1 and not varied:
-        work.settle("columns.block", (block.columns[0],))
+        work.fill_role("columns.block", (block.columns[0],))
     elif len(block.columns) == len(varied) == 1 and block.sure:
-        work.settle("columns.block", (varied[0], block.columns[0]))
+        work.fill_role("columns.block", (varied[0], block.columns[0]))
     elif block.columns or varied:
         every = (*varied, *block.columns)
         work.ask(

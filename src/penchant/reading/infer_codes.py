@@ -1,4 +1,4 @@
-"""How a column of choices is coded: read where it is plain, asked about where it is not."""
+"""Infer the coding of a column of choices; ask where it is ambiguous."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def infer_codes(work: Inference) -> None:
     labels = [label for label in labels if code_key(label) not in nothing]
     ordered = _by_word(work, labels)
     if ordered is not None:
-        work.settle("choice.labels", ordered)
+        work.fill_role("choice.labels", ordered)
         return
     odd = [] if draft.choice.missed == () else _may_be_missed(labels)
     if draft.choice.missed is None:
@@ -87,7 +87,7 @@ def infer_codes(work: Inference) -> None:
             needed=False,
         )
     else:
-        work.settle("choice.labels", tuple(rest))
+        work.fill_role("choice.labels", tuple(rest))
 
 
 def _by_word(work: Inference, labels: Sequence[Any]) -> tuple[Any, ...] | None:
@@ -164,7 +164,7 @@ def _settle_counted(work: Inference, labels: Sequence[Any]) -> bool:
             f"must be the number of the first option, at most {max(known):g}",
             got=base,
         )
-    work.settle("choice.labels", tuple(range(base, base + n)))
+    work.fill_role("choice.labels", tuple(range(base, base + n)))
     odd = [x for x in labels if (_number(x) or 0) < 0 or _number(x) is None]
     if odd and codes.missed is None:
         _ask_about_rest(work, str(work.draft.columns.choice), labels)

@@ -6,10 +6,10 @@ from typing import Any, Unpack
 
 from penchant.reading.read_schema import SchemaLike, read_by_schema
 from penchant.tables.reading import Reading
-from penchant.tables.schema import Said, Schema, answers_by_name
+from penchant.tables.schema import Schema, SchemaAnswers, answers_by_name
 
 
-def read(source: Any, schema: SchemaLike = None, **said: Unpack[Said]) -> Reading:
+def read(source: Any, schema: SchemaLike = None, **said: Unpack[SchemaAnswers]) -> Reading:
     """Read a file, a folder or a data frame by a schema, for `fit`.
 
     Roles of columns are taken from the schema, and from names that leave no doubt: those of known

@@ -24,7 +24,7 @@ SchemaLike = Schema | Mapping[str, Any] | FilePath | None
 
 
 def read_by_schema(source: Any, schema: SchemaLike = None) -> Reading:
-    """What a table holds by a schema, and by what the names of columns leave no doubt of."""
+    """Read a table by a schema; infer the rest where names of columns are unambiguous."""
     given = Schema.of(schema)
     return read_raw_by_schema(open_source(source, given), given)
 
@@ -61,7 +61,7 @@ def draft_of(raw: Raw, schema: Schema) -> Inference:
 
 
 def read_raw_by_schema(raw: Raw, schema: Schema) -> Reading:
-    """The same for a table that was opened before."""
+    """Read an opened table by a schema; see `read_by_schema`."""
     plain = plain_table(raw, _said_choice(schema))
     try:
         found = infer(plain, schema)

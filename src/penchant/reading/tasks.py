@@ -36,20 +36,20 @@ class NamedTask:
 
     Attributes
     ----------
-    name, what
-        What it is called, and what people do in it.
+    name, description
+        Name of the task, and what people do in it.
     columns
         Those that its tables have.
-    made
-        From these columns, as numbers, to rows of events: of each event its row, and columns. Of
-        offers: columns that are beside those of the table, row by row.
+    convert
+        Function from these columns, as numbers, to (table row of each event, columns of events).
+        For offers it returns columns to add to the table, row by row.
     codes
         How codes are read, in words.
     command
         The model on the command line.
     call
         The model in Python, after `pn.`.
-    told
+    is_recognised
         Of these columns, as numbers, and the names of all: whether a table is recognised without
         the task being named.
     before, after
@@ -69,13 +69,13 @@ class NamedTask:
     """
 
     name: str
-    what: str
+    description: str
     columns: tuple[str, ...]
-    made: Callable[[Columns], tuple[IntVector, Columns]]
+    convert: Callable[[Columns], tuple[IntVector, Columns]]
     codes: str
     command: str
     call: str
-    told: Callable[[Columns, Sequence[str]], bool] = lambda columns, names: True
+    is_recognised: Callable[[Columns, Sequence[str]], bool] = lambda columns, names: True
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     available: tuple[str, ...] = ()
@@ -88,11 +88,13 @@ class NamedTask:
 
     @property
     def kind(self) -> ReadingKind:
-        """What its tables are."""
+        """Kind of reading that tables of the task give."""
         return "offers" if self.offers else "play"
 
 
-def _plain(chosen: Vector, rewards: Vector, **others: Vector) -> tuple[IntVector, Columns]:
+def _one_choice_per_row(
+    chosen: Vector, rewards: Vector, **others: Vector
+) -> tuple[IntVector, Columns]:
     return np.arange(len(chosen)), {"chosen": chosen, "reward": rewards, **others}
 
 
@@ -126,7 +128,7 @@ def _selection(c: Columns) -> tuple[IntVector, Columns]:
     first, second = np.floor(c["type"] / 10) - 1, c["type"] % 10 - 1
     taken = np.where(c["choice"] == 1, first, second)
     masks = {f"option_{i}": ((first == i) | (second == i)).astype(float) for i in range(6)}
-    return _plain(taken, c["reward"], **masks)
+    return _one_choice_per_row(taken, c["reward"], **masks)
 
 
 def _are_pairs(c: Columns, names: Sequence[str]) -> bool:
@@ -218,7 +220,7 @@ TASKS = {
             "go-no-go",
             "press or not, at cues that promise or threaten",
             ("cue", "keyPressed", "outcome"),
-            lambda c: _plain(c["keyPressed"], c["outcome"], cue_seen=c["cue"] - 1),
+            lambda c: _one_choice_per_row(c["keyPressed"], c["outcome"], cue_seen=c["cue"] - 1),
             "keyPressed 1 is go, option 1; 0 is no-go; cues are counted from 1",
             "go-no-go",
             "models.GoNoGo()",
@@ -246,7 +248,7 @@ TASKS = {
             "type 12 is the pair of options 0 and 1; choice 1 takes its first, 0 its second",
             "q-learning",
             "QLearning(6)",
-            told=_are_pairs,
+            is_recognised=_are_pairs,
             available=tuple(f"option_{i}" for i in range(6)),
             values={"choice": range(2)},
         ),
@@ -254,7 +256,7 @@ TASKS = {
             "aversive",
             "two options, one of which is punished by sizes that are shown",
             ("choice", "outcome", "bluePunish", "orangePunish"),
-            lambda c: _plain(
+            lambda c: _one_choice_per_row(
                 c["choice"] - 1,
                 -np.where(
                     (c["outcome"] == 1) == (c["choice"] == 1),
@@ -304,7 +306,7 @@ TASKS = {
             "red_chosen 1 is red, option 1; of ten boxes n_red_boxes are red",
             "cambridge",
             'models.CambridgeGamble("colours")',
-            told=lambda columns, names: False,
+            is_recognised=lambda columns, names: False,
             offers={"probability": ("other_share", "share")},
             chosen="red_chosen",
             settings=("part=colours",),
@@ -361,11 +363,11 @@ TASKS = {
             "inputs",
             "predictions of a binary input",
             ("u", "y"),
-            lambda c: _plain(c["y"], (c["u"] == c["y"]).astype(float), input=c["u"]),
+            lambda c: _one_choice_per_row(c["y"], (c["u"] == c["y"]).astype(float), input=c["u"]),
             "y is the response before input u; both are 0 or 1",
             "hgf",
             "models.HGF()",
-            told=_are_binary,
+            is_recognised=_are_binary,
             after=("input",),
             values={"u": range(2), "y": range(2)},
         ),
@@ -373,19 +375,19 @@ TASKS = {
             "iowa",
             "four decks of cards",
             ("choice", "gain", "loss"),
-            lambda c: _plain(c["choice"] - 1, np.abs(c["gain"]) - np.abs(c["loss"])),
+            lambda c: _one_choice_per_row(c["choice"] - 1, np.abs(c["gain"]) - np.abs(c["loss"])),
             "choice is counted from 1; the reward is gain less loss; gains and losses that are "
             "learnt apart are the task gain-loss",
             "orl",
             "models.ORL()",
-            told=_are_cards,
+            is_recognised=_are_cards,
             values={"choice": range(1, 5)},
         ),
         NamedTask(
             "gain-loss",
             "options with a gain and a loss",
             ("choice", "gain", "loss"),
-            lambda c: _plain(
+            lambda c: _one_choice_per_row(
                 c["choice"] - 1,
                 np.abs(c["gain"]) - np.abs(c["loss"]),
                 gained=np.abs(c["gain"]),
@@ -394,7 +396,7 @@ TASKS = {
             "choice is counted from 1; sizes of gain and loss count",
             "gain-loss",
             "models.GainLoss({n})",
-            told=_counted,
+            is_recognised=_counted,
             after=("gained", "lost"),
             values={"choice": range(1, CODE_LIMIT)},
         ),
@@ -402,22 +404,22 @@ TASKS = {
             "bandit",
             "options that pay",
             ("choice", "outcome"),
-            lambda c: _plain(c["choice"] - 1, c["outcome"]),
+            lambda c: _one_choice_per_row(c["choice"] - 1, c["outcome"]),
             "choice is counted from 1; two options whose outcomes reverse are the task reversal",
             "q-learning",
             "QLearning({n})",
-            told=_counted,
+            is_recognised=_counted,
             values={"choice": range(1, CODE_LIMIT)},
         ),
         NamedTask(
             "reversal",
             "two options whose outcomes reverse",
             ("choice", "outcome"),
-            lambda c: _plain(c["choice"] - 1, np.sign(c["outcome"])),
+            lambda c: _one_choice_per_row(c["choice"] - 1, np.sign(c["outcome"])),
             "choice is counted from 1; of the outcome the sign counts",
             "q-learning",
             'QLearning(2, fictitious="learning_rate", bias=True)',
-            told=lambda columns, names: False,
+            is_recognised=lambda columns, names: False,
             values={"choice": range(1, 3)},
         ),
     )
@@ -448,13 +450,13 @@ def recognised_task(source: SourceTable) -> NamedTask | None:
             cells = {name: source.floats(str(own), name) for name, own in found.items()}
         except DataError:
             continue
-        if task.told(cells, source.names):
+        if task.is_recognised(cells, source.names):
             return task
     return None
 
 
 def task_columns(task: NamedTask, names: Sequence[str]) -> dict[str, str | None]:
-    """What a table calls the columns of a task."""
+    """Match the columns of a task to those of a table: {task column: table column}."""
     return {name: named_column((name, *ALSO.get(name, ())), names) for name in task.columns}
 
 

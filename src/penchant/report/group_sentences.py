@@ -1,4 +1,4 @@
-"""Whether the groups of a study differ, and who is left out of that, in sentences."""
+"""Sentences of the report on differences between groups and on subjects left out."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ Key = tuple[str, str]
 
 def answers(study: Findings) -> list[MarkedText]:
     """Sentences on who is left out and whether groups differ, for each column of conditions."""
-    said: list[str] = []
+    sentences: list[str] = []
     explained = False  # once is enough
     for key in dict.fromkeys((row.column, row.stratum) for row in study.left_out):
         rows = [row for row in study.left_out if (row.column, row.stratum) == key]
         lost = any(row.n_left_out for row in rows)
         if population_decides(study, key):
-            said += _population_answer(study, key)
+            sentences += _population_answer(study, key)
             continue
-        told = [_left_out(study, key, rows, not explained)] if lost or key[0] else []
-        said += [*told, *_answer(study, key)]
+        left_out = [_left_out(study, key, rows, not explained)] if lost or key[0] else []
+        sentences += [*left_out, *_answer(study, key)]
         explained = explained or lost
     compared = study.group_tests.differences or study.paired_tests
     if study.everybody is None and study.plan.parameter_prior is not None and compared:
-        said.append(
+        sentences.append(
             f"No population model is fitted with {mark_prior_argument()}, as the population would "
             "be a second prior: leave it out to compare groups by the population model."
         )
-    return list(map(MarkedText, said))
+    return list(map(MarkedText, sentences))
 
 
 def group_name(column: str, label: str) -> str:
@@ -53,7 +53,7 @@ def group_name(column: str, label: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """A parameter's name for reading.
+    """Name of a parameter for readers, without "log".
 
     >>> plain_name("log learning_rate")
     'learning rate'
@@ -67,8 +67,8 @@ def p_text(value: float) -> str:
     >>> p_text(0.0301), p_text(1e-9)
     ('= 0.030', '< 0.001')
     """
-    said = format_p_value(value)
-    return f"< {said[1:]}" if said.startswith("<") else f"= {said}"
+    formatted = format_p_value(value)
+    return f"< {formatted[1:]}" if formatted.startswith("<") else f"= {formatted}"
 
 
 # -- who is left out -------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def _left_out_of(row: LeftOutGroup) -> str:
 
 
 def _shares(rows: Sequence[LeftOutGroup]) -> str:
-    """Whether groups differ in how many are left out."""
+    """Say whether the shares of subjects left out differ between groups."""
     if not rows[0].test:
         return ""
     differ = "differ" if rows[0].p_value < SIGNIFICANT else "do not differ clearly"
@@ -178,9 +178,9 @@ def _population_answer(study: Findings, key: Key) -> list[str]:
         f"{name}{f' ({format_list(own)})' if several else ''}" for name, own in clear.items() if own
     ]
     no = [name for name, own in clear.items() if not own]
-    said = [f"yes, in {', '.join(yes)}"] if yes else []
-    said += [f"no difference is shown in {', '.join(no)}"] if no else []
-    answer = "; ".join(said)
+    parts = [f"yes, in {', '.join(yes)}"] if yes else []
+    parts += [f"no difference is shown in {', '.join(no)}"] if no else []
+    answer = "; ".join(parts)
     named = [group_name(key[0], label) for label in found.groups[key[0]]]
     who = f"{', '.join(named[:-1])} and {named[-1]}"
     within = " within subjects" if key[0] in found.within else ""
@@ -227,7 +227,7 @@ def _headline(tests: Sequence[Any], who: str, key: Key, how: str = "") -> str:
     found: dict[str, list[str]] = {"yes": [], "means": [], "ranks": [], "no": [], "none": []}
     for test in tests:
         found[_verdict(test)].append(plain_name(test.name))
-    said = [
+    parts = [
         words.format(", ".join(found[verdict]))
         for verdict, words in (
             ("yes", "yes, in {}"),
@@ -238,7 +238,7 @@ def _headline(tests: Sequence[Any], who: str, key: Key, how: str = "") -> str:
         )
         if found[verdict]
     ]
-    answer = "; ".join(said)
+    answer = "; ".join(parts)
     return f"Do {who} differ{how}{_column_text(key)}? {answer[0].upper()}{answer[1:]}."
 
 
@@ -331,7 +331,7 @@ def _overall_line(test: OverallTest) -> str:
 
 
 def _clear_pairs(tests: Sequence[Any], percent: str) -> list[str]:
-    """The pairs that differ after adjustment, of means."""
+    """List the pairs whose means differ after adjustment."""
     done = [d for d in tests if not np.isnan(d.p_value)]
     clear = [d for d in done if d.adjusted_p_value < SIGNIFICANT]
     named = [

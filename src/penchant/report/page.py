@@ -57,7 +57,7 @@ class DataTable:
 
     @property
     def has_sentences(self) -> bool:
-        """Whether it tells sentences: on a narrow page its rows are set as paragraphs."""
+        """Whether cells hold sentences: on a narrow page such rows are set as paragraphs."""
         cells = [str(row[i]) for row in self.rows for i in self.text_columns]
         return 2 <= len(self.header) <= MAX_SENTENCE_COLUMNS and any(
             len(cell) > MIN_SENTENCE_LENGTH for cell in cells
@@ -80,7 +80,7 @@ class Drawing:
 
     @property
     def group_id(self) -> str:
-        """Name of the group in the element that holds all that is drawn."""
+        """Name of the SVG group that holds the drawing."""
         found = re.search(r'<g id="([\w-]+)"', self.svg)
         return found.group(1) if found else ""
 
@@ -116,7 +116,7 @@ def render_page(
     sections: Sequence[Section],
     words: Callable[[str], str] = format_for_python,
 ) -> str:
-    """An HTML document that needs nothing else: no script, no style sheet, no network.
+    """Render an HTML document that needs no script, style sheet or network.
 
     Every text is escaped; only the drawings are taken as they are.
 

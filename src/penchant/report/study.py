@@ -69,7 +69,7 @@ def carry_out(
     storage: PartStorage | None = None,
     begin: Callable[[dict[str, Any]], None] | None = None,
 ) -> Findings:
-    """Carry out a plan, keeping what is done.
+    """Carry out a plan, and store finished parts.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def carry_out(
 
 
 def _decided(plan: Plan, data: StudyData, landscapes: Landscapes) -> Plan:
-    """The plan with what these data allow: whether there is performance, and what rests on it."""
+    """Plan restricted to what the data allow: performance and the settings that need it."""
     if not data.is_play:
         if plan.performance:
             raise DataError(
@@ -169,7 +169,7 @@ def _with_payoffs(data: StudyData, n_options: int) -> StudyData:
 
 
 class _Clock:
-    """Adds the seconds since it was last looked at to a step."""
+    """Clock that adds the seconds since its last reading to a step."""
 
     def __init__(self, timings: Timings) -> None:
         self.timings = timings

@@ -1,4 +1,4 @@
-"""The report of a study: do the groups that the user names differ, and who is left out of that."""
+"""Report section on differences between the user's groups, and on subjects left out."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TESTED_BELOW = (
 
 
 def comparison_section(study: Findings, command: str) -> list[Block]:
-    """Groups of different people, compared directly."""
+    """Section that compares groups of different people."""
     tests = study.group_tests
     if not tests.differences:
         return []
@@ -72,7 +72,7 @@ def comparison_section(study: Findings, command: str) -> list[Block]:
 
 
 def paired_section(study: Findings, command: str) -> list[Block]:
-    """Conditions that the same subjects were in, compared within subjects."""
+    """Section that compares conditions within subjects."""
     if not study.paired_tests:
         return []
     alone = not study.group_tests.differences
@@ -255,7 +255,7 @@ def _paired_tests_table(study: Findings, percent: str) -> DataTable:
 
 
 def _with_prior(study: Findings, command: str) -> list[Block]:
-    """The command that gives everybody an estimate, where somebody has none."""
+    """Advice on a prior that gives every subject an estimate; empty if all have one."""
     if study.plan.parameter_prior is not None or not any(r.n_left_out for r in study.left_out):
         return []
     weaker, weak = (

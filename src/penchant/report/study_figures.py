@@ -99,7 +99,7 @@ def panel_figure(
     wide: bool = False,
     least: float = 2.4,
 ) -> Figure:
-    """Panels in rows, each drawn by its number; alike: with the same ends of their axes."""
+    """Draw numbered panels in rows; with the same axis limits if `alike`."""
     columns = min(n, columns)
     rows = -(-n // columns)
     made = figure(columns=2 if wide else min(n, 2), height=max(row * rows, least))

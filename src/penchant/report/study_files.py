@@ -36,7 +36,7 @@ SETTINGS, PARTS = "study.json", "parts"
 
 
 class StudyFolder:
-    """Keeps the parts of one study in a folder, for one process at a time.
+    """Storage of the parts of a study in a folder, for one process at a time.
 
     Nothing is written before `begin`. Use it in a `with` statement.
 
@@ -90,7 +90,7 @@ class StudyFolder:
             )
 
     def _holds_something(self) -> bool:
-        """Whether there is more than a study that was stopped before it began."""
+        """Whether the folder holds more than a study that was stopped before its first part."""
         if not self.path.is_dir():
             return False
         return any(not self._is_empty_start(path) for path in self.path.iterdir())
@@ -101,7 +101,7 @@ class StudyFolder:
         return path.name.startswith(f".{SETTINGS}.")
 
     def begin(self, fingerprint: dict[str, Any]) -> None:
-        """Make the folder, or see that it holds the same study; keep others out."""
+        """Make the folder, or check that it holds the same study; lock it for this process."""
         try:
             (self.path / PARTS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -140,7 +140,7 @@ class StudyFolder:
         return read_json(file) if file.exists() else None
 
     def store(self, name: str, document: Any) -> None:
-        """Keep a document, whole or not at all, its sentences with their marks."""
+        """Store a document, whole or not at all, with the argument marks of its sentences."""
         write_json(self._file(name), _with_marks(document), overwrite=False)
 
     @property
@@ -229,7 +229,7 @@ def _write_tables(
 
 
 def _write_figure(drawn: Drawn, folder: Path, pdf: bool, overwrite: bool) -> Drawing:
-    """Write a figure, which is then as the report needs it."""
+    """Write a figure, and return it as a drawing for the report."""
     folder.mkdir(parents=True, exist_ok=True)
     svg = inline_svg(drawn.figure, drawn.title, drawn.caption)
     places = panel_view_boxes(drawn.figure)

@@ -1,4 +1,4 @@
-"""The report of a study: groups, the paper's tables, tests, and agents that play again."""
+"""Report sections on groups, the paper's tables, tests, and simulated agents."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def groups_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]
 
 
 def _weighted(study: Findings) -> str:
-    """Why these means are not those of the tests, and who is left out of them."""
+    """Explain why these means differ from those of the tests, and list subjects left out."""
     if not (study.group_tests.differences or study.paired_tests):
         return _left_out(study)
     said = (
@@ -299,7 +299,7 @@ def _joint(caption: str, table: Mapping[str, Sequence[Any]]) -> DataTable:
 
 
 def forward_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
-    """People and agents side by side."""
+    """Section that compares subjects with simulated agents."""
     figures = drawings_named(
         drawn, *(f"forward-{one}" for one in ("reward", "regret", "likeliest", "distance"))
     )
@@ -321,10 +321,12 @@ def forward_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block
             if table["condition"][i] == group.condition
             and (not study.plan.performance or table["performance"][i] == group.performance)
         ]
-        told = [i for i in mine if table["measure"][i] == compared and table["n_subjects"][i]]
+        compared_rows = [
+            i for i in mine if table["measure"][i] == compared and table["n_subjects"][i]
+        ]
         steps = [i for i in mine if table["measure"][i] == "distance" and table["n_subjects"][i]]
-        if told:
-            last = told if ahead else told[-1:]
+        if compared_rows:
+            last = compared_rows if ahead else compared_rows[-1:]
             cells: list[Any] = [group.label, max(table["n_subjects"][i] for i in last)]
             cells += [_mean(table["people"], last), _mean(table["simulated"], last)]
             cells += [_mean(table["people"], steps), _mean(table["simulated"], steps)]

@@ -1,4 +1,4 @@
-"""The report of a study: the page, the data, the subjects one by one."""
+"""Page of the report of a study, with its sections on data and on single subjects."""
 
 from __future__ import annotations
 
@@ -213,8 +213,8 @@ def _subjects(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
 def _glossary(names: Sequence[str]) -> list[Block]:
     """Explain each parameter of the model to readers who do not know it."""
     known = [PARAMETER_WORDS[name] for name in names if name in PARAMETER_WORDS]
-    told = [f"{words.label}: {words.meaning}" for words in known if words.meaning]
-    return [Listing(told)] if told else []
+    explanations = [f"{words.label}: {words.meaning}" for words in known if words.meaning]
+    return [Listing(explanations)] if explanations else []
 
 
 def _failures(study: Findings) -> list[Block]:

@@ -1,4 +1,4 @@
-"""The report of a study: everybody at once, in tables, words and figures."""
+"""Report section on the population model: sentences, tables and figures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MAX_ABS_LOGIT = 12.0  # |logit| at which a share is 0 or 1 on any axis
 
 
 def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
-    """Means, differences, spreads and doubts of the population; nothing where there is none."""
+    """Section on the population: means, differences, spreads, warnings; empty without one."""
     found = study.everybody
     if found is None:
         return []
@@ -53,9 +53,9 @@ def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Bl
     blocks += drawings_named(
         drawn, "population-density", "population-shrinkage", "population-forest"
     )
-    said = [*([fit.message] if fit.message else []), *fit.notes]
+    sentences = [*([fit.message] if fit.message else []), *fit.notes]
     names = (*fit.names, *fit.links)
-    shown_words = [for_reader(words, names) for words in said if not words.startswith(CODING)]
+    shown_words = [for_reader(words, names) for words in sentences if not words.startswith(CODING)]
     blocks += [Listing(shown_words)] if shown_words else []
     return blocks
 
@@ -63,14 +63,14 @@ def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Bl
 def _opening_sentences(study: Findings, found: StudyPopulation) -> list[str]:
     """Opening sentences: differences of groups, number of subjects, reliabilities."""
     fit = found.fit
-    said = []
+    sentences = []
     for contrast, adjusted in zip(found.contrasts, found.adjusted, strict=True):
         for a in _in_order(study, contrast.names):
             name = contrast.names[a]
             if adjusted[a] < 1 - study.plan.level:
                 way = "higher" if contrast.difference[a] > 0 else "lower"
                 first, second = contrast.words.split(" - ")
-                said.append(
+                sentences.append(
                     f"{display_name(name).capitalize()} is {way} in {first} than in {second}: "
                     f"{contrast.words} = {format_report_cell(float(contrast.difference[a]))} on "
                     f"the "
@@ -82,26 +82,29 @@ def _opening_sentences(study: Findings, found: StudyPopulation) -> list[str]:
                     f"adjusted by "
                     "Holm's method over all differences here)."
                 )
-    if found.contrasts and not said:
-        said.append(
+    if found.contrasts and not sentences:
+        sentences.append(
             "No difference is shown after adjustment for all comparisons of the population."
         )
-    said.append(
+    sentences.append(
         f"All {format_count(fit.n_subjects, 'subject')} are included, also subjects without a "
         f"finite estimate alone. Status: {for_reader(fit.status, (*fit.names, *fit.links))}."
     )
-    told = [*fit.reliability.items()]
-    said += [_reliability_sentence(*told[a]) for a in _in_order(study, [name for name, _ in told])]
-    said.append(
+    reliabilities = [*fit.reliability.items()]
+    sentences += [
+        _reliability_sentence(*reliabilities[a])
+        for a in _in_order(study, [name for name, _ in reliabilities])
+    ]
+    sentences.append(
         f"Integration error: the log-likelihood ({format_report_cell(fit.log_likelihood)}) changes "
         f"by "
         f"{format_report_cell(fit.integration_error)} with other nodes."
     )
-    return said
+    return sentences
 
 
 def _in_order(study: Findings, names: Sequence[str]) -> list[int]:
-    """Places of parameters of the population, in the order that all other sections have."""
+    """Indices of the population's parameters in the order of all other sections."""
     usual = study.fits[study.subjects[0]].exact.natural_names
     known = {name: k for k, name in enumerate(usual)}
     base = [_parameter(name, usual) for name in names]
@@ -109,7 +112,7 @@ def _in_order(study: Findings, names: Sequence[str]) -> list[int]:
 
 
 def _parameter(name: str, known: Iterable[str]) -> str:
-    """The parameter that a coefficient is of: names of attributes have colons of their own."""
+    """Parameter of a coefficient; names of attributes have colons of their own."""
     mine = (one for one in known if name == one or name.startswith((f"{one}:", f"{one}[")))
     return max(mine, key=len, default=re.split(r"[:[]", name)[0])
 
@@ -180,7 +183,7 @@ def _kinds(found: StudyPopulation) -> list[tuple[str, dict[str, str]]]:
 
 
 def _spreads(study: Findings) -> list[Block]:
-    """The spreads, where some were found."""
+    """Table of the spreads; empty if none were found."""
     table = study.columns("population-spreads")
     if not table:
         return []
@@ -231,10 +234,10 @@ def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
         link = fit.links.get(parameter, "link")
         on = "" if link == "identity" else f" on the {link} scale"
         axis = f"{display_name(parameter)}: coefficient{on}"
-        said = [names[a] for a in own]
+        labels = [names[a] for a in own]
         alike = own if link == "identity" else pure
         limits = _whole(ends[alike])
-        coefficients(axes, said, fit.coefficients[own], ends[own], name=axis, limits=limits)
+        coefficients(axes, labels, fit.coefficients[own], ends[own], name=axis, limits=limits)
 
     high = labelled_row_height_inches([*names.values()], COLUMN_INCHES[1])
     row = 0.8 + high * max(map(len, panels.values()))
@@ -322,7 +325,7 @@ def _densities(study: Findings, found: StudyPopulation) -> Drawn:
 def _drawn_range(
     link: Transform, means: Vector, sds: Vector, people: Vector
 ) -> tuple[float, float]:
-    """Ends of what is drawn of a density: most of it, and no more than some way beyond people."""
+    """Ends of the range that is drawn of a density: most of it, not far beyond the people."""
     low, high = (
         float((means - DRAWN_HALF_WIDTH_SDS * sds).min()),
         float((means + DRAWN_HALF_WIDTH_SDS * sds).max()),
@@ -337,7 +340,7 @@ def _drawn_range(
 
 
 def _group_members(found: StudyPopulation) -> list[Any]:
-    """Places of the people of each group of the first column, or of everybody."""
+    """Indices of the people of each group of the first column, or of everybody."""
     fit = found.fit
     if not found.between:
         return [np.arange(fit.n_subjects)]

@@ -99,40 +99,40 @@ def estimator_text(study: Findings) -> str:
 
 
 def interval_words(kind: str) -> str:
-    """A kind of intervals, Wald's with his capital."""
+    """Name of a kind of intervals, with a capital for Wald's."""
     return "Wald" if kind == "wald" else kind
 
 
 def capital(words: str) -> str:
-    """The words as they begin a sentence."""
+    """Text with a capital, to begin a sentence."""
     return words[:1].upper() + words[1:]
 
 
 def summary_sentences(study: Findings) -> list[MarkedText]:
-    """The findings, each in one sentence."""
+    """Summarise the findings, each in one sentence."""
     data = study.data
     decisions = sum(fit.exact.n_decisions for fit in study.fits.values())
     played = f"{format_count(len(data.episodes), 'block')}, " if data.is_play else ""
     who, trials = format_count(data.n_people, "subject"), format_count(decisions, "trial")
-    said = [f"Data: {who}, {played}{trials} included."]
-    said += [f"Note: {text_with_marks(note)}" for note in data.notes if data.people is not None][
-        -1:
-    ]
-    said += answers(study)
-    said += [_performance(study)] if study.plan.performance else []
+    sentences = [f"Data: {who}, {played}{trials} included."]
+    sentences += [
+        f"Note: {text_with_marks(note)}" for note in data.notes if data.people is not None
+    ][-1:]
+    sentences += answers(study)
+    sentences += [_performance(study)] if study.plan.performance else []
     counts = ", ".join(f"{count} {status}" for status, count in study.counts().items())
     weak = study.counts().get("weakly identified", 0)
     alone = len(study.subjects) == 1
     means = "Weakly identified estimates are kept in means: read their intervals."
     kept = f" {'Read its interval.' if alone else means}" if weak else ""
-    said.append(f"{capital(estimator_text(study))} fits: {counts}.{kept}")
+    sentences.append(f"{capital(estimator_text(study))} fits: {counts}.{kept}")
     worth = price_sensitivity_warning(
         ((s, study.fits[s].exact) for s in study.subjects), study.plan.model
     )
-    said += [worth] if worth else []
-    said += [_linearized(study)] if study.linearized else []
+    sentences += [worth] if worth else []
+    sentences += [_linearized(study)] if study.linearized else []
     crossed = _differences(study) if study.plan.performance else []
-    return list(map(MarkedText, (*said, *crossed, *_agreement(study))))
+    return list(map(MarkedText, (*sentences, *crossed, *_agreement(study))))
 
 
 def _performance(study: Findings) -> str:
@@ -367,24 +367,24 @@ def _averaged(study: Findings, scale: str) -> list[str]:
 
 def _compared(study: Findings, scale: str) -> list[str]:
     """Describe the tests between groups, and between conditions within subjects."""
-    said = []
+    sentences = []
     if study.group_tests.differences:
         columns = dict.fromkeys(d.column for d in study.group_tests.differences)
         decided = study.everybody is not None and bool(study.everybody.contrasts)
         beside = " by the hierarchical model below, and in the study's tables" if decided else ""
-        said.append(
+        sentences.append(
             f"Groups (column {' and '.join(columns)}) were compared{beside} by parameter{scale} by "
             f"Welch's t test, with Hedges' g{_overall(study)}{_ranked(study)} p-values are "
             "two-sided, adjusted by Holm's method over parameters and pairs."
         )
     if study.data.people is not None:
-        said.append(
+        sentences.append(
             "Conditions varied within subjects, who were fitted once in each of them; conditions "
             "were compared by paired t tests of the estimates of subjects with one in both, with "
             "Cohen's dz, and by Wilcoxon's signed-rank test of all subjects with a rank in both, "
             "adjusted by Holm's method."
         )
-    return said
+    return sentences
 
 
 def _ranked(study: Findings) -> str:
@@ -475,7 +475,7 @@ def _names(study: Findings) -> tuple[str, ...]:
 
 
 def format_report_cell(value: Any, digits: int = 4) -> str:
-    """A cell for reading."""
+    """Format a value as a cell of a table of the report."""
     if value is None:
         return "-"
     if isinstance(value, (bool, np.bool_)):

@@ -359,7 +359,8 @@ class ChoiceSource(EstimateSource):
                 "cluster",
                 "must be given where the choices have no subject",
                 got="None",
-                fix="Give one label per decision.",
+                fix=f"Name their column with {mark_argument('subject')}, or give one label per "
+                "decision.",
             )
         theta = _finite_theta(estimate, "clustered()")
         return clustered_covariance(theta, estimate.inverse_information, choices, labels)

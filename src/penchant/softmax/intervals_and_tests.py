@@ -16,7 +16,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_level
 from penchant.choices import Choices
-from penchant.errors import DataError
+from penchant.errors import DataError, mark_argument
 from penchant.json_records import JsonDocument
 from penchant.softmax.constraints import (
     Constraints,
@@ -321,8 +321,8 @@ def require_several_clusters(known: list[Any]) -> None:
         raise DataError(
             "cluster",
             "must name at least two clusters",
-            got=f"only {known[0]!r}",
-            fix="Use the robust covariance where decisions are independent.",
+            got="one",
+            fix=f"Use {mark_argument('covariance', 'robust')} where decisions are independent.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Groups pooled and compared: populations, tests between them, conditions within subjects."""
+"""Pooled estimates of groups, tests between groups, and paired tests within subjects."""
 
 from __future__ import annotations
 
@@ -256,13 +256,15 @@ def _test_pair(
     for j, name in enumerate(first.names):
         values = first.estimates[kept, j], second.estimates[kept, j]
         found = paired_difference(*pair, name, values[0] - values[1], plan.level)
-        apart = smallest_certain_differences(places[0][:, j], places[1][:, j])
-        n_ranked = int((~np.isnan(apart)).sum())
+        differences = smallest_certain_differences(places[0][:, j], places[1][:, j])
+        n_ranked = int((~np.isnan(differences)).sum())
         means = [_mean(value, name) for value in values]
         made.append(
             replace(
                 found,
-                wilcoxon_p_value=signed_rank_p_value(apart) if n_ranked >= MIN_PAIRS else np.nan,
+                wilcoxon_p_value=signed_rank_p_value(differences)
+                if n_ranked >= MIN_PAIRS
+                else np.nan,
                 n_both=len(both),
                 n_ranked=n_ranked,
                 column=factor.column,
@@ -275,13 +277,13 @@ def _test_pair(
 
 
 def paired_difference(
-    first: str, second: str, name: str, apart: Vector, level: float
+    first: str, second: str, name: str, differences: Vector, level: float
 ) -> PairedDifference:
     """The tests of one parameter, from each subject's difference."""
-    apart = apart[np.isfinite(apart)]
-    n = len(apart)
-    spread = float(apart.std(ddof=1)) if n > 1 else np.nan
-    mean = float(apart.mean()) if n else np.nan
+    differences = differences[np.isfinite(differences)]
+    n = len(differences)
+    spread = float(differences.std(ddof=1)) if n > 1 else np.nan
+    mean = float(differences.mean()) if n else np.nan
     if n < MIN_PAIRS or not spread > 0:
         unknown = (np.nan,) * 9
         return PairedDifference(first, second, name, n, mean, *unknown)
@@ -301,7 +303,7 @@ def paired_difference(
         n - 1.0,
         p,
         p,
-        signed_rank_p_value(apart),
+        signed_rank_p_value(differences),
         *_cohens_dz(mean / spread, n, level),
     )
 
@@ -368,7 +370,7 @@ class StudyPopulation:
 def study_population(
     data: StudyData, factors: Sequence[Factor], plan: Plan, threads: int | None
 ) -> StudyPopulation | None:
-    """The population that the plan asks for; None where it asks for none."""
+    """Fit the population model that the plan asks for; None if it asks for none."""
     if plan.population is False:
         return None
     between = tuple(dict.fromkeys(f.column for f in factors if not f.within))
@@ -432,14 +434,16 @@ def _large_enough(
         return False
     people: dict[tuple[str, Any], set[Any]] = {}
     for subject in data.subjects:
-        told = any(data.episodes[i].n_decisions for i in data.of(subject))
+        has_decisions = any(data.episodes[i].n_decisions for i in data.of(subject))
         for column in (*between, *within):
             mine = people.setdefault((column, data.conditions[column][subject]), set())
-            mine |= {data.person(subject)} if told else set()
-        people.setdefault(("", ""), set()).update({data.person(subject)} if told else set())
+            mine |= {data.person(subject)} if has_decisions else set()
+        people.setdefault(("", ""), set()).update(
+            {data.person(subject)} if has_decisions else set()
+        )
     return min(map(len, people.values()), default=0) >= MIN_PEOPLE_PER_GROUP
 
 
 def _label(value: Any) -> str:
-    """A label of a condition, without what a contrast is told by."""
+    """Label of a condition without " - ", which separates the two labels of a contrast."""
     return str(value).replace(" - ", " to ")

@@ -74,7 +74,7 @@ def forward_columns(
     fits: Mapping[Any, SubjectFit],
     how: str,
 ) -> dict[str, list[Any]]:
-    """Means over the subjects of every group, with standard errors, and how agents were paid."""
+    """Table of means over the subjects of every group, with standard errors, and of agents."""
     made: dict[str, list[Any]] = {
         name: []
         for name in (
@@ -404,7 +404,7 @@ def _population_contrasts(study: Findings) -> Columns:
 
 
 def _population_people(study: Findings) -> Columns:
-    """Everybody under the population."""
+    """Table of the subjects' estimates under the population model."""
     if study.everybody is None:
         return {}
     subjects = study.everybody.fit.subjects

@@ -1,4 +1,4 @@
-"""Every subject fitted and simulated forward, in parts that can be kept: what is done is done."""
+"""Fits and forward simulations of every subject, in parts that can be stored and resumed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized_model import fit_linearized
 from penchant.json_records import from_json, to_json
 from penchant.models.model import Declared
-from penchant.models.simulate import played
+from penchant.models.simulate import simulate_events
 from penchant.result_tables import progress
 from penchant.softmax import serialization
 from penchant.softmax.estimate import Estimate
@@ -65,8 +65,10 @@ def simulate_subject(
     theta
         Weights and shape parameters of the subject.
     """
-    told = Declared(model)
-    unknown = bool(told.before or told.after)  # nobody knows what other choices would have shown
+    declared = Declared(model)
+    unknown = bool(
+        declared.before or declared.after
+    )  # nobody knows what other choices would have shown
     if unknown or how_simulated(measurer.data, measurer.landscapes) == "one step ahead":
         return predict_one_step_ahead(subject, theta, model, measurer)
     if not all(map(np.isfinite, parameters.values())):
@@ -127,7 +129,7 @@ def simulate_agents(
         else:
             draw = payoffs.draws(i, rng)
         n = episode.n_events
-        play = played(model, parameters, draw, rng, n, n_replicates, like=episode)
+        play = simulate_events(model, parameters, draw, rng, n, n_replicates, like=episode)
         arrays = (play.executed, play.rewards)
         each = (np.ascontiguousarray(array[episode.is_choice].T) for array in arrays)
         found.append(measurer.play(i, *each))
@@ -135,7 +137,7 @@ def simulate_agents(
 
 
 def _reward_sampler(landscapes: Landscapes, i: int, model: Any, rng: np.random.Generator) -> Draw:
-    """A function that draws the rewards of options chosen in an episode, at any decision."""
+    """Return a function that draws the rewards of options chosen in an episode."""
     means = landscapes.means[landscapes.of_episode[i]]
     if landscapes.binary:
         return lambda _, options: (rng.random(len(options)) < means[options]).astype(float)
@@ -164,7 +166,7 @@ class SubjectFit:
     simulated: Measures | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text."""
+        """Record for JSON, which `from_dict` reads."""
         linear, played = self.linearized, self.simulated
         return {
             "exact": _estimate_record(self.exact),
@@ -173,9 +175,9 @@ class SubjectFit:
         }
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> SubjectFit:
+    def from_dict(cls, document: Mapping[str, Any]) -> SubjectFit:
         """The inverse of `to_dict`."""
-        return from_json(cls, kept)
+        return from_json(cls, document)
 
 
 def _estimate_record(fit: Estimate) -> dict[str, Any]:
@@ -186,7 +188,7 @@ def _estimate_record(fit: Estimate) -> dict[str, Any]:
 
 
 def parameters_of(fit: Estimate) -> tuple[ParameterEstimate, ...]:
-    """Natural parameters as they were kept, those of a deviation that is not small included."""
+    """Natural parameters as stored, also where the deviation is not small."""
     return fit.source.parameters([fit], *fit.source.default_interval, None)[0]
 
 
@@ -215,7 +217,7 @@ class PartStorage(Protocol):
         """Read the document stored under this name; None if there is none."""
 
     def store(self, name: str, document: Any) -> None:
-        """Keep a document, whole or not at all."""
+        """Store a document, whole or not at all."""
 
 
 class NoStorage:
@@ -238,7 +240,7 @@ def fit_subjects(
     threads: int | None,
     timings: Timings,
 ) -> dict[Any, SubjectFit]:
-    """Fit every subject, or take what is kept of them.
+    """Fit every subject, or read the fits from storage.
 
     Parameters
     ----------
@@ -314,10 +316,10 @@ def _fit_parts(
 
 
 def _read_fits(document: Any, part: _Part) -> dict[Any, SubjectFit]:
-    """Fits as they are kept, new or old, so that both give the same numbers."""
+    """Read the fits of a part from its document; new fits too, so that numbers are the same."""
     try:
         labels = document["subjects"]
-        fits = [SubjectFit.from_dict(kept) for kept in document["fits"]]
+        fits = [SubjectFit.from_dict(record) for record in document["fits"]]
     except (KeyError, TypeError, ValueError, AttributeError):
         labels, fits = None, []
     expected = [_label(subject) for subject in part.subjects]
@@ -332,7 +334,7 @@ def _read_fits(document: Any, part: _Part) -> dict[Any, SubjectFit]:
 
 
 def advise_unreadable(document: Any) -> str:
-    """Why a file that was kept cannot be read, and what to do."""
+    """Advice for a stored file that cannot be read."""
     if isinstance(document, dict) and "fits" in document and document.get("version") != VERSION:
         return "It was made by another version of Penchant: remove it, and run again."
     return "The file is damaged: remove it, and resume."
@@ -361,11 +363,11 @@ class _Fitter:
         """Fit and simulate the subjects of a part, and return the document to store."""
         subjects = part.subjects
         exact = self._timed("exact fits", self._exact, subjects)
-        kept = self._timed("intervals", self._with_intervals, exact)
+        estimates = self._timed("intervals", self._with_intervals, exact)
         linear = self._timed("linearised fits", self._apply_to_each, self._linearized, subjects)
-        places = list(enumerate(zip(subjects, kept, strict=True), part.start))
+        places = list(enumerate(zip(subjects, estimates, strict=True), part.start))
         played = self._timed("forward simulation", self._apply_to_each, self._simulated, places)
-        fits = zip(kept, linear, played, strict=True)
+        fits = zip(estimates, linear, played, strict=True)
         return {
             "subjects": [_label(subject) for subject in subjects],
             "version": VERSION,
@@ -392,9 +394,12 @@ class _Fitter:
         return fit_each_model(episodes, self.plan.model, parameter_prior=prior, threads=1)
 
     def _with_intervals(self, estimates: Estimates) -> list[Estimate]:
-        asked = self.plan.level, self.plan.intervals
-        found = estimates.parameters_at(*asked)
-        return [one.detached(mine, *asked) for one, mine in zip(estimates, found, strict=True)]
+        level_and_kind = self.plan.level, self.plan.intervals
+        found = estimates.parameters_at(*level_and_kind)
+        return [
+            estimate.detached(own, *level_and_kind)
+            for estimate, own in zip(estimates, found, strict=True)
+        ]
 
     def _linearized(self, subject: Label) -> Estimate | None:
         category = self.categories[subject]

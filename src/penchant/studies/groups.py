@@ -1,4 +1,4 @@
-"""Groups of subjects, given or named: where they rank, who is left out, whether they differ.
+"""Groups of subjects: their estimates, subjects left out, and tests of differences.
 
 The scale is the logarithm for positive parameters. Decision noise and prior variance are positive
 and spread over orders of magnitude: their mean is that of the largest few, and no test of means
@@ -70,7 +70,7 @@ def exact_on_working_scale(
 def to_natural_scale(
     population: PopulationEstimate, level: float, model: Model | None = None
 ) -> tuple[ParameterEstimate, ...]:
-    """A population's parameters in their own units: geometric means where logarithms were pooled.
+    """Parameters of a population in natural units: geometric means of pooled logarithms.
 
     The standard error of a geometric mean is that of the logarithm times the mean. Of rates and
     shares of a model, what lies beyond 0 and 1 is cut off: a mean of shares is a share, so that
@@ -99,7 +99,7 @@ def _names_of_shares(model: Model) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Group:
-    """Subjects of one performance in one condition; of any where nothing can be performed."""
+    """Subjects of one performance in one condition; of all, if performance is undefined."""
 
     performance: Category | None
     condition: str
@@ -224,7 +224,7 @@ RANGE_END_TOL = 1e-9  # relative distance at which an estimate lies at the end o
 
 
 def left_out_reasons(estimates: SubjectEstimates) -> dict[Any, str]:
-    """{subject: status, or what else is wrong} of those whom no average can use."""
+    """{subject: reason} of the subjects whom no average can use."""
     status = dict(zip(estimates.subjects, estimates.status, strict=True))
     return {
         left.subject: left.why if status[left.subject] == "converged" else status[left.subject]
@@ -264,7 +264,7 @@ def _logarithm(values: Matrix) -> Matrix:
 def _range(
     p: ParameterEstimate, natural: Parameter, ends: tuple[float, float], status: str
 ) -> tuple[float, float]:
-    """Between which values a subject lies who has no estimate that can be averaged."""
+    """Range of values for a subject without an estimate that can be averaged."""
     low, high = max(p.low, ends[0]), min(p.high, ends[1])
     if _is_at_end(low, ends[0]) and _is_at_end(high, ends[1]):  # anything is possible
         return np.nan, np.nan
@@ -313,7 +313,7 @@ class LeftOutGroup:
 def left_out_groups(
     data: StudyData, factors: Sequence[Factor], fits: Mapping[Any, SubjectFit], plan: Plan
 ) -> tuple[LeftOutGroup, ...]:
-    """A row for every group of every column; one for all subjects where no column is named."""
+    """Count the subjects left out of every group; of all subjects, if there are no groups."""
     why = left_out_reasons(exact_on_working_scale(fits, data.subjects, plan.model))
     if not factors:
         return (_row(("", "", ALL), data.subjects, why, ("", np.nan)),)

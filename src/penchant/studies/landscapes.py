@@ -104,7 +104,7 @@ def _find_column(table: Table, usual: Sequence[str], file: Any) -> str:
 def _option_order(
     own: Sequence[Any], labels: Sequence[Label] | None, key: tuple[Any, ...], file: Any
 ) -> list[int]:
-    """Places of the options in the order of their indices, each of which must be there once."""
+    """Rows of the options in the order of their indices; raise if one is missing or repeated."""
     which = f" of {', '.join(map(str, key))}" if key else ""
     twice = [str(option) for i, option in enumerate(own) if option in own[:i]]
     if twice:
@@ -205,7 +205,7 @@ class Landscapes:
         )
 
     def noise_for(self, model: Any) -> float:
-        """Variance of rewards that agents of a model meet: what it takes for known, or the data's.
+        """Variance of the rewards of simulated agents: the model's if it has one, or the data's.
 
         Where the model knows one for each option, the data's is taken.
         """
@@ -347,7 +347,7 @@ def _known_landscapes(
 
 
 def _key(label: Label) -> tuple[str, ...]:
-    """Labels of files are compared as text, in which 7 and "7" are the same."""
+    """Key of a label as text, so that 7 and "7" are the same."""
     return tuple(map(str, label)) if isinstance(label, tuple) else (str(label),)
 
 
@@ -399,16 +399,16 @@ def _expected(
 
 
 def _fill_missing_means(means: Matrix, locations: Matrix | None) -> Matrix:
-    """Options that nobody chose: the mean of the nearest ones, or of all."""
+    """Fill the means of options that nobody chose with those of the nearest, or of all."""
     filled = means.copy()
-    apart = None if locations is None else distances(locations)
+    option_distances = None if locations is None else distances(locations)
     for row in filled:
         unknown = np.flatnonzero(np.isnan(row))
         known = np.flatnonzero(~np.isnan(row))
-        if apart is None:
+        if option_distances is None:
             row[unknown] = row[known].mean()
             continue
-        near = apart[np.ix_(unknown, known)]
+        near = option_distances[np.ix_(unknown, known)]
         nearest = near <= near.min(axis=1, keepdims=True) * (1 + 1e-12)
         row[unknown] = nearest @ row[known] / nearest.sum(axis=1)
     return filled
@@ -419,7 +419,7 @@ NAMES = ("reward", "loss", "distance", "likeliest", "met")
 
 @dataclass(frozen=True)
 class Measures:
-    """Numbers of one play, or means over several: one per decision, NaN where there is none.
+    """Measures of one play, or means over several: one per decision, NaN where missing.
 
     Attributes
     ----------
@@ -463,7 +463,7 @@ class Measurer:
     def __init__(self, data: StudyData, landscapes: Landscapes, locations: Any = None) -> None:
         self.data = data
         self.landscapes = landscapes
-        self.apart = None if locations is None else distances(locations)
+        self.option_distances = None if locations is None else distances(locations)
 
     def subject(self, subject: Label) -> Measures:
         """Measures of the play of a subject, averaged over its episodes."""
@@ -519,17 +519,21 @@ class Measurer:
         top = p.argmax(axis=1)
         step = unknown.copy()
         after = np.flatnonzero(made[1:] & made[:-1]) + 1
-        if self.apart is None:
+        if self.option_distances is None:
             step[after] = 1 - p[after, chosen[after - 1]]
         else:
-            step[after] = (p[after] * self.apart[chosen[after - 1]]).sum(axis=1)
+            step[after] = (p[after] * self.option_distances[chosen[after - 1]]).sum(axis=1)
         likeliest = np.where(made, p.max(axis=1), np.nan)
         met = np.where(made, chosen == top, np.nan)
         return Measures(unknown, unknown, step, likeliest, met)
 
     def _distance(self, chosen: IntVector, nothing: BoolVector) -> Matrix:
         before, after = chosen[:, :-1], chosen[:, 1:]
-        moved = (before != after).astype(float) if self.apart is None else self.apart[before, after]
+        moved = (
+            (before != after).astype(float)
+            if self.option_distances is None
+            else self.option_distances[before, after]
+        )
         known = ~(nothing[:, :-1] | nothing[:, 1:])
         first = np.full((len(chosen), 1), np.nan)
         return np.hstack([first, np.where(known, moved, np.nan)])

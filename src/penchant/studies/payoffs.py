@@ -101,7 +101,7 @@ class Payoffs:
         )
 
     def draws(self, i: int, rng: np.random.Generator) -> Draw:
-        """A function of the event and the options chosen at it that draws their rewards."""
+        """Return a function of event and chosen options that draws their rewards."""
         values = self.values[i]
         if self.kind == "rewards":
             return lambda k, options: values[k, options]
@@ -148,7 +148,7 @@ def payoffs_of(
     taken: Iterable[str] = (),
     conditions: Sequence[Label] = (),
 ) -> tuple[Payoffs | None, tuple[str, ...]]:
-    """Payoffs of every option, and why there are none where columns look like them.
+    """Read the payoffs of every option, and note why columns that look like payoffs are not used.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def payoffs_of(
 
 
 def check_count(n_columns: int, n_options: int, at_least: bool = False) -> None:
-    """Refuse another number of columns than there are options."""
+    """Raise unless there is one column for each option."""
     if n_columns == n_options or (at_least and n_columns > n_options):
         return
     raise DataError(
@@ -232,7 +232,7 @@ def _expand_patterns(table: Table, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _by_number(name: str) -> list[Any]:
-    """payoff_2 before payoff_10."""
+    """Sort key that puts payoff_2 before payoff_10."""
     parts = re.split(r"(\d+)", str(name))
     return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
 
@@ -267,7 +267,7 @@ def _recognise_payoffs(
 def usual_columns(
     names: Sequence[str], labels: Sequence[Label] | None = None
 ) -> list[tuple[str, ...]]:
-    """Columns that are called like payoffs, one for each option, the likeliest first.
+    """Sets of columns with usual names of payoffs, one per option; the likeliest set first.
 
     Examples
     --------
@@ -347,7 +347,7 @@ def _describe_row(episode: Episode, row: int) -> str:
 
 @dataclass(frozen=True)
 class _Received:
-    """Rewards that were received, and what the payoffs say of the option chosen."""
+    """Rewards received, and the stated payoffs of the options chosen."""
 
     paid: Vector
     stated: Vector
@@ -398,7 +398,7 @@ def _read(
     *,
     recognised: bool = False,
 ) -> Payoffs:
-    """Payoffs of the kind that the rewards received say they are."""
+    """Build the payoffs, and infer from the rewards received whether they are rewards or means."""
     received = _Received.of(columns, values, episodes, rows)
     every = np.concatenate([v[np.isfinite(v)] for v in values])
     kind, two = _kind(received, every, noise)
@@ -418,7 +418,7 @@ def _read(
 def _noise_by_condition(
     received: _Received, pooled: float, conditions: Sequence[Label]
 ) -> tuple[float, ...]:
-    """Variance of rewards in the condition of each episode; the pooled one where few tell it."""
+    """Variance of rewards in the condition of each episode; pooled if rewards are few."""
     found = {}
     for condition in dict.fromkeys(conditions):
         here = [i for i, own in enumerate(conditions) if own == condition]
@@ -450,7 +450,7 @@ def _matches_payoffs(received: _Received) -> BoolVector:
 
 
 def _check_means(received: _Received, payoffs: Payoffs, given: bool) -> None:
-    """Refuse means that rewards do not lie around."""
+    """Raise if the rewards received do not scatter around the means."""
     if payoffs.kind == "rewards" or not received.paid.size:
         return
     left = received.paid - payoffs.mean_of(received.stated)

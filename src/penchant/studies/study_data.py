@@ -1,4 +1,4 @@
-"""The data of a study: who played, what they were assigned to, what happened; and its table."""
+"""The data of a study: episodes of subjects and their conditions, read from a table."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from penchant.tables.frames import (
 from penchant.tables.labels import Coded, in_natural_order
 from penchant.tables.offer_columns import is_offers, offer_columns
 from penchant.tables.play import ABSENT, Gaps, MissingReward
-from penchant.tables.play_columns import columns_in_words, columns_used, play_columns
+from penchant.tables.play_columns import columns_used, describe_columns, play_columns
 from penchant.tables.reading import Reading
 
 UNIT = "subject in condition"
@@ -104,7 +104,7 @@ def _vary(table: Table, subject: str, conditions: Sequence[str]) -> bool:
 
 
 def check_plays(units: Units, subject: str, block: Any) -> None:
-    """Refuse a play that goes on from one condition into the next: beliefs start afresh in each."""
+    """Raise if a block spans several conditions: beliefs start afresh in each."""
     if units.people is None:
         return
     blocks = (block,) if isinstance(block, str) else tuple(block or ())
@@ -229,7 +229,7 @@ class StudyData(JsonDocument):
 
     @property
     def _varying(self) -> list[str]:
-        """Conditions that a person was in several of."""
+        """Columns of conditions that vary within a person."""
         return [
             name
             for name, by_subject in self.conditions.items()
@@ -327,7 +327,7 @@ def play_data(
         by,
         _by_episode(table, by, episodes, rows),
         None if expected is None else _expected(table, expected, episodes, rows),
-        columns_in_words(found),
+        describe_columns(found),
         None if options is None else tuple(options),
         units.people,
         paid,
@@ -478,8 +478,8 @@ def read_study(
         locations = table.arguments.get("locations") if locations is None else locations
         shown = shown or table.arguments.get("shown", 0)
         missing_reward = table.arguments.get("missing_reward", missing_reward)
-        told = ("before", "after", "available")
-        seen = {name: table.arguments[name] for name in told if table.arguments.get(name)}
+        event_columns = ("before", "after", "available")
+        seen = {name: table.arguments[name] for name in event_columns if table.arguments.get(name)}
     frame = table.table if isinstance(table, Reading) else table
     frame = read_table(frame) if isinstance(frame, str | os.PathLike) else frame
     check_one_of(kind, "kind", ("play", "offers", None), "Leave it out.")
@@ -590,7 +590,7 @@ def offers_data(
     return StudyData(
         tuple(trials),
         {name: {s: coded.at(row) for s, row in first.items()} for name, coded in assigned.items()},
-        columns=found.words(),
+        columns=found.describe(),
         options=None if options is None else tuple(options),
         people=units.people,
     )

@@ -39,12 +39,12 @@ def explanatory_rows(explanatory: Any) -> tuple[Matrix, IntVector]:
 
 
 def _cell_place(explanatory: Any) -> Place:
-    def place(i: int) -> str:
+    def locate(i: int) -> str:
         where = np.unravel_index(i, np.shape(explanatory))
         words = ("decision", "option", "variable") if len(where) == 3 else ("row", "column")
         return ", ".join(f"{word} {int(k)}" for word, k in zip(words, where, strict=False))
 
-    return place
+    return locate
 
 
 def _not_three_axes(explanatory: Any, shape: tuple[int, ...]) -> DataError:
@@ -269,7 +269,7 @@ def available_mask(
 
 
 def one_by_one(values: Any, name: str, first_row: IntVector) -> Any:
-    """One value per option given as a list per decision, one after another; others unchanged."""
+    """Flatten ragged lists of option values per decision; return other values unchanged."""
     if not isinstance(values, (list, tuple)) or not all(hasattr(v, "__len__") for v in values):
         return values
     sizes, lengths = np.diff(first_row), [len(row) for row in values]

@@ -1,4 +1,4 @@
-"""From the codes of a column of choices to options: which option each row took, if any."""
+"""Map the codes of a column of choices to indices of options, -1 for none."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class OptionCodes:
 
     @property
     def option_names(self) -> tuple[Any, ...]:
-        """What the options are called: their names, or else their first codes."""
+        """Names of the options, or else their first codes."""
         if self.names is not None:
             return self.names
         return tuple(own[0] if isinstance(own, tuple) else own for own in self.labels)

@@ -98,10 +98,10 @@ def plain_name(name: Any) -> str:
     >>> plain_name("Später"), plain_name("subj.ID")
     ('spater', 'subjid')
     """
-    return _plain(str(name))
+    return _alphanumeric(str(name))
 
 
 @lru_cache(10_000)
-def _plain(name: str) -> str:
+def _alphanumeric(name: str) -> str:
     text = name.lower()
     return re.sub(r"[^a-z0-9]", "", text if text.isascii() else normalize("NFKD", text))

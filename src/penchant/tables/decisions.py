@@ -93,7 +93,7 @@ def _role(cells: Cells) -> str:
 def _described(cells: Cells, ids: Ids, what: str) -> str:
     distinct = [(role, name, _table_rows(role, rows, ids)) for role, name, rows in cells]
     described = (
-        f"{what} in {name} at {_place(role, row, ids)}"
+        f"{what} in {name} at {_locate_row(role, row, ids)}"
         for role, name, rows in distinct
         for row in rows[: MAX_LISTED + 1].tolist()
     )
@@ -111,9 +111,9 @@ def _table_rows(role: str, rows: IntVector, ids: Ids) -> IntVector:
     return np.unique(rows // ids.per_row) * ids.per_row
 
 
-def _place(role: str, row: int, ids: Ids) -> str:
+def _locate_row(role: str, row: int, ids: Ids) -> str:
     if not _once_per_decision(role, ids):
-        return ids.place(row)
+        return ids.locate_row(row)
     return f"{ids.row_place(row)} ({ids.decision_name(row)})"
 
 
@@ -205,7 +205,7 @@ def _not_options(
         )
     wrong = np.flatnonzero(as_option[picked.codes] < 0)
     places = format_list(
-        (f"{picked.at(r)!r} at {ids.place(r)}" for r in wrong[:11].tolist()), wrong.size
+        (f"{picked.at(r)!r} at {ids.locate_row(r)}" for r in wrong[:11].tolist()), wrong.size
     )
     hint = closest_match_hint(str(picked.at(wrong[0])), known) or " Correct it."
     return DataError(
@@ -229,10 +229,10 @@ def check_one_each(
 
 
 def check_on_offer(flags: BoolVector, on_offer: BoolVector, ids: Ids) -> None:
-    """No row was chosen that was not on offer."""
+    """Refuse choices of rows that were not on offer."""
     wrong = np.flatnonzero(flags & ~on_offer)
     if wrong.size:
-        places = format_list((ids.place(row) for row in wrong[:11].tolist()), wrong.size)
+        places = format_list((ids.locate_row(row) for row in wrong[:11].tolist()), wrong.size)
         raise DataError(
             "chosen",
             "must be an available option",
@@ -287,7 +287,7 @@ def reused_hint(ids: Ids, row: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """One row per option of each decision, in the order of the table.
+    """Columns of a long table: one row per option of each decision, in table order.
 
     Attributes
     ----------
@@ -389,7 +389,7 @@ def _order(ids: Ids, kept: BoolVector) -> IntVector:
     if len(order) == np.count_nonzero(kept):
         return order
     pairs, total = repeated_rows(ids.decision, option.codes, len(option), kept)
-    described = (f"row {a} and {ids.place(b)}" for a, b in pairs)
+    described = (f"row {a} and {ids.locate_row(b)}" for a, b in pairs)
     raise DataError(
         "option",
         "must differ between the rows of a decision",

@@ -1,4 +1,4 @@
-"""What happened in play, event by event: checked once, for arrays and tables alike."""
+"""Events of play (choices, rewards, flags), checked for arrays and tables alike."""
 
 from typing import Any, NamedTuple
 
@@ -38,15 +38,15 @@ class Events(NamedTuple):
     scored: BoolVector
     executed: IntVector
 
-    def between(self, start: int, stop: int) -> "Events":
+    def rows_between(self, start: int, stop: int) -> "Events":
         """Events from start to stop, the latter not included, without a copy."""
-        return self._each(slice(start, stop))
+        return self._indexed(slice(start, stop))
 
     def where(self, kept: BoolVector) -> "Events":
         """Events that are kept."""
-        return self._each(kept)
+        return self._indexed(kept)
 
-    def _each(self, which: Any) -> "Events":
+    def _indexed(self, which: Any) -> "Events":
         parts: Any = (values[which] for values in self)
         return Events(*parts)
 
@@ -198,11 +198,11 @@ def labelled(subject: Any, block: Any) -> str:
     return ", ".join(f"{name} {label}" for name, label in labels if label is not None)
 
 
-def places_of(subject: Any, block: Any, word: str) -> Place:
-    """Where an event, or a decision, is in words."""
+def event_locator(subject: Any, block: Any, word: str) -> Place:
+    """Make a function that names event or decision k, subject and block, for messages."""
     named = labelled(subject, block)
 
-    def place(k: int) -> str:
+    def locate(k: int) -> str:
         return f"{word} {k} of {named}" if named else f"{word} {k}"
 
-    return place
+    return locate

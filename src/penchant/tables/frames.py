@@ -36,7 +36,7 @@ Table = nw.DataFrame[Any]
 
 
 def row_place(row: int) -> str:
-    """Where a row is in the table, counted from 0."""
+    """Text that names a row of the table, counted from 0, for messages."""
     return f"row {row}"
 
 
@@ -93,7 +93,7 @@ def check_columns(table: Table, roles: Mapping[str, Sequence[Any]]) -> None:
 
 
 def check_roles(roles: Mapping[str, Sequence[Any]]) -> None:
-    """No column plays two parts that exclude each other."""
+    """Refuse a column that is given two roles."""
     played: dict[Any, str] = {}
     for role, names in roles.items():
         for name in names:
@@ -308,7 +308,7 @@ class Ids:
         name = f"decision {labels[0] if len(labels) == 1 else labels}"
         return name if self.subject is None else f"{name} of subject {self.subject.at(row)}"
 
-    def place(self, row: int) -> str:
+    def locate_row(self, row: int) -> str:
         """Name a row, its decision and its option."""
         return f"{self.row_place(row)} ({self.decision_name(row)}, option {self.option.at(row)})"
 
@@ -317,7 +317,7 @@ class Ids:
         return row_place(int(row) // self.per_row)
 
     def rows_of(self, row: int) -> IntVector:
-        """All rows of the decision that a row belongs to."""
+        """Indices of all rows of the decision that a row belongs to."""
         return np.flatnonzero(self.decision == self.decision[row])
 
     def are_in(self, rows: IntVector | BoolVector) -> BoolVector:
@@ -366,7 +366,7 @@ def read_ids(table: Table, decision: Sequence[Any], option: Any, subject: Any) -
 
 
 def check_present(given: Iterable[tuple[tuple[str, Any], Coded]]) -> None:
-    """No decision, option or subject lacks a label."""
+    """Refuse missing labels of decisions, options or subjects."""
     columns = list(given)
     gaps = [
         (f"{role} {name!r}", row_place(row), coded.missing.size)
@@ -386,7 +386,7 @@ def check_present(given: Iterable[tuple[tuple[str, Any], Coded]]) -> None:
 
 
 def _without_empty(columns: Sequence[tuple[tuple[str, Any], Coded]]) -> str:
-    """How to leave out rows without a label, where labels are numbers."""
+    """Advice on how to drop rows without a label, if labels are numbers; else ""."""
     (_, name), coded = next(column for column in columns if column[1].missing.size)
     numbers = [label for label in coded.labels.tolist() if isinstance(label, (int, float))]
     if len(numbers) != len(coded.labels) or not numbers:
@@ -397,7 +397,7 @@ def _without_empty(columns: Sequence[tuple[tuple[str, Any], Coded]]) -> str:
 
 
 def joint_codes(columns: Sequence[Coded]) -> tuple[IntVector, int]:
-    """One code for the labels of several columns taken together."""
+    """Code each combination of labels of several columns: codes and their count."""
     codes, count = columns[0].codes, len(columns[0])
     for column in columns[1:]:
         codes, count = _pair_codes(codes, column)

@@ -26,7 +26,7 @@ Key = tuple[Any, ...]
 
 
 def natural_key(label: Any) -> Key:
-    """What labels are sorted by: numbers as numbers, also within text; then all other text.
+    """Sort key of labels: numbers by value, also within text, before other text.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def arrow_codes(column: Any) -> Coded:
     codes = indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     used, values = integer_codes(codes)
     levels = column.dictionary.to_pylist() or [None]
-    return _sorted_levels(used, [_plain(levels[i]) for i in values.tolist()], missing)
+    return _sorted_levels(used, [_python_value(levels[i]) for i in values.tolist()], missing)
 
 
 def object_codes(
@@ -183,7 +183,7 @@ def object_codes(
 
     Words for nothing, such as NA, may stand beside numbers without one.
     """
-    plain = [_plain(value) for value in values]
+    plain = [_python_value(value) for value in values]
     level: dict[Any, int] = {}
     missing = [row for row, value in enumerate(plain) if value is None]
     codes = [0 if value is None else level.setdefault(value, len(level)) for value in plain]
@@ -196,7 +196,7 @@ def object_codes(
     return _sorted_levels(np.array(codes, dtype=np.int64), list(level) or [None], rows_without)
 
 
-def _plain(value: Any) -> Any:
+def _python_value(value: Any) -> Any:
     if type(value) is str or type(value) is int:
         return value
     if is_missing(value):

@@ -23,7 +23,7 @@ from penchant.tables.labels import warn_similar, without_words
 
 @dataclass(frozen=True, kw_only=True)
 class LongColumns:
-    """Which column of a long table plays which part."""
+    """Columns of decision, option and choice of a long table."""
 
     decision: tuple[Any, ...]
     option: Any
@@ -42,7 +42,7 @@ class LongColumns:
 
 
 def column_names(names: Any, role: str) -> tuple[Any, ...]:
-    """One name or several as a tuple."""
+    """Convert one column name or several to a tuple; refuse none."""
     given = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
     if not given:
         raise DataError(role, "must name at least one column", got="none", fix="Name one.")

@@ -103,7 +103,7 @@ class Match:
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """All columns that could be meant."""
+        """Columns that may have the role: matches, and rivals of these."""
         return (*self.columns, *self.rivals)
 
 

@@ -17,7 +17,7 @@ Place = Callable[[int], str]
 
 
 def position(i: int) -> str:
-    """Where cell i is, for data without rows and columns."""
+    """Text that names element i of a flat array, for messages."""
     return f"position {i}"
 
 
@@ -78,7 +78,7 @@ def reject_containers(values: Any, name: str) -> None:
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, pandas' NA or NaT."""
+    """Whether a value is None, NaN, or pandas' NA or NaT."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return not isinstance(value, (str, bytes)) and bool(value != value)

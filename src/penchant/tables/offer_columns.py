@@ -1,4 +1,4 @@
-"""Which column of a table of decisions is what: found by the names that people give them."""
+"""Roles of the columns of a table of offers, found by their usual names."""
 
 from __future__ import annotations
 
@@ -68,18 +68,18 @@ class OfferColumns:
             )
         return roles
 
-    def words(self) -> str:
-        """Which column is what, in one line.
+    def describe(self) -> str:
+        """Text of all roles and their columns, in one line.
 
-        >>> OfferColumns("choice", {"amount": ("now", "later"), "delay": (0.0, "days")}).words()
+        >>> OfferColumns("choice", {"amount": ("now", "later"), "delay": (0.0, "days")}).describe()
         'chosen = choice; amount = now, later; delay = 0, days'
         """
         parts = ("subject", "block", "chosen", "scored")
         said = [f"{part} = {getattr(self, part)}" for part in parts if getattr(self, part)]
-        return "; ".join([*said, self.offer_words()])
+        return "; ".join([*said, self.describe_offers()])
 
-    def offer_words(self) -> str:
-        """Which column is which attribute of which option, in one line."""
+    def describe_offers(self) -> str:
+        """Text of the columns of each attribute, option by option, in one line."""
         said = []
         for attribute, cells in self.offers.items():
             named = (" and ".join(map(_word, _parts(cell))) for cell in cells)

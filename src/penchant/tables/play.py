@@ -44,7 +44,7 @@ class InTime(NamedTuple):
 
     @property
     def stop(self) -> IntVector:
-        """Where each episode ends."""
+        """Index after the last row of each episode."""
         return np.append(self.start[1:], len(self.rows))
 
     def by_episode(self) -> list[IntVector]:
@@ -138,7 +138,7 @@ def _runs_on(order: InTime, number: IntVector, person: IntVector, *, strict: boo
 
 
 def _starts(codes: IntVector) -> IntVector:
-    """Where a new code begins, but for the first."""
+    """Indices at which a code differs from the one before."""
     return np.flatnonzero(np.diff(codes)) + 1
 
 
@@ -212,7 +212,7 @@ def are_fillers(rewards: Vector, missed: BoolVector) -> bool:
 
 
 def chosen_after(n_shown: int, start: IntVector, n_events: int) -> BoolVector:
-    """Which events are choices where the first ones of each episode were shown.
+    """Mask of events that are choices, if the first ones of each episode were only shown.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which column of a table of play is what, by the names of the lexicon."""
+"""Roles of the columns of a table of play, found by the names of the lexicon."""
 
 from __future__ import annotations
 
@@ -39,16 +39,18 @@ def columns_used(columns: Mapping[str, Any]) -> set[str]:
     return {flagged(name)[0] for name in _flat(columns.values())}
 
 
-def columns_in_words(columns: Mapping[str, Any]) -> str:
-    """Which column is what, in one line.
+def describe_columns(columns: Mapping[str, Any]) -> str:
+    """Text of all roles and their columns, in one line.
 
-    >>> columns_in_words({"chosen": "choice", "reward": ("gain", "loss"), "subject": "subjID"})
+    >>> describe_columns({"chosen": "choice", "reward": ("gain", "loss"), "subject": "subjID"})
     'chosen = choice; reward = gain - |loss|; subject = subjID'
     """
-    return "; ".join(f"{part} = {_words(part, name)}" for part, name in columns.items() if name)
+    return "; ".join(
+        f"{part} = {_column_text(part, name)}" for part, name in columns.items() if name
+    )
 
 
-def _words(part: str, column: Any) -> str:
+def _column_text(part: str, column: Any) -> str:
     if isinstance(column, str):
         return column
     return f"{column[0]} - |{column[1]}|" if part == "reward" else f"({', '.join(column)})"
@@ -86,7 +88,7 @@ def play_columns(
         if wanted.get(part) == NO_COLUMN and NO_COLUMN not in names:
             continue
         free = [name for name in names if name not in taken | _flat(columns.values())]
-        columns[part] = wanted.get(part) or _found(part, free, coordinates)
+        columns[part] = wanted.get(part) or _find_column(part, free, coordinates)
     missing = [part for part in NEEDED if columns[part] is None]
     if missing:
         raise DataError(
@@ -98,7 +100,7 @@ def play_columns(
     return columns
 
 
-def _found(part: str, names: Sequence[str], coordinates: int) -> Any:
+def _find_column(part: str, names: Sequence[str], coordinates: int) -> Any:
     name = role_column(PARTS[part], names)
     if part == "block":
         # Blocks are often numbered afresh in every session.
@@ -122,7 +124,7 @@ def is_play(names: Sequence[str]) -> bool:
     >>> is_play(["subject", "trial", "choice", "reward"]), is_play(["option", "chosen", "price"])
     (True, False)
     """
-    parts = (_found(part, names, len(COORDINATES)) for part in NEEDED)
+    parts = (_find_column(part, names, len(COORDINATES)) for part in NEEDED)
     return all(column is not None for column in parts) and not is_long(names)
 
 

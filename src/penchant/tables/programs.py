@@ -107,7 +107,7 @@ def _programs() -> dict[str, Any]:
 
 
 def program_of(names: Sequence[str]) -> Program:
-    """Which program wrote a table with these columns.
+    """Recognise the program that wrote a table by its column names.
 
     >>> program_of(["trial_type", "trial_index", "time_elapsed", "response", "reward"]).name
     'jsPsych'
@@ -206,7 +206,7 @@ def _of_program(source: SourceTable, program: Program, hints: dict[str, Any]) ->
 
 
 def _choice_column(source: SourceTable, program: Program) -> str | None:
-    """What was chosen: the experimenter's own column, or where the program writes answers."""
+    """Find the column of choices: the experimenter's own, or the program's answers."""
     free = [name for name in source.names if name not in program.own]
     mine = named("choice", free)
     if mine.columns or mine.rivals:
@@ -286,10 +286,10 @@ def _without_blank_rows(source: SourceTable) -> SourceTable:
     blank: BoolVector = np.ones(len(source), dtype=bool)
     for name in source.names:
         blank &= np.asarray(pc.is_null(source.table[name]).to_numpy())
-    return source.kept(~blank, "nothing is in it")
+    return source.keep_rows(~blank, "nothing is in it")
 
 
-def _words(source: SourceTable, name: str) -> Any:
+def _lowercase_cells(source: SourceTable, name: str) -> Any:
     """Cells of a column as words in lower case; empty ones as empty text."""
     text = pc.fill_null(source.table[name].cast(pa.string()), "")
     return pc.utf8_lower(pc.utf8_trim_whitespace(text))
@@ -297,7 +297,7 @@ def _words(source: SourceTable, name: str) -> Any:
 
 def _is_among(source: SourceTable, name: str, words: Sequence[str]) -> BoolVector:
     found: BoolVector = np.asarray(
-        pc.is_in(_words(source, name), pa.array(words, pa.string())).to_numpy()
+        pc.is_in(_lowercase_cells(source, name), pa.array(words, pa.string())).to_numpy()
     )
     return found
 
@@ -319,7 +319,7 @@ def _without_titles(source: SourceTable, program: Program) -> SourceTable:
         if "Response Type" in source.names:
             answered = _is_among(source, "Response Type", ["response"]).any()
             out |= _is_among(source, "Response Type", _NO_ANSWERS) & answered
-    return source.kept(~out, f"titles and ends of {program.name}")
+    return source.keep_rows(~out, f"titles and ends of {program.name}")
 
 
 def _in_loops(source: SourceTable, choice: str | None) -> tuple[SourceTable, dict[str, Any]]:
@@ -333,7 +333,7 @@ def _in_loops(source: SourceTable, choice: str | None) -> tuple[SourceTable, dic
     for loop, rows in loops.items():
         if is_practice(loop):
             practice |= rows
-    source = source.kept(~practice, "loops of practice")
+    source = source.keep_rows(~practice, "loops of practice")
     real = {loop: rows[~practice] for loop, rows in loops.items()}
     real = {loop: rows for loop, rows in real.items() if rows.any()}
     if not real:
@@ -354,7 +354,7 @@ def _in_loops(source: SourceTable, choice: str | None) -> tuple[SourceTable, dic
         hints = {"columns.choice": pressed[0], "choice.missed": ("None",)}
     elif pressed and not named("choice", free).columns:
         inside &= np.logical_or.reduce([_filled(source, name) for name in pressed])
-    source = source.kept(inside, "not in a loop of trials")
+    source = source.keep_rows(inside, "not in a loop of trials")
     if len(inner) == 1:
         hints["columns.trial"] = f"{inner[0]}.thisN"
         around = [loop for loop in real if loop not in inner]
@@ -415,14 +415,14 @@ def _of_choices(
         missing = np.column_stack([~_filled(source, name) for name in kinds])
         key, n = _codes_with_gaps(key, missing)
         active = np.bincount(key, weights=chosen, minlength=n)[key] > 0
-        source = source.kept(active, "screens on which nothing is chosen")
+        source = source.keep_rows(active, "screens on which nothing is chosen")
     own = {*program.own, *program.kinds, choice}
     told = [name for name in source.names if name not in own and _varies(source, name, subject)]
     if told:
         something: BoolVector = np.logical_or.reduce([_filled(source, name) for name in told])
         if something.any():  # without an answer, too, it may be a decision that nobody made
             idle = ~something & _filled(source, choice)
-            source = source.kept(~idle, "nothing of the experiment is in them")
+            source = source.keep_rows(~idle, "nothing of the experiment is in them")
     return source
 
 

@@ -1,4 +1,4 @@
-"""What was read from a file, and what was taken for what."""
+"""Result of reading a file: the data, and the roles of the columns."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Reading(FrameExport, JsonDocument):
         object.__setattr__(self, "doubts", tuple(map(MarkedText, self.doubts)))
 
     def to_dict(self) -> dict[str, Any]:
-        """What was read, ready for JSON; which lines of which files it stood in is not kept."""
+        """Convert the reading to a dictionary for JSON, without line numbers of files."""
         raw = None if self.raw is None else replace(self.raw, pieces=())
         return JsonDocument.to_dict(replace(self, raw=raw))
 
@@ -169,7 +169,7 @@ class Reading(FrameExport, JsonDocument):
             raise error.rephrase(self.in_words, self.source if named else "") from None
 
     def in_words(self, message: str) -> str:
-        """The same without the name of the file."""
+        """Locate a message in the rows of the file, without naming the file."""
         return message if self.raw is None else self.raw.located(message, self.rows)
 
     def check_options(self, n_options: int, said: str) -> None:
@@ -212,7 +212,7 @@ class Reading(FrameExport, JsonDocument):
             )
 
     def _labels(self, row: int) -> str:
-        """Whose row it is, in words."""
+        """Text of subject, block and decision of a row, in parentheses."""
         parts = ((part, self.arguments[part]) for part in ("subject", "block", "decision"))
         named = [f"{part} {self._label(row, name)}" for part, name in parts if name]
         return f" ({', '.join(named)})" if named else ""
@@ -222,7 +222,7 @@ class Reading(FrameExport, JsonDocument):
         return "/".join(str(self.table.column(name)[row].as_py()) for name in names)
 
     def groups(self, column: str) -> dict[Any, Any]:
-        """What every subject was assigned to: {subject: label}.
+        """Read the group of every subject: {subject: label}.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ class Reading(FrameExport, JsonDocument):
         )
 
     def summary(self) -> str:
-        """What was read, in lines of text, which keep their marks for another front end."""
+        """Summary of the reading in lines of text, with marks that each front end replaces."""
         written = f", written by {self.program}" if self.program else ""
         lines = [
             f"{self.source}: {TITLES[self.kind]}{written}",

@@ -27,7 +27,7 @@ ATTRIBUTE_COLUMNS = "columns"  # the key of [attributes] that lists columns, one
 
 @dataclass(frozen=True)
 class FileFormat:
-    """How a file of text is written, where it cannot be found out from the file itself.
+    """Format of a text file, where it cannot be detected from the file itself.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class FileFormat:
 
 @dataclass(frozen=True)
 class RowPolicies:
-    """Which rows count, and what gaps mean.
+    """Rules for rows: which are used, and the meaning of gaps and missing cells.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class RoleColumns:
 
 @dataclass(frozen=True)
 class ChoiceCodes:
-    """How choices are coded.
+    """Coding of choices: labels, numbers or coordinates of the options.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class ChoiceCodes:
 
 @dataclass(frozen=True)
 class Availability:
-    """Which options are on offer; all of them, where nothing is said.
+    """Availability of the options; all are on offer by default.
 
     Attributes
     ----------
@@ -196,8 +196,8 @@ _SECTIONS: Mapping[str, type] = {
 _PLAIN = ("kind", "task", "reference")
 
 
-class Said(TypedDict, total=False):
-    """Keys of a schema by their last part, which no two sections share."""
+class SchemaAnswers(TypedDict, total=False):
+    """Keyword arguments of `read`: schema keys by their last part, unique over sections."""
 
     kind: Kind
     task: str
@@ -304,7 +304,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Schema:
-    """What a table is.
+    """Description of a table: its kind, and the roles of its columns.
 
     Attributes
     ----------
@@ -428,7 +428,7 @@ class Schema:
         return getattr(value, rest) if rest else value
 
     def with_answers(self, answers: Mapping[str, Any]) -> Schema:
-        """The same schema with answers to questions.
+        """Copy of the schema with answers to questions filled in.
 
         Parameters
         ----------
@@ -457,20 +457,20 @@ class Schema:
         return replace(self, **{head: replace(getattr(self, head), **{rest: value})})
 
     def filled_with(self, other: Schema) -> Schema:
-        """The same schema, with what another one says where this one says nothing.
+        """Copy of the schema whose empty roles are filled from another schema.
 
         Parameters
         ----------
         other
             What holds where nothing else is said.
         """
-        answers = {role: value for role, value in other.said() if self.get(role) is None}
+        answers = {role: value for role, value in other.filled_roles() if self.get(role) is None}
         if self.attributes is not None:
             answers = {role: v for role, v in answers.items() if not role.startswith("attributes")}
         return self.with_answers(answers)
 
-    def said(self) -> Iterator[tuple[str, Any]]:
-        """Every role that is said, with its value; attributes as one."""
+    def filled_roles(self) -> Iterator[tuple[str, Any]]:
+        """Iterate over (role, value) of all roles that are set; attributes count as one role."""
         for name in _PLAIN:
             if getattr(self, name) is not None:
                 yield name, getattr(self, name)
@@ -486,7 +486,7 @@ class Schema:
     def column_names(self) -> set[str]:
         """Every column that a role names."""
         found: set[str] = set()
-        for role, value in self.said():
+        for role, value in self.filled_roles():
             if role.startswith(("columns.", "attributes", "available.")):
                 found |= {name.removeprefix("-") for name in _texts(value)} | {*_texts(value)}
         return found
@@ -494,7 +494,7 @@ class Schema:
     def to_dict(self) -> dict[str, Any]:
         """The schema as a dictionary of the form of a TOML file."""
         found: dict[str, Any] = {}
-        for role, value in self.said():
+        for role, value in self.filled_roles():
             head, _, rest = role.partition(".")
             if rest:
                 found.setdefault(head, {})[rest] = _thawed(value)

@@ -44,7 +44,7 @@ _FLAGS = {0.0: 0.0, 1.0: 1.0, -1.0: math.nan, ("truth", False): 0.0, ("truth", T
 
 
 def code_key(label: Any) -> Any:
-    """What two writings of one code share: 1, 1.0 and "1"; True, "true" and "TRUE".
+    """Canonical key of a code, equal for 1, 1.0 and "1", or True, "true" and "TRUE".
 
     >>> code_key("1") == code_key(1.0), code_key("TRUE") == code_key(True), code_key(" a ")
     (True, True, 'a')
@@ -95,7 +95,7 @@ class SourceTable:
 
     @classmethod
     def of(cls, raw: Raw) -> SourceTable:
-        """All rows of a table."""
+        """Make a source table of all rows of a raw table."""
         return cls(raw, raw.table, np.arange(len(raw.table)), notes=raw.notes)
 
     def __len__(self) -> int:
@@ -180,13 +180,13 @@ class SourceTable:
         seen = np.unique(coded.codes[self.present(name, role)])
         return list(python_values(coded.labels[seen]))
 
-    def joined(self, names: Sequence[str], role: str) -> Coded:
+    def combined_codes(self, names: Sequence[str], role: str) -> Coded:
         """Several columns as one."""
         coded = [self.codes(name, role) for name in names]
         return coded[0] if len(coded) == 1 else joint_labels(coded)
 
     def key(self, names: Sequence[str], role: str) -> tuple[IntVector, int]:
-        """What rows with the same labels of some columns share: a number; and how many there are.
+        """Number the combinations of labels of some columns: code of each row, and count.
 
         Parameters
         ----------
@@ -273,8 +273,8 @@ class SourceTable:
             else "Correct these cells, or leave the rows out.",
         )
 
-    def taken(self, chosen: str, option: str | None) -> Vector:
-        """Of one row per option: 1 where it was taken, 0 where not, NaN where nothing is said.
+    def chosen_flags(self, chosen: str, option: str | None) -> Vector:
+        """Flags of chosen rows of a long table: 1 if chosen, 0 if not, NaN if unknown.
 
         Parameters
         ----------
@@ -297,18 +297,18 @@ class SourceTable:
         return _without(np.array([_FLAGS.get(key) for key in own])[mine.codes], mine.missing)
 
     def file_labels(self, name: str) -> list[str]:
-        """What the name of each row's file says: its stem, or what follows a key such as "sub-"."""
+        """Label of each row from its file name: the stem, or the text after a key as "sub-"."""
         if not self.raw.pieces:
             raise DataError(
                 repr(name), "must be asked of files", got="a table that comes from none"
             )
         key = name.removeprefix(FILE_PREFIX)
-        own = [_said_by_name(Path(origin.name), key) for origin, _ in self.raw.pieces]
+        own = [_label_from_path(Path(origin.name), key) for origin, _ in self.raw.pieces]
         sizes = [n_rows for _, n_rows in self.raw.pieces]
         of_row = np.repeat(np.arange(len(own)), sizes)
         return [own[k] for k in of_row[self.rows].tolist()]
 
-    def kept(self, mask: BoolVector, reason: str) -> SourceTable:
+    def keep_rows(self, mask: BoolVector, reason: str) -> SourceTable:
         """The rows of a mask; the others are counted under a reason."""
         n_left = int(len(mask) - mask.sum())
         if not n_left:
@@ -383,8 +383,8 @@ def _is_amount(label: str, decimal: str) -> bool:
     return amount(label, decimal) is not None or amount(label, other) is not None
 
 
-def _said_by_name(file: Path, key: str) -> str:
-    """What the path of a file says by a key; all of its name where the key is "stem"."""
+def _label_from_path(file: Path, key: str) -> str:
+    """Extract the label after a key in the path of a file; the stem for the key "stem"."""
     if key == "stem":
         return file.stem
     for part in (file.stem, *reversed(file.parent.parts)):
@@ -432,11 +432,11 @@ def frame_table(frame: Any) -> pa.Table:
         try:
             columns[str(name)] = opened[name].to_arrow()
         except (TypeError, ValueError, pa.ArrowException):
-            columns[str(name)] = typed([_plain(cell) for cell in opened[name].to_list()])
+            columns[str(name)] = typed([_plain_cell(cell) for cell in opened[name].to_list()])
     return pa.table(columns)
 
 
-def _plain(cell: Any) -> Any:
+def _plain_cell(cell: Any) -> Any:
     if isinstance(cell, (str, int, bool)):
         return cell
     return None if is_nothing(cell) else cell if isinstance(cell, float) else str(cell)

@@ -184,7 +184,7 @@ def unfold_grid_search(source: SourceTable) -> tuple[SourceTable, dict[str, Any]
 def _unfold_grid_search(
     source: SourceTable, name: str
 ) -> tuple[SourceTable, dict[str, Any]] | None:
-    """The same, of the column that holds the records."""
+    """Unfold the JSON column of grid-search records; None if it has another form."""
     table = source.table
     try:
         records = [json.loads(cell) if cell else {} for cell in table[name].to_pylist()]

@@ -50,13 +50,13 @@ _LITERALS = {"true": True, "false": False, "null": None, "none": None, "na": Non
 class _Operand:
     """A column, or a literal, to compare: as the condition calls it, and its cells."""
 
-    said: str
+    text: str
     cells: Any  # of a column an array of floats, or of objects where None is missing; or one value
     is_column: bool = False
 
 
 def rows_where(table: Table, where: str) -> BoolVector:
-    """Which rows of a table satisfy a condition.
+    """Evaluate a condition on the rows of a table: mask (n_rows,).
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ class _Condition:
             raise DataError(
                 "keep",
                 "must compare a column",
-                got=f"{left.said} {sign} {right.said} in {self.where!r}",
+                got=f"{left.text} {sign} {right.text} in {self.where!r}",
                 fix="Name a column on one side.",
             )
         if left.cells is None or right.cells is None:
@@ -260,13 +260,15 @@ class _Condition:
                 )
             return np.asarray(compare(_missing(columns[0].cells), True))
         n = len(self.table)
-        a, b = (np.broadcast_to(one, n) for one in self._alike(sides, sign, asked))
+        a, b = (np.broadcast_to(one, n) for one in self._comparable_cells(sides, sign, asked))
         known = ~_missing(a) & ~_missing(b)
         mask: BoolVector = np.full(n, sign == "!=")
         mask[known] = compare(a[known], b[known])
         return mask
 
-    def _alike(self, sides: tuple[_Operand, _Operand], sign: str, asked: BoolVector) -> list[Any]:
+    def _comparable_cells(
+        self, sides: tuple[_Operand, _Operand], sign: str, asked: BoolVector
+    ) -> list[Any]:
         """Both sides as numbers, or as text; truth values are 1 and 0, or the words for them."""
         arrays = [one.cells for one in sides if one.is_column]
         literals = [one.cells for one in sides if not one.is_column]
@@ -288,14 +290,14 @@ class _Condition:
     ) -> Any:
         """Numbers of an operand; where cells are only told apart, other text equals none."""
         if not operand.is_column:
-            column = next(one.said for one in sides if one.is_column)
+            column = next(one.text for one in sides if one.is_column)
             try:
                 return np.float64(operand.cells)
             except ValueError:
                 raise DataError(
                     "keep",
                     f"must compare {column} with numbers, which it holds",
-                    got=operand.said,
+                    got=operand.text,
                     where=f"in {self.where!r}",
                     fix="Write a number without quotes.",
                 ) from None
@@ -311,9 +313,9 @@ class _Condition:
                         "keep",
                         f"must compare numbers by {sign}",
                         got=repr(cell),
-                        where=f"in {operand.said} at {row_place(row)}",
+                        where=f"in {operand.text} at {row_place(row)}",
                         fix="Leave these rows out before: "
-                        f"{operand.said} != {cell!r} and {self.where}",
+                        f"{operand.text} != {cell!r} and {self.where}",
                     ) from None
         return found
 
@@ -343,7 +345,7 @@ def _as_text(cells: Any, *, lower: bool) -> Any:
     return found
 
 
-def _shown(cells: Any) -> str:
+def _example_values(cells: Any) -> str:
     known = [cell for cell in cells.tolist() if cell is not None]
     seen = dict.fromkeys(f"{one:g}" if isinstance(one, float) else repr(one) for one in known)
     return format_list(list(seen)[:SHOWN_VALUES], len(seen))
@@ -354,7 +356,7 @@ def check_some_left(mask: BoolVector, table: Table, where: str) -> None:
     if mask.any():
         return
     values = [
-        f"{name} holds {_shown(_cells(table[name]))}"
+        f"{name} holds {_example_values(_cells(table[name]))}"
         for name in sorted(used_columns(where, table.columns))
     ]
     raise DataError(
@@ -365,7 +367,7 @@ def check_some_left(mask: BoolVector, table: Table, where: str) -> None:
     )
 
 
-def where_said(condition: str) -> str:
+def condition_text(condition: str) -> str:
     """A condition as an argument, or as one types it: a shell would run what backticks hold."""
     return mark_argument(
         "keep", condition if '"' in condition else PythonExpression(f'"{condition}"')

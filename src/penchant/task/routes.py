@@ -117,22 +117,24 @@ class ParticipantRoutes:
     async def consent(self, request: Request) -> JSONResponse:
         """Record the answer to the question of consent."""
         token, body = await self._read_token_and_body(request)
-        agrees, version, tab = (
+        agrees, version, window_number = (
             body.boolean("agrees"),
             body.text("version", 64),
             _read_window_number(body),
         )
         body.refuse_unread_fields()
-        done = self.service.record_consent(token, agrees=agrees, version=version, tab=tab)
+        done = self.service.record_consent(
+            token, agrees=agrees, version=version, window_number=window_number
+        )
         return await self._respond_after_commit(done)
 
     async def instructions(self, request: Request) -> JSONResponse:
         """Record that the instructions were read."""
         token, body = await self._read_token_and_body(request)
-        tab = _read_window_number(body)
+        window_number = _read_window_number(body)
         body.refuse_unread_fields()
         return await self._respond_after_commit(
-            self.service.record_instructions_read(token, tab=tab)
+            self.service.record_instructions_read(token, window_number=window_number)
         )
 
     async def check(self, request: Request) -> JSONResponse:
@@ -142,40 +144,50 @@ class ParticipantRoutes:
         for i, answer in enumerate(answers):
             if isinstance(answer, bool) or not isinstance(answer, int) or not 0 <= answer < 1000:
                 refuse_field("answers", f"be whole numbers from 0 on (at {i})")
-        tab = _read_window_number(body)
+        window_number = _read_window_number(body)
         body.refuse_unread_fields()
         return await self._respond_after_commit(
-            self.service.grade_comprehension_check(token, answers, tab=tab)
+            self.service.grade_comprehension_check(token, answers, window_number=window_number)
         )
 
     async def begin(self, request: Request) -> JSONResponse:
         """Start a block, or go on."""
         token, body = await self._read_token_and_body(request)
         block, decision = body.integer("block", 0, 1000), body.integer("decision", 0, 10_000)
-        tab = _read_window_number(body)
+        window_number = _read_window_number(body)
         body.refuse_unread_fields()
-        done = self.service.begin_block(token, block=block, decision=decision, tab=tab)
+        done = self.service.begin_block(
+            token, block=block, decision=decision, window_number=window_number
+        )
         return await self._respond_after_commit(done)
 
     async def decide(self, request: Request) -> JSONResponse:
         """Take a choice."""
         token, body = await self._read_token_and_body(request)
         choice = _read_choice(body)
-        tab = _read_window_number(body)
+        window_number = _read_window_number(body)
         body.refuse_unread_fields()
         return await self._respond_after_commit(
-            self.service.record_choice(token, choice, window_number=tab)
+            self.service.record_choice(token, choice, window_number=window_number)
         )
 
     async def propose(self, request: Request) -> JSONResponse:
         """Advise on a choice before it is taken."""
         token, body = await self._read_token_and_body(request)
         block, decision = body.integer("block", 0, 1000), body.integer("decision", 0, 10_000)
-        option, tab = body.integer("option", 0, MAX_SAFE_INTEGER), _read_window_number(body)
+        option, window_number = (
+            body.integer("option", 0, MAX_SAFE_INTEGER),
+            _read_window_number(body),
+        )
         body.refuse_unread_fields()
         # advice is computed and waits for the store: on the event loop all others would wait, too
         advice = await asyncio.to_thread(
-            self.service.advise_on_proposal, token, block, decision, option, tab=tab
+            self.service.advise_on_proposal,
+            token,
+            block,
+            decision,
+            option,
+            window_number=window_number,
         )
         return JSONResponse(advice)
 
@@ -189,9 +201,11 @@ class ParticipantRoutes:
         """Log events of the page."""
         token, body = await self._read_token_and_body(request)
         given = [_read_event(event, i) for i, event in enumerate(body.list_items("events", 50))]
-        tab = _read_window_number(body)
+        window_number = _read_window_number(body)
         body.refuse_unread_fields()
-        return await self._respond_after_commit(self.service.log_events(token, given, tab=tab))
+        return await self._respond_after_commit(
+            self.service.log_events(token, given, window_number=window_number)
+        )
 
     async def withdraw(self, request: Request) -> JSONResponse:
         """Stop, and delete what was given."""

@@ -243,12 +243,12 @@ class SessionService:
         return self._run_in_transaction(token, self._session_state_view)
 
     def record_consent(
-        self, token: str, *, agrees: bool, version: str, tab: int | None
+        self, token: str, *, agrees: bool, version: str, window_number: int | None
     ) -> Future[Reply]:
         """Record the answer to the question of consent."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            refuse_older_window(session, tab)
+            refuse_older_window(session, window_number)
             after = state_after_consent_answer(
                 session, self._plan_of_session(session), agrees=agrees, version=version
             )
@@ -264,11 +264,11 @@ class SessionService:
 
         return self._run_in_transaction(token, act)
 
-    def record_instructions_read(self, token: str, *, tab: int | None) -> Future[Reply]:
+    def record_instructions_read(self, token: str, *, window_number: int | None) -> Future[Reply]:
         """Record that the instructions were read."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            refuse_older_window(session, tab)
+            refuse_older_window(session, window_number)
             after = state_after_reading_instructions(session, self._plan_of_session(session))
             if after.stage == "ready":
                 after = self._assign_condition(connection, after)
@@ -279,12 +279,12 @@ class SessionService:
         return self._run_in_transaction(token, act)
 
     def grade_comprehension_check(
-        self, token: str, answers: Sequence[int], *, tab: int | None
+        self, token: str, answers: Sequence[int], *, window_number: int | None
     ) -> Future[Reply]:
         """Mark the comprehension check."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            refuse_older_window(session, tab)
+            refuse_older_window(session, window_number)
             after, wrong = state_after_comprehension_check(
                 session, self._plan_of_session(session), answers
             )
@@ -299,12 +299,12 @@ class SessionService:
         return self._run_in_transaction(token, act)
 
     def begin_block(
-        self, token: str, *, block: int, decision: int, tab: int | None
+        self, token: str, *, block: int, decision: int, window_number: int | None
     ) -> Future[Reply]:
         """Start a block, or continue after a pause."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            refuse_older_window(session, tab)
+            refuse_older_window(session, window_number)
             check_stage(session, "ready", "play")
             if (block, decision) != (session.block, session.decision):
                 raise RefusedError(409, "decision", "another decision is next")
@@ -352,7 +352,7 @@ class SessionService:
         return self._run_in_transaction(token, act)
 
     def advise_on_proposal(
-        self, token: str, block: int, decision: int, option: int, *, tab: int | None
+        self, token: str, block: int, decision: int, option: int, *, window_number: int | None
     ) -> Reply:
         """Advice on a choice before it is taken; the same proposal again returns the same.
 
@@ -363,7 +363,7 @@ class SessionService:
         def load_proposal(
             connection: Connection, session: Session, now: Moment
         ) -> Reply | AdviceRequest:
-            refuse_older_window(session, tab)
+            refuse_older_window(session, window_number)
             check_decision(session, block, decision)
             known = self._load_advice(connection, session, block, decision)
             if known is not None:
@@ -437,7 +437,11 @@ class SessionService:
         ]
 
     def log_events(
-        self, token: str, page_events: Sequence[tuple[str, Mapping[str, Any]]], *, tab: int | None
+        self,
+        token: str,
+        page_events: Sequence[tuple[str, Mapping[str, Any]]],
+        *,
+        window_number: int | None,
     ) -> Future[Reply]:
         """Log events of the page: hidden, resized, offline."""
 

@@ -153,9 +153,11 @@ def check_stage(session: Session, *stages: Stage) -> None:
         raise RefusedError(409, "stage", f"this is the stage {session.stage!r}")
 
 
-def refuse_older_window(session: Session, tab: int | None) -> None:
+def refuse_older_window(session: Session, window_number: int | None) -> None:
     """Refuse an older window of the browser."""
-    if tab is not None and tab != session.tab:  # front ends without windows send no tab
+    if (
+        window_number is not None and window_number != session.tab
+    ):  # some front ends have no windows
         raise RefusedError(409, "superseded", "the study goes on in another window")
 
 

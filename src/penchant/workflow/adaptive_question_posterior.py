@@ -160,7 +160,7 @@ class Posterior(Result):
     ----------
     names
         Natural parameters.
-    is_of_interest
+    about
         Whether each was asked about.
     scales
         "log" where mean and sd are those of the logarithm, as of every positive parameter that is
@@ -177,7 +177,7 @@ class Posterior(Result):
 
     json_names = ("level", "n_answers")
     names: tuple[str, ...]
-    is_of_interest: tuple[bool, ...]
+    about: tuple[bool, ...]
     scales: tuple[str, ...]
     mean: Vector
     sd: Vector
@@ -227,7 +227,7 @@ def posterior_summary(belief: AnswerPosterior, about: tuple[int, ...], level: fl
     mean, sd, median, low, high = columns
     return Posterior(
         names=belief.scaling.coordinates.names,
-        is_of_interest=tuple(a in about for a in range(len(each))),
+        about=tuple(a in about for a in range(len(each))),
         scales=tuple("log" if has_log_link(c) else "natural" for c in each),
         mean=mean,
         sd=sd,

@@ -22,7 +22,7 @@ from penchant.json_records import JsonDocument
 from penchant.models.arguments import refuse_no_model, refuse_word
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
-from penchant.models.simulate import blocks_of, check_parameters
+from penchant.models.simulate import check_parameters, simulate_blocks
 from penchant.models.task import Task
 from penchant.result_tables import (
     Backend,
@@ -145,7 +145,7 @@ def simulate_people(
     with progress("Simulating people", n) as advance:
         for i, own in enumerate(rng.spawn(n)):
             parameters = {name: float(values[i]) for name, values in people.items()}
-            found.append(blocks_of(task, model, parameters, own, i))
+            found.append(simulate_blocks(task, model, parameters, own, i))
             advance(1)
     return found
 

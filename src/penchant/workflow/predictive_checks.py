@@ -25,7 +25,7 @@ from penchant.inference.fit import History
 from penchant.inference.model_estimate import model_source
 from penchant.json_records import JsonDocument
 from penchant.models.model import Declared, Model, natural_parameters, positive_weights
-from penchant.models.simulate import picked, play_like
+from penchant.models.simulate import draw_options, play_like
 from penchant.models.task import Task
 from penchant.models.worlds import World
 from penchant.result_tables import (
@@ -296,7 +296,7 @@ def draw_choices_given_history(
     d, found = estimate.n_weights, []
     for draw in draws:
         log_p = log_choice_probabilities(estimate.model, episode, draw[:d], draw[d:])
-        found.append(picked(np.exp(log_p[episode.scored]), rng))
+        found.append(draw_options(np.exp(log_p[episode.scored]), rng))
     return found
 
 

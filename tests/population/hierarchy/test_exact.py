@@ -49,9 +49,9 @@ def test_normal_likelihoods_have_the_log_likelihood_of_the_closed_form():
 def test_every_number_of_nodes_gives_normal_likelihoods_the_same_value(k):
     people = normal_people(5)
     task, found = searched(people)
-    assert evidences_on_other_nodes(dataclasses.replace(task, k=k), found).sum() == pytest.approx(
-        found.evaluation.value, abs=1e-7
-    )
+    assert evidences_on_other_nodes(
+        dataclasses.replace(task, nodes_per_dimension=k), found
+    ).sum() == pytest.approx(found.evaluation.value, abs=1e-7)
 
 
 @pytest.mark.parametrize("fixed", [(), (0,), (1,)])
@@ -134,7 +134,7 @@ def test_drawn_nodes_integrate_a_normal_density():
     root = np.tril(rng.normal(size=(5, 5)), -1) + np.diag([1.3, 0.7, 2.0, 0.4, 1.1])
     posterior = root @ root.T
     shapes, first = rule.shape_nodes(np.ones((1, 5)), root[None])
-    middle = 1 + np.einsum("ab,kb->ka", root[1:, :1], rule.z[:, 0, :1])[None]
+    middle = 1 + np.einsum("ab,kb->ka", root[1:, :1], rule.standard_nodes[:, 0, :1])[None]
     width = np.broadcast_to(root[1:, 1:], (1, 5, 4, 4))
     drawn, second = rule.importance_draws(
         middle, width, np.zeros((1, 5, 4)), 2 * width, random_rotations(1, 4)
@@ -207,7 +207,9 @@ def test_fixed_weights_are_at_a_maximum_of_the_integrated_likelihood():
 
     def value(x):
         moved = source.optimum._replace(x=x)
-        return evidences_on_other_nodes(dataclasses.replace(task, k=15), moved).sum()
+        return evidences_on_other_nodes(
+            dataclasses.replace(task, nodes_per_dimension=15), moved
+        ).sum()
 
     best = value(source.optimum.x)
     for a in range(len(source.optimum.x)):

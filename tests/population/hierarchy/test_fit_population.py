@@ -121,7 +121,7 @@ def test_leaving_out_one_subject_agrees_with_fits_without_them(players):
 
         x = others.source.optimum.x
         exact = evidences_on_other_nodes(
-            dataclasses.replace(task, k=15), found.source.optimum._replace(x=x)
+            dataclasses.replace(task, nodes_per_dimension=15), found.source.optimum._replace(x=x)
         )[i]
         assert found.loo_each[i] == pytest.approx(exact, abs=0.35)  # one step of several
 
@@ -130,7 +130,7 @@ def test_leaving_out_one_subject_agrees_with_fits_without_them(players):
 def test_the_integration_error_is_no_smaller_than_the_true_one(seed):
     _, episodes = q_learners(17, 40, np.random.default_rng(seed))
     found = pn.fit_population(episodes, MODEL)
-    fine = dataclasses.replace(found.source.problem, k=45, extra_shape_nodes=40)
+    fine = dataclasses.replace(found.source.problem, nodes_per_dimension=45, extra_shape_nodes=40)
     true = (
         marginal_maximization.evidences_on_other_nodes(fine, found.source.optimum).sum()
         - found.log_likelihood

@@ -119,7 +119,7 @@ class Balloons(Recursion):
 
     @staticmethod
     def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """What a pump is worth, by counts of earlier balloons; stopping has 0."""
+        """Compute the value of a pump from earlier balloons; stopping has value 0."""
         if e.balloon == e.balloon:
             n = s.earlier_pumps if e.balloon == s.balloon else s.pumps
             bursts = s.earlier_bursts if e.balloon == s.balloon else s.bursts

@@ -110,7 +110,7 @@ class Beads(ValueModel):
         return found
 
     def state(self) -> Mapping[str, Matrix]:
-        """Of b of n beads: chance of the first jar, value of drawing on, value of the best."""
+        """Tables by number of beads n and of the first colour b, for dynamic programming."""
         n, b = np.arange(self.most + 1.0)[:, None], np.arange(self.most + 1.0)
         log_odds = np.log(self.share) - np.log(1.0 - self.share)
         chance = 1.0 / (1.0 + np.exp(-log_odds * (2.0 * b - n)))

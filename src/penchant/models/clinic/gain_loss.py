@@ -76,7 +76,7 @@ class GainLoss(Recursion):
         return (*(Parameter.weight(name, positive=True) for name in weights), *shapes)
 
     def bindings(self) -> Mapping[str, float | str]:
-        """One rate for both, and no decay of its own, where the model has none."""
+        """Parameters that are shared or fixed: one learning rate, no decay, if so declared."""
         both = {"gain_rate": "learning_rate", "loss_rate": "learning_rate"}
         return {**(both if self.single_rate else {}), **({} if self.decay else {"decay": 0.0})}
 

@@ -78,7 +78,7 @@ class Successor(TwoStageModel):
 
     @staticmethod
     def features(s: Fields, e: Fields, psi: Fields, c: Fields, x: Numbers) -> None:
-        """What options lead to pays, and the last choice; what those of the second stage pay."""
+        """First stage: successor values and stickiness; second stage: reward estimates."""
         if e.state == 0:
             for i in range(2):
                 for j in range(2):

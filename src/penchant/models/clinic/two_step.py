@@ -235,7 +235,7 @@ STAY = ("stay", "reward", "transition", "reward:transition")
 
 @dataclass(frozen=True)
 class StayRegression(TwoStageModel):
-    """To stay with the last first-stage choice: stay ~ reward x transition, without learning.
+    """Logistic regression of repeated first-stage choices: stay ~ reward x transition.
 
     The weights are log-odds of repeating the last first-stage choice: at all, more after a reward
     (1) than without (-1), more after a usual transition (1) than a rare one (-1), and their

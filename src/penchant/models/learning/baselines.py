@@ -75,7 +75,7 @@ class RandomChoice(Recursion):
         return self.weights
 
     def state(self) -> Mapping[str, Vector]:
-        """Nothing is learnt."""
+        """Empty: the model does not learn."""
         return {}
 
     @staticmethod
@@ -84,7 +84,7 @@ class RandomChoice(Recursion):
 
     @staticmethod
     def update(s: Fields, e: Fields, psi: Fields, c: Fields) -> None:
-        """Nothing is learnt."""
+        """Do nothing: the model does not learn."""
 
     def __str__(self) -> str:
         return f"random choice with option biases, {self.n_options} options"

@@ -90,7 +90,7 @@ class HistoryRegression(Recursion):
         return {"n": self.n_options, "rewards": lags[0], "choices": lags[1], "longest": max(lags)}
 
     def state(self) -> Mapping[str, Matrix]:
-        """What was chosen and received, the last choice first: (n_lags, n_options)."""
+        """Lagged choices and rewards, the last choice first: (n_lags, n_options) each."""
         past = np.zeros((max(self.reward_lags, self.choice_lags), self.n_options))
         return {"chosen": past, "received": past}
 

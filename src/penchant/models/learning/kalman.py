@@ -224,7 +224,7 @@ class KalmanFilter(Recursion):
         }
 
     def settings(self) -> Mapping[str, float]:
-        """Where means decay to; whether the world is restless."""
+        """Constants of the recursion: the centre that means decay to, and restlessness."""
         at_start = self.centre == "initial_mean"
         known, free = self._parts(self.initial_mean if at_start else self.centre)
         return {

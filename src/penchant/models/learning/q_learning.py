@@ -271,7 +271,7 @@ class QLearning(Recursion):
         return {"value": values, "of_initial": np.ones(n), "trace": np.zeros(n)}
 
     def settings(self) -> Mapping[str, float]:
-        """Which rules hold; the initial value."""
+        """Constants of the recursion: flags of the learning rules, and the initial value."""
         return {
             "n": self.n_options,
             "initial": float(self.initial_value or 0.0),
@@ -332,13 +332,13 @@ class QLearning(Recursion):
             by = " by outcome" if self.dual_rates == "outcome" else ""
             words.append(f"dual learning rates{by}")
         if self.learning_rate is not None:
-            words.append(f"learning rate {_said(self.learning_rate)}")
+            words.append(f"learning rate {_describe_rate(self.learning_rate)}")
         if self.forgetting != 0.0:
-            words.append(f"forgetting {_said(self.forgetting)}")
+            words.append(f"forgetting {_describe_rate(self.forgetting)}")
         if self.fictitious != 0.0:
-            words.append(f"fictitious learning {_said(self.fictitious)}")
+            words.append(f"fictitious learning {_describe_rate(self.fictitious)}")
         if self.choice_kernel:
-            words.append(f"choice kernel {_said(self.choice_rate)}")
+            words.append(f"choice kernel {_describe_rate(self.choice_rate)}")
         return ", ".join([*words, *control_words(self.stickiness, self.bias)])
 
 
@@ -353,7 +353,7 @@ def _is_pair(value: Any) -> bool:
     return is_two and all(isinstance(v, int | float | np.number) and 0 <= v <= 1 for v in value)
 
 
-def _said(rate: Any) -> str:
+def _describe_rate(rate: Any) -> str:
     if rate is None:
         return "estimated"
     if isinstance(rate, str):

@@ -1,4 +1,4 @@
-"""What models of offers share, and the plainest of them: attributes with a weight each."""
+"""Base classes of models of offers, and the linear model with one weight per attribute."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class OfferModel(CompiledModel):
         raise NotImplementedError
 
     def fields(self, offers: Described) -> Described:
-        """What `features` reads of all options as o, whatever psi is: (n, n_options) each.
+        """Inputs of `features` that do not depend on psi (argument o): (n, n_options) each.
 
         Fields with several outcomes are (n, n_options, n_outcomes).
         """
@@ -60,7 +60,7 @@ class OfferModel(CompiledModel):
         return {}
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
-        """What every option is worth; not known where the temperature is infinite."""
+        """Value of every option; NaN if the temperature is infinite."""
         tempered = any(one.name == "temperature" for one in natural_parameters(self))
         scale = (theta[0] or np.nan) if tempered else 1.0
         return {"value": self.explanatory(episode, *psi) @ (theta / scale)}
@@ -70,7 +70,7 @@ class OfferModel(CompiledModel):
     ) -> tuple[Matrix, Matrix | None]:
         """Attributes of person which[k] at psi[k], one after another; see `CompiledModel`."""
         self.check_attributes(record)
-        program, arrays, numbers = record.kept(self, lambda: self._prepared(record))
+        program, arrays, numbers = record.cached(self, lambda: self._prepared(record))
         n_rows = int(record.lengths(which).sum())
         n_options = record.offers[self.attributes[0]].shape[1]
         x = np.empty((n_rows, n_options, len(self.weights)))
@@ -162,9 +162,9 @@ class LinearModel(OfferModel):
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
-        """Those of the decisions asked for."""
+        """Explanatory variables of the episodes `which`; none depends on psi."""
         self.check_attributes(record)
-        every = record.kept(self, lambda: self.columns(record.offers))
+        every = record.cached(self, lambda: self.columns(record.offers))
         rows = np.concatenate([np.arange(record.starts[e], record.starts[e + 1]) for e in which])
         return every[rows], np.empty((0, len(rows), *every.shape[1:])) if with_slopes else None
 

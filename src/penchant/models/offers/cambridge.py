@@ -68,7 +68,7 @@ class CambridgeGamble(OfferModel):
 
     @property
     def attributes(self) -> tuple[str, ...]:  # type: ignore[override]  # by part
-        """What must be known of every option."""
+        """Attributes that every option must have."""
         stakes = ("stake", "delay", "points", "probability")
         return stakes if self.part == "stakes" else ("probability",)
 
@@ -84,7 +84,7 @@ class CambridgeGamble(OfferModel):
         )
 
     def fields(self, offers: Described) -> Described:
-        """What a gain is worth, what is left after a loss; of colours which one is the first."""
+        """Utilities after a gain and a loss; for choices of colour, the flag of the first."""
         p = offers["probability"]
         low = 0.0 if self.part == "stakes" else np.nextafter(0.0, 1.0)
         if not ((p >= low) & (p <= 1.0 - low)).all():

@@ -61,7 +61,7 @@ class ProbabilityDiscounting(OfferModel):
 
     @property
     def attributes(self) -> tuple[str, ...]:  # type: ignore[override]  # by delays
-        """What must be known of every option."""
+        """Attributes that every option must have."""
         return ("amount", "probability", "delay") if self.delays else ("amount", "probability")
 
     @property

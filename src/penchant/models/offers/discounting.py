@@ -39,7 +39,7 @@ def discount_rate(rates: tuple[float, float], n_grid: int = N_RATES) -> Shape:
 
 
 class _OneRate(OfferModel):
-    """One weight and one rate: V = A f(k D), with f falling from 1."""
+    """Base class of discounting with one weight and one rate: V = A f(k D), f(0) = 1."""
 
     attributes = ("amount", "delay")
     rates: tuple[float, float]
@@ -74,7 +74,7 @@ class _OneRate(OfferModel):
         return (low, high) if low < high else None
 
     def _crossings(self, decisions: Offers) -> tuple[Vector, BoolVector]:
-        """Where each option taken changes places with each of the others.
+        """Discount rates at which each chosen option is indifferent to each of the others.
 
         Returns
         -------

@@ -129,7 +129,7 @@ class ProspectValue(GambleModel):
 
     @property
     def unidentified(self) -> Mapping[str, str]:
-        """What to do where nobody can lose: there is no loss aversion then."""
+        """Advice for data without losses, in which loss aversion is not identified."""
         return {"loss_weight": "Where no gamble has a loss, use expected utility, or losses=False."}
 
     def __post_init__(self) -> None:

@@ -125,7 +125,7 @@ def offer_program(
     )
     fixed = tuple(one for one in psi if one not in declared.shape)
     numbers = [*(f"p_{one}" for one in fixed), *(f"c_{one}" for one in settings)]
-    known, rest, parts = _parted(body)
+    known, rest, parts = _split_by_dependence(body)
     outcomes = {one: number for one, number in declared.outcomes if one in fields}
     text = _HEAD.format(name=name)
     text += _PREPARE.format(
@@ -139,7 +139,7 @@ def offer_program(
     return OfferProgram(module, tuple(outcomes), fixed, settings, len(parts))
 
 
-def _parted(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt], list[str]]:
+def _split_by_dependence(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt], list[str]]:
     """Part statements into those that depend on what is offered alone, and the rest.
 
     Calls among the first are made once for all psi; the others find their values by name.

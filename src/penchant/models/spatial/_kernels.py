@@ -165,7 +165,7 @@ def correlation(kernel, apart, scale):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def nearness(chosen, starts, which, locations, spacing, terms, x):
-    """What ignores rewards: distance from the last option, repetition, visits before.
+    """Fill the columns of locality: distance from the last option, repetition, visits.
 
     terms : indices in TERMS, one per column; x : (rows, n_options, n_terms), filled
     An option shown counts like one chosen; an event without any changes nothing.
@@ -205,7 +205,7 @@ def nearness(chosen, starts, which, locations, spacing, terms, x):
 
 @njit(nogil=True, error_model="numpy")
 def _visits(events, n_seen):
-    """Which option each observation is of: of the events those that observe one."""
+    """Options of the events that observe one: (n_seen,)."""
     visits = np.empty(n_seen, dtype=np.int64)
     seen = 0
     for t in range(len(events)):
@@ -241,7 +241,7 @@ def map_shares(
     x,
     dx,
 ):
-    """What is left of functions of a prior map before every event: F of Eq. (12).
+    """Fill the columns of a prior map before every event: the residuals F of Eq. (12).
 
     F = delta S Sigma^-1 Phi follows by recursion: an observation of option j changes it by
     -k F_j, with k = S e_j / (1 + S_jj). No inverse.

@@ -1,4 +1,4 @@
-"""Where people go next, whatever it pays: columns that know places and ignore rewards.
+"""Locality: explanatory variables of the distance between options, without rewards.
 
 With j the option of the event before, chosen or shown, and d the sum of the coordinates'
 differences (Manhattan distance):

@@ -28,7 +28,7 @@ CONSTANT_REL_TOL = 1e-9  # share of a function's size below which it is the same
 
 @dataclass(frozen=True, eq=False)
 class MapBasis:
-    """What maps are made of: functions over the options, of mean 0.
+    """Basis of prior maps: functions over the options, of mean 0.
 
     Made by `smooth`, `of` or `plane`.
 
@@ -191,7 +191,7 @@ def _is_positive(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class MapPrior:
-    """How much a map may vary, in units of rewards: c_k ~ N(0, sd^2).
+    """Normal prior on the coefficients of a map, in units of rewards: c_k ~ N(0, sd^2).
 
     Parameters
     ----------

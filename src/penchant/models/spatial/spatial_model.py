@@ -1,4 +1,4 @@
-"""What models of spatial bandits share: places of options, length scales, and Gaussian beliefs."""
+"""Base class of models of spatial bandits: locations, length scales, Gaussian beliefs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class SpatialModel(CompiledModel):
 
     @property
     def form(self) -> tuple[float, float, bool, int, int]:
-        """How mean and bonus are columns: see `credible_limits`."""
+        """Arguments of `credible_limits` that define the columns of mean and bonus."""
         raise NotImplementedError
 
     def times_of(self, record: Record) -> tuple[Vector, Vector]:
@@ -79,17 +79,17 @@ class SpatialModel(CompiledModel):
         x = np.empty((int(record.lengths(which).sum()), self.n_options, len(self.weights)))
         dx = np.zeros((len(names) if with_slopes else 0, *x.shape))
         derived = [2 if name == "length_scale" else 1 for name in names] if with_slopes else []
-        times = record.kept((self, "times"), lambda: self.times_of(record))
+        times = record.cached((self, "times"), lambda: self.times_of(record))
         places = np.array(self.locations)  # unlocked: loops are compiled for one kind of array
         pairs = record.chosen, record.rewards, record.starts, np.asarray(which), places
-        each = (self._each(psi, names, name) for name in ("length_scale", self.ratio))
+        each = (self._parameter_per_pair(psi, names, name) for name in ("length_scale", self.ratio))
         given = (*pairs, KERNELS.index(self.kernel.name), *each)
         credible_limits(*given, *times, self.form, np.array(derived, dtype=np.int64), x, dx)
         self.fill_map(given, times[1], x, dx)
         self.fill_locality(record, which, x)
         return x, dx if with_slopes else None
 
-    def _each(self, psi: Matrix, names: list[str], name: str) -> Vector:
+    def _parameter_per_pair(self, psi: Matrix, names: list[str], name: str) -> Vector:
         """A shape parameter of every pair, estimated or fixed."""
         if name in names:
             return np.ascontiguousarray(psi[:, names.index(name)], dtype=np.float64)

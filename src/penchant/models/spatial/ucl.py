@@ -155,7 +155,7 @@ class UCL(SpatialModel):
 
     @property
     def map_weights(self) -> slice:
-        """Where the weights of the map stand."""
+        """Slice of the weights of the map in theta."""
         first = 2 if self.bonus == "known" else 3
         return slice(first, first + self.n_functions)
 
@@ -231,7 +231,7 @@ class UCL(SpatialModel):
         return np.array(psi), np.array([1.0, prior.mean, *extra, *others])
 
     def largest_deviation(self, episode: Episode, psi: Vector) -> float:
-        """How far delta may deviate before a linearised standard deviation is negative."""
+        """Largest deviation of delta at which all linearised variances are positive."""
         known = self.beliefs(episode, psi.tolist(), 1)
         variance, slope = known.variance[0], known.variance[1]
         return float((2.0 * variance / -slope).min(initial=np.inf))
@@ -266,7 +266,7 @@ class UCLAgents(GaussianAgents):
 
     @property
     def bonus(self) -> float:
-        """How much of its standard deviation an option is given: 1, or as a free bonus says."""
+        """Factor on the standard deviation in the bonus: 1, or the estimate of a free bonus."""
         known = self.model.usual_parameters["implied_noise_sd"]
         free = self.model.bonus == "free"
         return self.parameters.get("implied_noise_sd", known) / known if free else 1.0

@@ -1,4 +1,4 @@
-"""`Built`: data of one kind as a builder returns it, and steps that all builders share."""
+"""`BuiltData`: data of one kind as a builder returns it, and steps that all builders share."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from penchant.tables.where import rows_where
 
 
 @dataclass(frozen=True)
-class Built:
-    """Data of one kind, and what it was made of.
+class BuiltData:
+    """Data of one kind with its source rows, schema, notes and doubts.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ def named_rows(source: SourceTable, value: Any, role: str) -> tuple[SourceTable,
             source.check(name, f"columns.{role}")
     if len(names) == 1 and names[0] in source.names:
         return source, names[0]
-    coded = source.joined(names, f"columns.{role}")
+    coded = source.combined_codes(names, f"columns.{role}")
     words = ["/".join(map(str, x)) if isinstance(x, tuple) else str(x) for x in _labels(coded)]
     made = role if role not in source.names else f"{role} of {' and '.join(names)}"
     column = pa.array(words).take(pa.array(coded.codes))
@@ -112,7 +112,7 @@ def _labels(coded: Any) -> list[Any]:
 
 
 def on_offer(source: SourceTable, schema: Schema, codes: OptionCodes) -> BoolVector | None:
-    """Which options are on offer, (n_rows, n_options); None where all always are."""
+    """Mask of the options on offer, (n_rows, n_options); None if all always are."""
     flags, offered = schema.available.flags, schema.available.offered
     if flags:
         if len(flags) != codes.n_options:
