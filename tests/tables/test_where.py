@@ -9,7 +9,7 @@ import pytest
 
 from penchant.errors import DataError
 from penchant.tables.columns import in_condition
-from penchant.tables.where import check_some_left, rows_where, used_columns
+from penchant.tables.row_conditions import check_some_left, rows_where, used_columns
 
 TABLE = nw.from_native(
     pa.table(

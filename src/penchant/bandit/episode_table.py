@@ -28,6 +28,19 @@ from penchant.errors import (
 )
 from penchant.tables.choice_coding import OptionCodes, options_at
 from penchant.tables.columns import flagged, in_condition
+from penchant.tables.episode_order import (
+    ABSENT,
+    GAPS,
+    MISSING_REWARD,
+    EpisodeOrder,
+    Gaps,
+    MissingReward,
+    check_counting,
+    chosen_after,
+    drop_unknown_events,
+    filler_mask,
+    order_episodes,
+)
 from penchant.tables.events import NOTHING, Events, check_events, option_indices
 from penchant.tables.frames import (
     Table,
@@ -46,21 +59,8 @@ from penchant.tables.frames import (
 from penchant.tables.labels import NUMBER, Coded
 from penchant.tables.lexicon import says_nothing
 from penchant.tables.numbers import EXACT_INTEGERS, Place
-from penchant.tables.play import (
-    ABSENT,
-    GAPS,
-    MISSING_REWARD,
-    Gaps,
-    InTime,
-    MissingReward,
-    are_fillers,
-    check_counting,
-    chosen_after,
-    in_time,
-    without_unknown,
-)
+from penchant.tables.row_conditions import condition_text
 from penchant.tables.source_table import code_index
-from penchant.tables.where import condition_text
 
 Owners = dict[str, Coded]
 ContextColumns = str | Sequence[Any] | Mapping[str, Any]
@@ -193,7 +193,7 @@ def episodes_from_frame(
             return codes.options_of(coded, role, place, says_nothing)
         numbers = _numbers_as_written(table, name, role, place)
         missed = np.isnan(numbers) | (numbers == NOTHING) | (numbers == first - 1)
-        if are_fillers(rewards, missed):  # else 0 is a fault, where options are counted from 1
+        if filler_mask(rewards, missed):  # else 0 is a fault, where options are counted from 1
             numbers = np.where(missed, np.nan, numbers)
         return option_indices(numbers, place, first, role)
 
@@ -265,7 +265,7 @@ class EventRows:
         episode = joint_codes(tuple(self.owners.values()))[0] if self.owners else zeros
         return episode, self.owners["subject"].codes if "subject" in self.owners else zeros
 
-    def check_counting(self, order: InTime) -> None:
+    def check_counting(self, order: EpisodeOrder) -> None:
         """Raise an error unless decisions are numbered without a gap."""
         if self.number is not None:
             place = _row_describer(self.owners)
@@ -278,7 +278,7 @@ def episodes_of_rows(
     shown: int = 0,
     missing_reward: MissingReward = "error",
     repeated_number_remedy: Callable[[], str] = str,
-) -> tuple[list[Episode], InTime]:
+) -> tuple[list[Episode], EpisodeOrder]:
     """Episodes of the rows of a table, and the row that each event comes from.
 
     Parameters
@@ -294,10 +294,10 @@ def episodes_of_rows(
     check_one_of(missing_reward, "missing_reward", MISSING_REWARD)
     missed, rewards = rows.executed == NOTHING, rows.rewards
     # Programs write 0 or -1 as the reward of no choice; such rewards are missing, not paid.
-    if are_fillers(rewards, missed):
+    if filler_mask(rewards, missed):
         rewards = np.where(missed, np.nan, rewards)
     episode, person = rows.owner_codes()
-    order = in_time(
+    order = order_episodes(
         episode, rows.number, person, gaps, _row_describer(rows.owners), repeated_number_remedy
     )
 
@@ -326,7 +326,7 @@ def episodes_of_rows(
     }
     mask = None if rows.available is None else in_order(rows.available, True)
     events = Events(chosen, in_order(rewards, np.nan), played, scored, done)
-    events, order, kept = without_unknown(events, order, missing_reward)
+    events, order, kept = drop_unknown_events(events, order, missing_reward)
     last = np.zeros(len(order.rows), dtype=bool)
     # Only the last reward may be missing, as no choice follows that it could explain.
     last[order.stop - 1] = True
@@ -378,7 +378,7 @@ def episode_rows(
     nothing = np.full(len(table), np.nan)
     rows = EventRows(zeros, nothing, owners, number, None, None, zeros, {}, None)
     episode, person = rows.owner_codes()
-    return in_time(episode, number, person, gaps, _row_describer(owners)).by_episode()
+    return order_episodes(episode, number, person, gaps, _row_describer(owners)).by_episode()
 
 
 def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, block: Any) -> str:
@@ -582,7 +582,7 @@ def _context_columns_by_name(columns: ContextColumns) -> dict[str, Any]:
 
 
 def _split_episodes(
-    events: Events, order: InTime, owners: Owners, context: EventContext
+    events: Events, order: EpisodeOrder, owners: Owners, context: EventContext
 ) -> list[Episode]:
     """Make one episode of each run of events.
 

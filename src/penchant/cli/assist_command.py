@@ -20,7 +20,7 @@ from penchant.cli.terminal import check_file, say
 from penchant.cli.workflow_options import Assisted, Played, Written
 from penchant.errors import DataError
 from penchant.files.output import TABLES, json_text, write_table
-from penchant.models.doubts import received_rewards
+from penchant.models.setting_warnings import received_rewards
 from penchant.tables.events import NOTHING
 
 

@@ -45,8 +45,8 @@ from penchant.inference.fit import fit
 from penchant.inference.fit_each import fit_each
 from penchant.json_records import attributes_json
 from penchant.models.catalogue import entry_of
-from penchant.models.doubts import doubts_of
 from penchant.models.model import Declared
+from penchant.models.setting_warnings import doubts_of
 from penchant.reading.data_notes import MIN_TRIALS
 from penchant.reading.tasks import task_named
 from penchant.result_tables import format_count

@@ -8,7 +8,7 @@ from penchant.cli.table_input import open_raw, schema_typed
 from penchant.cli.terminal import say
 from penchant.errors import DataError
 from penchant.files.output import json_text, write_text
-from penchant.reading.decisions_read import decisions_read
+from penchant.reading.decision_examples import decision_examples
 from penchant.reading.read_schema import draft_of, read_raw_by_schema
 from penchant.result_tables import format_count
 from penchant.tables.reading import TITLES
@@ -49,12 +49,12 @@ def run_check_schema(
                 {"role": one.role, "text": one.text, "answers": list(one.answers)}
                 for one in found.questions
             ],
-            "decisions": [] if reading is None else decisions_read(reading),
+            "decisions": [] if reading is None else decision_examples(reading),
         }
         print(json_text(document), end="")
     elif reading is not None:
         begin = "This is" if reading.kind == "choices" else "These are"
-        print("\n".join([f"{begin} {TITLES[reading.kind]}.", *decisions_read(reading)]))
+        print("\n".join([f"{begin} {TITLES[reading.kind]}.", *decision_examples(reading)]))
     else:
         print(f"{format_count(len(shown), 'question')} open.")
         print(numbered_questions(shown))

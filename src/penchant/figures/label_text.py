@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penchant.models.parameter_words import PARAMETER_WORDS
+from penchant.models.parameter_descriptions import PARAMETER_WORDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -26,8 +26,8 @@ from penchant.inference.search.local_maxima import Optima
 from penchant.inference.search.multistart import grids_and_best_cells
 from penchant.inference.search.projected_newton import BatchNewton, WarmStart, newton_batch
 from penchant.inference.subject_estimates import estimates_at
-from penchant.models.doubts import received_rewards
 from penchant.models.model import Declared
+from penchant.models.setting_warnings import received_rewards
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL
 from penchant.softmax.estimate import Estimate

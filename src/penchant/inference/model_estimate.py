@@ -32,10 +32,10 @@ from penchant.inference.search.local_maxima import (
 )
 from penchant.inference.search.multistart import interval_reaching_supremum, newton_from
 from penchant.models.arguments import as_episodes
-from penchant.models.doubts import doubts_of
 from penchant.models.model import Declared, Model, model_words, natural_parameters
 from penchant.models.parameters import Parameter, bound_table
 from penchant.models.priors import OnLinks, PopulationPrior, Prior
+from penchant.models.setting_warnings import doubts_of
 from penchant.softmax.calibrated_intervals import (
     N_DRAWN,
     level_of_further_interval,

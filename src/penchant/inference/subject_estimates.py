@@ -15,7 +15,7 @@ from penchant.inference.model_estimate import ModelSource
 from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.search.grid_search import ProfileGrid, ProfileGrids
 from penchant.inference.search.local_maxima import Optima
-from penchant.models.doubts import doubts_of
+from penchant.models.setting_warnings import doubts_of
 from penchant.result_tables import pooled_notes
 from penchant.softmax.estimate import Estimate
 

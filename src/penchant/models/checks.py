@@ -716,10 +716,10 @@ def _objective(exam: Exam, own: Any) -> Iterator[Finding]:
                 q = np.asarray(q, dtype=np.float64)
                 return np.asarray(q - q.mean(axis=1, keepdims=True))
 
-            def given(theta: Vector, one: Any = one, psi: Vector = psi) -> Matrix:
+            def centred_objective(theta: Vector, one: Any = one, psi: Vector = psi) -> Matrix:
                 return centred(own(one, theta, psi))
 
-            curved = _curved(given, theta, exam.model.weights)
+            curved = _curved(centred_objective, theta, exam.model.weights)
             if curved:
                 yield Finding(
                     "objective",
@@ -728,9 +728,12 @@ def _objective(exam: Exam, own: Any) -> Iterator[Finding]:
                     "find weights in which it is linear, such as a product with the inverse "
                     "temperature.",
                 )
-            told, expected = given(theta), centred(exam.explanatory(one, psi) @ theta)
-            if not _is_same(told[one.scored], expected[one.scored], AGREE):
-                away = np.abs(np.where(one.scored[:, None], told - expected, 0.0)).max(axis=1)
+            observed, expected = (
+                centred_objective(theta),
+                centred(exam.explanatory(one, psi) @ theta),
+            )
+            if not _is_same(observed[one.scored], expected[one.scored], AGREE):
+                away = np.abs(np.where(one.scored[:, None], observed - expected, 0.0)).max(axis=1)
                 yield Finding(
                     "objective",
                     "the variables times the weights must be the objective, up to a constant in "

@@ -275,9 +275,10 @@ class RememberingAgents:
         self.is_choice.append(is_choice)
 
 
-def _by_name(told: Sequence[Mapping[str, Vector]], agent: int) -> dict[str, list[float]]:
+def _by_name(events: Sequence[Mapping[str, Vector]], agent: int) -> dict[str, list[float]]:
     """Convert event dictionaries to columns of one agent: {name: value at each event}."""
-    names = dict.fromkeys(name for one in told for name in one)
+    names = dict.fromkeys(name for one in events for name in one)
     return {
-        name: [float(one[name][agent]) if name in one else np.nan for one in told] for name in names
+        name: [float(one[name][agent]) if name in one else np.nan for one in events]
+        for name in names
     }

@@ -43,22 +43,23 @@ class Limit:
         What the model is there, in words that continue a sentence.
     lost
         Natural parameters that go there together, so that they have no value of their own.
-    told
-        What choices tell of them instead: its name, and the weight that times psi^power it is.
+    identified_product
+        Product of them that is identified there: name, index of a weight, and power of psi, such
+        that it equals weight * psi^power.
     """
 
     value: float
     meaning: str
     lost: tuple[str, ...] = ()
-    told: tuple[str, int, float] | None = None
+    identified_product: tuple[str, int, float] | None = None
 
     def describe(self, name: str, psi: float, theta: Vector) -> str:
         """The limit of a shape parameter in words, at the best weights."""
-        said = f"{name} = {self.value:g}, where {self.meaning}"
-        if self.told is None:
-            return said
-        product, weight, power = self.told
-        return f"{said}: choices tell {product} = {psi**power * theta[weight]:.4g} alone"
+        text = f"{name} = {self.value:g}, where {self.meaning}"
+        if self.identified_product is None:
+            return text
+        product, weight, power = self.identified_product
+        return f"{text}: choices tell {product} = {psi**power * theta[weight]:.4g} alone"
 
 
 @dataclass(frozen=True)

@@ -274,15 +274,15 @@ def _play_in_world(
     )
 
 
-def _single_agent_values(told: Mapping[str, float]) -> dict[str, Vector]:
+def _single_agent_values(values: Mapping[str, float]) -> dict[str, Vector]:
     """Convert {name: value} to arrays of one agent."""
-    return {name: np.array([value]) for name, value in told.items()}
+    return {name: np.array([value]) for name, value in values.items()}
 
 
-def _values_by_name(told: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+def _values_by_name(values: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
     """Convert event dictionaries to columns: {name: value at each event, NaN if absent}."""
-    names = dict.fromkeys(name for one in told for name in one)
-    return {name: [one.get(name, np.nan) for one in told] for name in names}
+    names = dict.fromkeys(name for one in values for name in one)
+    return {name: [one.get(name, np.nan) for one in values] for name in names}
 
 
 def _choose_among_offers(
@@ -419,12 +419,12 @@ def simulate_events(
     execute
         What is done in place of what they choose; see `simulate`.
     """
-    told = Declared(model)
-    if told.before or told.after:
+    declared = Declared(model)
+    if declared.before or declared.after:
         raise DataError(
             "task",
             (
-                f"must be a world that tells {', '.join((*told.before, *told.after))} to "
+                f"must be a world that tells {', '.join((*declared.before, *declared.after))} to "
                 f"{type(model).__name__}"
             ),
             got="rewards alone",
@@ -498,15 +498,15 @@ def _options(world: Landscape | Matrix) -> int:
 
 def agents_of(model: Any, parameters: Rule, n_agents: int) -> Any:
     """Agents of a model, before play; all take what is seen, learnt and shown."""
-    told = Declared(model)
-    if told.parameters is not None or told.agents is None:
+    declared = Declared(model)
+    if declared.parameters is not None or declared.agents is None:
         check_parameters(model, parameters)
-    if told.agents is None:
+    if declared.agents is None:
         _check_finite(parameters)
         return RememberingAgents(model, *weights_and_shape(model, parameters), n_agents)
-    agents = told.agents(dict(parameters), n_agents)
-    sees = told.before or told.after or isinstance(agents, RecursionAgents)
-    return agents if sees else PlainAgents(agents, told.clock == "choices")
+    agents = declared.agents(dict(parameters), n_agents)
+    sees = declared.before or declared.after or isinstance(agents, RecursionAgents)
+    return agents if sees else PlainAgents(agents, declared.clock == "choices")
 
 
 class PlainAgents:
@@ -549,9 +549,9 @@ class PlainAgents:
 
 def check_parameters(model: Model, names: Iterable[str], advice: str = ALL) -> None:
     """Raise an error unless all natural parameters are named, and no others."""
-    told, given = Declared(model), list(names)
+    declared, given = Declared(model), list(names)
     wanted = [natural.name for natural in natural_parameters(model)]
-    missing = [name for name in wanted if name not in (*told.usual_parameters, *given)]
+    missing = [name for name in wanted if name not in (*declared.usual_parameters, *given)]
     if missing:
         raise DataError(
             "parameters",
@@ -559,7 +559,7 @@ def check_parameters(model: Model, names: Iterable[str], advice: str = ALL) -> N
             got=f"none for {', '.join(missing)}",
             fix=advice,
         )
-    known = list(dict.fromkeys((*wanted, *told.usual_parameters)))
+    known = list(dict.fromkeys((*wanted, *declared.usual_parameters)))
     unknown = [name for name in given if name not in known]
     if unknown:
         raise DataError(

@@ -19,9 +19,9 @@ from penchant.reading.built_data import BuiltData
 from penchant.reading.tasks import TASKS
 from penchant.result_tables import format_count
 from penchant.tables.reading import Reading
+from penchant.tables.row_conditions import check_some_left, rows_where
 from penchant.tables.schema import Schema
 from penchant.tables.source_table import SourceTable
-from penchant.tables.where import check_some_left, rows_where
 
 BUILDERS: Mapping[str, Callable[[SourceTable, Schema], BuiltData]] = {
     "choices": build_choices,

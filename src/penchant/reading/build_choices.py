@@ -206,8 +206,8 @@ def _from_long(source: SourceTable, schema: Schema) -> BuiltData:
     attributes = _long_attributes(schema)
     apart = {"decision": decision, "chosen": (chosen,), "weight": column_list(columns.weight)}
     check_roles({**apart, "attributes": attributes})
-    said = [(("decision", name), part) for name, part in zip(decision, parts, strict=True)]
-    check_present([*said, (("option", columns.option or PLACE), option)])
+    role_texts = [(("decision", name), part) for name, part in zip(decision, parts, strict=True)]
+    check_present([*role_texts, (("option", columns.option or PLACE), option)])
     warn_similar(option.labels.tolist(), "option")
     names = [source.check(x, "attributes.columns") for x in attributes]
     out = opt_out(schema)
@@ -241,12 +241,12 @@ def _from_long(source: SourceTable, schema: Schema) -> BuiltData:
         on_offer=source.floats(flag_column, "available.flags") == 1 if flag_column else None,
     )
     choices, order = _choices(source, schema, rows, weight)
-    told = {"decision": ", ".join(decision), "chosen": chosen, **_said_columns(schema)}
+    reader_arguments = {"decision": ", ".join(decision), "chosen": chosen, **_said_columns(schema)}
     if columns.option:
-        told["option"] = str(columns.option)
-    told["attributes"] = ", ".join(names)
+        reader_arguments["option"] = str(columns.option)
+    reader_arguments["attributes"] = ", ".join(names)
     arguments = _arguments(list(variables), names, order)
-    return BuiltData(choices, source, schema, told, {}, arguments, n_missed=n_missed)
+    return BuiltData(choices, source, schema, reader_arguments, {}, arguments, n_missed=n_missed)
 
 
 def _position(key: IntVector) -> IntVector:

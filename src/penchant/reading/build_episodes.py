@@ -30,8 +30,8 @@ from penchant.reading.built_data import (
 )
 from penchant.result_tables import format_count
 from penchant.tables.choice_coding import options_at
+from penchant.tables.episode_order import EpisodeOrder
 from penchant.tables.frames import check_roles, row_place
-from penchant.tables.play import InTime
 from penchant.tables.schema import Schema
 from penchant.tables.source_table import SourceTable, column_list
 
@@ -50,8 +50,8 @@ class _DecodedChoices(NamedTuple):
         Options on offer, (n_rows, n_options); None where all always are.
     made
         {column: cells} that say the same in the table.
-    told
-        What reads these columns again, as arguments of `episodes_from_frame`.
+    reader_arguments
+        Arguments of `episodes_from_frame` that read these columns again.
     schema
         With the codes of the options.
     codes
@@ -62,7 +62,7 @@ class _DecodedChoices(NamedTuple):
     executed: IntVector
     mask: BoolVector | None
     made: dict[str, Any]
-    told: dict[str, Any]
+    reader_arguments: dict[str, Any]
     schema: Schema
     codes: dict[str, Any]
 
@@ -73,7 +73,7 @@ def build_episodes(source: SourceTable, schema: Schema) -> BuiltData:
     choice = column_list(columns.choice)
     if not choice:
         raise DataError("columns.choice", "must be one column", got="none", fix="Name it.")
-    source, told, said = subject_rows(source, schema)
+    source, reader_arguments, role_texts = subject_rows(source, schema)
     read = _by_code if len(choice) == 1 else _by_place
     taken = read(source, schema, choice)
     paid = rewards(source, columns.reward)
@@ -82,7 +82,7 @@ def build_episodes(source: SourceTable, schema: Schema) -> BuiltData:
         marked = source.present(choice[0], "columns.choice")
         paid = np.where((taken.options < 0) & marked, np.nan, paid)
     source = source.with_columns({**taken.made, REWARD: pa.array(paid, from_pandas=True)})
-    told |= {
+    reader_arguments |= {
         "reward": REWARD,
         "is_choice": columns.is_choice or None,
         "scored": columns.scored or None,
@@ -90,20 +90,22 @@ def build_episodes(source: SourceTable, schema: Schema) -> BuiltData:
         "shown": schema.shown.first or 0,
         "gaps": schema.rows.gaps or "order",
         "missing_reward": schema.rows.missing_reward or "error",
-        **taken.told,
+        **taken.reader_arguments,
     }
-    check_roles({part: column_list(told[part]) for part in ("subject", "block", "decision")})
+    check_roles(
+        {part: column_list(reader_arguments[part]) for part in ("subject", "block", "decision")}
+    )
     episodes, rows, order = episodes_by_columns(
-        source, told, taken.options, taken.executed, paid, available=taken.mask
+        source, reader_arguments, taken.options, taken.executed, paid, available=taken.mask
     )
     n_missed = int((taken.options < 0).sum())
     return BuiltData(
         episodes,
         source,
         taken.schema,
-        {"chosen": ", ".join(choice), "reward": in_words(columns.reward), **said},
+        {"chosen": ", ".join(choice), "reward": in_words(columns.reward), **role_texts},
         taken.codes,
-        {**told, "rows": order.by_episode()},
+        {**reader_arguments, "rows": order.by_episode()},
         _notes(columns.trial, n_missed),
         () if schema.rows.gaps is not None else _gap_doubts(schema, rows, order),
         n_missed=n_missed,
@@ -112,21 +114,21 @@ def build_episodes(source: SourceTable, schema: Schema) -> BuiltData:
 
 def episodes_by_columns(
     source: SourceTable,
-    told: Mapping[str, Any],
+    reader_arguments: Mapping[str, Any],
     options: IntVector,
     executed: IntVector,
     paid: Vector,
     *,
     context: Mapping[str, Mapping[str, Vector]] | None = None,
     available: BoolVector | None = None,
-) -> tuple[list[Episode], EventRows, InTime]:
+) -> tuple[list[Episode], EventRows, EpisodeOrder]:
     """Episodes of rows whose options are known; their rows, and the row of each event.
 
     Parameters
     ----------
     source
         The table.
-    told
+    reader_arguments
         The columns of subject, block, decision, is_choice and scored, and policies, as arguments
         of `episodes_from_frame`.
     options, executed, paid
@@ -134,8 +136,10 @@ def episodes_by_columns(
     context, available
         What was seen, and on offer.
     """
-    owners = owner_labels(source.codes, {"subject": told["subject"], "block": told["block"]})
-    trial, number = told["decision"], None
+    owners = owner_labels(
+        source.codes, {"subject": reader_arguments["subject"], "block": reader_arguments["block"]}
+    )
+    trial, number = reader_arguments["decision"], None
     if trial is not None:
         number = decision_numbers(source.floats(trial, "columns.trial"), trial, owners)
     rows = EventRows(
@@ -143,13 +147,17 @@ def episodes_by_columns(
         paid,
         owners,
         number,
-        row_flags(source.codes, told.get("is_choice"), "is_choice"),
-        row_flags(source.codes, told.get("scored"), "scored"),
+        row_flags(source.codes, reader_arguments.get("is_choice"), "is_choice"),
+        row_flags(source.codes, reader_arguments.get("scored"), "scored"),
         executed,
         context or {},
         available,
     )
-    policies = {name: told[name] for name in ("gaps", "shown", "missing_reward") if name in told}
+    policies = {
+        name: reader_arguments[name]
+        for name in ("gaps", "shown", "missing_reward")
+        if name in reader_arguments
+    }
     episodes, order = episodes_of_rows(rows, **policies)
     return episodes, rows, order
 
@@ -169,7 +177,7 @@ def _by_code(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> _D
     if mask is not None:
         offered = tuple(f"{ON_OFFER} {name}" for name in codes.option_names)
         made |= dict(zip(offered, mask.T, strict=True))
-    told = {
+    reader_arguments = {
         "chosen": CHOSEN,
         "executed": EXECUTED if executed else None,
         "base": codes.base,
@@ -177,7 +185,7 @@ def _by_code(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> _D
         "available": offered,
     }
     return _DecodedChoices(
-        options, done, mask, made, told, with_labels(schema, codes), code_options(codes)
+        options, done, mask, made, reader_arguments, with_labels(schema, codes), code_options(codes)
     )
 
 
@@ -199,17 +207,17 @@ def _by_place(source: SourceTable, schema: Schema, choice: tuple[str, ...]) -> _
     if executed:
         cells = np.column_stack([source.floats(name, "columns.executed") for name in executed])
         done = options_at(cells, locations, base, row_place)
-    told = {
+    reader_arguments = {
         "chosen": choice,
         "executed": executed or None,
         "base": base,
         "locations": locations,
         "available": (),
     }
-    return _DecodedChoices(options, done, None, {}, told, schema, {})
+    return _DecodedChoices(options, done, None, {}, reader_arguments, schema, {})
 
 
-def _gap_doubts(schema: Schema, rows: EventRows, order: InTime) -> tuple[str, ...]:
+def _gap_doubts(schema: Schema, rows: EventRows, order: EpisodeOrder) -> tuple[str, ...]:
     """Numbers of trials that leave some out, where nobody said what that means."""
     try:
         rows.check_counting(order)
@@ -265,18 +273,18 @@ def subject_rows(
     trial = column_list(columns.trial)
     if trial:
         source.check(trial[0], "columns.trial")
-    told: dict[str, Any] = {
+    reader_arguments: dict[str, Any] = {
         "subject": subject,
         "block": None if not block else block[0] if len(block) == 1 else block,
         "decision": trial[0] if trial else None,
     }
     more = {part: getattr(columns, part) for part in ("is_choice", "scored", "executed")}
-    said = {
+    role_texts = {
         part: value if isinstance(value, str) else ", ".join(value)
-        for part, value in (told | more).items()
+        for part, value in (reader_arguments | more).items()
         if value
     }
-    return source, told, said
+    return source, reader_arguments, role_texts
 
 
 def _notes(trial: Any, n_missed: int) -> tuple[str, ...]:

@@ -78,25 +78,25 @@ def build_offers(source: SourceTable, schema: Schema) -> BuiltData:
     source = source.with_columns(columns)
     source, subject = named_rows(source, schema.columns.subject, "subject")
     source, block = named_rows(source, schema.columns.block, "block")
-    told: dict[str, Any] = {
+    reader_arguments: dict[str, Any] = {
         "subject": subject or NO_COLUMN,
         "block": block or NO_COLUMN,
         "scored": schema.columns.scored or NO_COLUMN,
         "chosen": CHOSEN,
         "offers": offers,
     }
-    data = offers_from_frame(source.table, **told)
-    said = {"chosen": ", ".join(choice)}
-    said |= {part: name for part, name in (("subject", subject), ("block", block)) if name}
-    said |= {name: ", ".join(map(_in_words, cells)) for name, cells in given.items()}
+    data = offers_from_frame(source.table, **reader_arguments)
+    role_texts = {"chosen": ", ".join(choice)}
+    role_texts |= {part: name for part, name in (("subject", subject), ("block", block)) if name}
+    role_texts |= {name: ", ".join(map(_in_words, cells)) for name, cells in given.items()}
     n_missed = int((options < 0).sum())
     return BuiltData(
         data,
         source,
         replace(with_labels(schema, codes), attributes=given),
-        said,
+        role_texts,
         code_options(codes),
-        {**told, "rows": episode_rows(source.table, subject=subject, block=block)},
+        {**reader_arguments, "rows": episode_rows(source.table, subject=subject, block=block)},
         (f"{format_count(n_missed, 'decision')} that nobody made",) if n_missed else (),
         n_missed=n_missed,
     )

@@ -153,10 +153,10 @@ def _episodes(source: SourceTable, schema: Schema, task: NamedTask, cells: Colum
     for name, values in cells.items():
         there = there & (values >= 0) if is_coded(name) else there
     n_missed = int((~there).sum())
-    source, told, said = subject_rows(source, schema)
-    blocks = column_list(told["block"])
-    owners = [*column_list(told["subject"]), *blocks]
-    rows = _in_order(source, owners, column_list(told["decision"]), there)
+    source, reader_arguments, role_texts = subject_rows(source, schema)
+    blocks = column_list(reader_arguments["block"])
+    owners = [*column_list(reader_arguments["subject"]), *blocks]
+    rows = _in_order(source, owners, column_list(reader_arguments["decision"]), there)
     events, made = task.convert({name: values[rows] for name, values in cells.items()})
     gap = {"a gap in what the task needs": n_missed} if n_missed else {}
     table = replace(
@@ -170,12 +170,17 @@ def _episodes(source: SourceTable, schema: Schema, task: NamedTask, cells: Colum
         "after": {CALLED.get(name, name): name for name in task.after},
     }
     nothing = ("options", "locations", "decision", "is_choice", "scored", "executed")
-    told |= {"chosen": "chosen", "reward": "reward", "available": task.available, "base": 0}
-    told |= {**context, **dict.fromkeys(nothing)}
+    reader_arguments |= {
+        "chosen": "chosen",
+        "reward": "reward",
+        "available": task.available,
+        "base": 0,
+    }
+    reader_arguments |= {**context, **dict.fromkeys(nothing)}
     options = made["chosen"].astype(np.int64)
     episodes, _, order = episodes_by_columns(
         table,
-        told,
+        reader_arguments,
         options,
         options,
         made["reward"],
@@ -189,15 +194,15 @@ def _episodes(source: SourceTable, schema: Schema, task: NamedTask, cells: Colum
     )
     if task.name == TWO_STEP:
         choice = column_list(schema.columns.choice)
-        said |= {"chosen": ", ".join(choice), "reward": in_words(schema.columns.reward)}
+        role_texts |= {"chosen": ", ".join(choice), "reward": in_words(schema.columns.reward)}
         codes = replace(schema.choice, labels=schema.choice.labels or (1, 2))
         schema = replace(schema, choice=codes)
     return BuiltData(
         episodes,
         table,
         schema,
-        said,
-        arguments={**told, "rows": order.by_episode()},
+        role_texts,
+        arguments={**reader_arguments, "rows": order.by_episode()},
         notes=(f"{format_count(n_missed, 'row')} with a gap left out",) if n_missed else (),
         n_missed=n_missed,
     )

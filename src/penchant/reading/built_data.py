@@ -12,9 +12,9 @@ import pyarrow as pa
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.errors import DataError, format_list
 from penchant.tables.choice_coding import OptionCodes
+from penchant.tables.row_conditions import rows_where
 from penchant.tables.schema import Schema
 from penchant.tables.source_table import SourceTable, code_index, code_key, column_list
-from penchant.tables.where import rows_where
 
 
 @dataclass(frozen=True)

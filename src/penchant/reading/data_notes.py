@@ -44,9 +44,9 @@ def reading_doubts(reading: Reading) -> tuple[str, ...]:
 
 def _first_shown(reading: Reading) -> list[str]:
     """Warn where trials count from 0: the first may be an option shown, not chosen."""
-    told, schema = reading.arguments, reading.schema
-    trial = told.get("decision")
-    if not trial or told.get("is_choice") or schema is None or schema.shown.first is not None:
+    arguments, schema = reading.arguments, reading.schema
+    trial = arguments.get("decision")
+    if not trial or arguments.get("is_choice") or schema is None or schema.shown.first is not None:
         return []
     rows = event_rows(reading)
 
@@ -57,7 +57,7 @@ def _first_shown(reading: Reading) -> list[str]:
 
     if any(number != 0 for number in at_first(trial)):
         return []
-    why = "" if isinstance(told["chosen"], str) else "options are places"
+    why = "" if isinstance(arguments["chosen"], str) else "options are places"
     for name in reading.table.column_names:
         if plain_name(name) == "horizon" and at_first(name) == [len(own) - 1 for own in rows]:
             why = f"{name} is one less than the events of every block"

@@ -18,9 +18,9 @@ from penchant.files.folder import Raw
 from penchant.models.offers.attributes import Attributes
 from penchant.reading.build_choices import attribute_variables
 from penchant.tables.reading import Reading
+from penchant.tables.row_conditions import column_of, parsed_expression
 from penchant.tables.schema import Schema
 from penchant.tables.source_table import SourceTable
-from penchant.tables.where import column_of, parsed_expression
 
 ALL = "all"  # attributes that tell options apart
 CONSTANTS = "1"  # the formula of options that differ by nothing but themselves

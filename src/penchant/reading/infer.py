@@ -168,27 +168,27 @@ def infer(plain: PlainTable, schema: Schema) -> Inference:
 
 def _name_task(work: Inference) -> None:
     """A named task, by its documented columns."""
-    said = work.user_schema
-    if said.task in N_ITEMS:
+    given = work.user_schema
+    if given.task in N_ITEMS:
         work.fill_role("kind", "offers")
-    elif said.task:
-        work.fill_role("kind", "offers" if task_named(said.task).offers else "episodes")
-    steps = two_step_columns(work.names) if said.task in (None, "two-step") else None
-    both = steps is not None and said.columns.choice == (steps.first, steps.second)
-    other = said.kind not in (None, "episodes") or (said.columns.choice and not both)
-    if said.task == "" or (said.task is None and other):  # "" is none of those known
+    elif given.task:
+        work.fill_role("kind", "offers" if task_named(given.task).offers else "episodes")
+    steps = two_step_columns(work.names) if given.task in (None, "two-step") else None
+    both = steps is not None and given.columns.choice == (steps.first, steps.second)
+    other = given.kind not in (None, "episodes") or (given.columns.choice and not both)
+    if given.task == "" or (given.task is None and other):  # "" is none of those known
         return
-    if steps is not None and (said.task is not None or both or steps.state is not None):
+    if steps is not None and (given.task is not None or both or steps.state is not None):
         work.fill_role("task", "two-step")
         work.fill_role("kind", "episodes")
         work.fill_role("columns.choice", (steps.first, steps.second))
         if work.draft.columns.choice == (steps.first, steps.second):
             work.fill_role("columns.state", steps.state)
         return
-    if said.task is None:
+    if given.task is None:
         _settle_documented_offers(work)
         _ask_about_questionnaire(work)
-        if work.plain.program is None and said.columns.reward is None:
+        if work.plain.program is None and given.columns.reward is None:
             task = recognised_task(work.source)
             if task is not None and task.name != "bandit":
                 work.fill_role("task", task.name)
@@ -456,8 +456,8 @@ def _labels_of_columns(work: Inference, choice: str) -> tuple[Any, ...] | None:
 
 def _is_part(name: str, options: Iterable[str]) -> bool:
     """Whether a column is called as a part of offers, or of one option alone."""
-    said = {plain_name(word) for word in words_of(name)} & {*options}
-    return not has_last_word("available", name) and (may_be_offered(name) or bool(said))
+    given = {plain_name(word) for word in words_of(name)} & {*options}
+    return not has_last_word("available", name) and (may_be_offered(name) or bool(given))
 
 
 def _bare_option(label: Any) -> str:
@@ -487,8 +487,8 @@ def _describes(work: Inference, columns: Sequence[str]) -> bool:
 
 def _is_long(work: Inference) -> bool:
     """Whether there is a row per option: by the names of options, and one chosen in every set."""
-    said = work.user_schema.columns
-    if said.option is not None and said.chosen is not None:
+    given = work.user_schema.columns
+    if given.option is not None and given.chosen is not None:
         return True
     option, chosen = named("option", work.names), named("chosen", work.names)
     if not option.columns and chosen.single is not None:
@@ -618,10 +618,10 @@ def _settle_long_attributes(work: Inference) -> None:
         found.append(name)
     if doubtful or not found:
         doubt = f"{', '.join(doubtful[:3])} may be codes or labels."
-        said = doubt if doubtful else "No other column differs between the options of a decision."
+        reason = doubt if doubtful else "No other column differs between the options of a decision."
         work.ask(
             "attributes.columns",
-            f"Which columns are attributes of the options? {said}",
+            f"Which columns are attributes of the options? {reason}",
             [one for one in ([x for x in found if x not in doubtful], found) if one],
         )
     else:
@@ -781,8 +781,10 @@ def _flags(work: Inference) -> list[str]:
 def _complete_offers(work: Inference) -> None:
     if work.draft.attributes is None and not work.draft.task:
         # What is offered has to be said by names, unless somebody said that these are offers.
-        said = _offers_said(work) if work.user_schema.kind == "offers" else known_offers(work.names)
-        work.fill_role("attributes", said or offer_families(work.names))
+        given = (
+            _offers_said(work) if work.user_schema.kind == "offers" else known_offers(work.names)
+        )
+        work.fill_role("attributes", given or offer_families(work.names))
     if not work.draft.task or work.draft.attributes is not None:
         _name_choice(work)
     elif work.draft.columns.choice is None and work.draft.task in N_ITEMS:

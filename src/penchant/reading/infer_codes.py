@@ -11,9 +11,9 @@ import numpy as np
 from penchant.errors import DataError
 from penchant.tables.choice_coding import listed
 from penchant.tables.columns import plain_name
+from penchant.tables.episode_order import FILLERS
 from penchant.tables.lexicon import is_named, vocabulary, words_of
 from penchant.tables.option_families import families
-from penchant.tables.play import FILLERS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS
 from penchant.tables.source_table import code_key, column_list
 

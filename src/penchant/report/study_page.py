@@ -10,7 +10,7 @@ from penchant._version import __version__
 from penchant.errors import format_for_python, format_list
 from penchant.figures.label_text import attribute_label, display_name
 from penchant.models.model import Declared
-from penchant.models.parameter_words import PARAMETER_WORDS
+from penchant.models.parameter_descriptions import PARAMETER_WORDS
 from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, render_page
 from penchant.report.study_comparison import comparison_section, paired_section
 from penchant.report.study_groups import (

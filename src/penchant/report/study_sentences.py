@@ -12,7 +12,7 @@ from penchant._version import __version__
 from penchant.errors import MarkedText, format_list, text_with_marks
 from penchant.figures.label_text import display_name, name_in_sentence
 from penchant.models.offers.attributes import Attributes
-from penchant.models.parameter_words import PARAMETER_WORDS
+from penchant.models.parameter_descriptions import PARAMETER_WORDS
 from penchant.population.subject_estimates import positive_parameter_mask, price_sensitivity_warning
 from penchant.report.group_sentences import SIGNIFICANT, answers, group_name, p_text, plain_name
 from penchant.result_tables import format_count, format_number

@@ -43,9 +43,9 @@ from penchant.scale.subject_estimates import (
 )
 from penchant.scale.subject_history_scan import HistoryScan, scan_histories
 from penchant.tables.arrays import decision_weights
+from penchant.tables.episode_order import Gaps, MissingReward
 from penchant.tables.layouts import LongColumns, column_names
 from penchant.tables.offer_columns import is_offers
-from penchant.tables.play import Gaps, MissingReward
 from penchant.tables.play_columns import ColumnNames, is_play
 from penchant.tables.reading import TITLES, ReadingKind
 

@@ -15,9 +15,9 @@ from penchant._typing import BoolVector, IntVector, Label, Matrix, Names, Vector
 from penchant.bandit.episode import Episode, largest_option_index
 from penchant.errors import DataError, MarkedText, format_list
 from penchant.result_tables import format_count
+from penchant.tables.episode_order import ABSENT
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import Table, check_columns, column_floats, row_place
-from penchant.tables.play import ABSENT
 
 # What columns of payoffs are often called, beside the option: payoff_1, mean_A, p_left ...
 USUAL_PREFIXES = (

@@ -24,6 +24,7 @@ from penchant.reading.data_notes import data_notes, offer_notes
 from penchant.result_tables import format_count
 from penchant.studies.payoffs import Payoffs, payoffs_of
 from penchant.tables.columns import NO_COLUMN
+from penchant.tables.episode_order import ABSENT, Gaps, MissingReward
 from penchant.tables.frames import (
     Table,
     check_columns,
@@ -35,7 +36,6 @@ from penchant.tables.frames import (
 )
 from penchant.tables.labels import Coded, in_natural_order
 from penchant.tables.offer_columns import is_offers, offer_columns
-from penchant.tables.play import ABSENT, Gaps, MissingReward
 from penchant.tables.play_columns import columns_used, describe_columns, play_columns
 from penchant.tables.reading import Reading
 

@@ -22,8 +22,8 @@ from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
 from penchant.json_records import to_json
 from penchant.models.coordinates import Coordinates
-from penchant.models.doubts import doubts_of
 from penchant.models.model import Model
+from penchant.models.setting_warnings import doubts_of
 from penchant.population.hierarchy.contrasts import Comparison, compare_population_fits
 from penchant.population.hierarchy.fit import default_spread, fit_population
 from penchant.population.hierarchy.result import PopulationFit

@@ -25,10 +25,10 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
-from penchant.models.doubts import doubts_of_start
 from penchant.models.parameters import TEMPERATURE, Row, Shape, per_temperature
 from penchant.models.recursion import N_RATE_GRID, Recursion, rates
 from penchant.models.scalars import Fields, Numbers
+from penchant.models.setting_warnings import doubts_of_start
 
 
 @dataclass(frozen=True)

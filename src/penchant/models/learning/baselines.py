@@ -33,11 +33,11 @@ import numpy as np
 from penchant._typing import Vector
 from penchant.argument_checks import check_number
 from penchant.models.controls import bias_names
-from penchant.models.doubts import doubts_of_threshold, start_words
 from penchant.models.model import finite
 from penchant.models.parameters import Parameter, Row
 from penchant.models.recursion import Recursion
 from penchant.models.scalars import Fields, Numbers
+from penchant.models.setting_warnings import doubts_of_threshold, start_words
 
 # Shares of errors that agents are given for 0 and 2, whose log-odds are infinite: no agent of
 # a simulation is long-lived enough to tell.

@@ -28,7 +28,6 @@ from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
 from penchant.errors import DataError, mark_argument
 from penchant.models.controls import control_names, control_words
-from penchant.models.doubts import doubts_of_noise, doubts_of_start, start_words
 from penchant.models.learning.kalman import (
     LEAST_BESIDE_MEAN,
     N_GRID,
@@ -38,6 +37,7 @@ from penchant.models.learning.kalman import (
 from penchant.models.parameters import Limit, Parameter, Row, Shape
 from penchant.models.recursion import Recursion
 from penchant.models.scalars import Fields, Numbers
+from penchant.models.setting_warnings import doubts_of_noise, doubts_of_start, start_words
 from penchant.models.transforms import Transform
 
 
@@ -113,11 +113,11 @@ class GershmanHybrid(Recursion):
     def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
         """Whether the initial mean lies outside the rewards, or an option has no noise."""
         noise = [self.noise_of(i) for i in range(self.n_options)]
-        said = "All three weights rest on it: give a variance for each option, such as "
-        said += "noise_variance=(16, 0)."
+        advice = "All three weights rest on it: give a variance for each option, such as "
+        advice += "noise_variance=(16, 0)."
         return (
             *doubts_of_start("initial_mean", self.initial_mean, episodes, estimable=False),
-            *doubts_of_noise(noise, _variance_words(self.noise_variance), said, episodes),
+            *doubts_of_noise(noise, _variance_words(self.noise_variance), advice, episodes),
         )
 
     @property

@@ -33,11 +33,11 @@ from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
 from penchant.errors import DataError, mark_argument
 from penchant.models.controls import control_names, control_words, with_starts
-from penchant.models.doubts import doubts_of_noise, doubts_of_start, start_words
 from penchant.models.model import positive
 from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
 from penchant.models.recursion import Recursion
 from penchant.models.scalars import Fields, Numbers
+from penchant.models.setting_warnings import doubts_of_noise, doubts_of_start, start_words
 from penchant.models.transforms import Transform
 
 N_GRID = {1: 33, 2: 17, 3: 11}
@@ -151,11 +151,11 @@ class KalmanFilter(Recursion):
     def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
         """Whether the initial mean lies outside the rewards, or an option has no noise."""
         noise = [float(self.noise_variance)] * self.n_options
-        said = "Learning from it is slower in the model than it can be"
-        said = f"{said}, and the bonus larger." if self.bonus else f"{said}."
+        advice = "Learning from it is slower in the model than it can be"
+        advice = f"{advice}, and the bonus larger." if self.bonus else f"{advice}."
         return (
             *doubts_of_start("initial_mean", self.initial_mean, episodes),
-            *doubts_of_noise(noise, f"{self.noise_variance:g}", said, episodes),
+            *doubts_of_noise(noise, f"{self.noise_variance:g}", advice, episodes),
         )
 
     @property

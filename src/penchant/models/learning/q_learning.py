@@ -35,10 +35,10 @@ from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number, check_one_of, check_whole_number
 from penchant.errors import DataError
 from penchant.models.controls import control_names, control_words, with_starts
-from penchant.models.doubts import doubts_of_start, start_words
 from penchant.models.parameters import TEMPERATURE, Limit, Parameter, Row, Shape, per_temperature
 from penchant.models.recursion import Recursion
 from penchant.models.scalars import Fields, Numbers
+from penchant.models.setting_warnings import doubts_of_start, start_words
 
 Rate = float | None
 Tied = Literal["learning_rate"]
@@ -231,7 +231,9 @@ class QLearning(Recursion):
                 low = IN_PROPORTION
             if name == "choice_rate":
                 product = "choice_rate * choice_kernel", trace_weight, 1.0
-                low = replace(low, lost=("choice_rate", "choice_kernel"), told=product)
+                low = replace(
+                    low, lost=("choice_rate", "choice_kernel"), identified_product=product
+                )
                 if self.stickiness:  # a trace at rate 1 would be the same
                     high, most = BESIDE_STICKINESS, MOST_BESIDE_STICKINESS
             least = 0.0 if name in FROM_ZERO else LEAST

@@ -26,10 +26,10 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.argument_checks import check_number
 from penchant.models.controls import control_names, control_words, with_starts
-from penchant.models.doubts import doubts_of_start, start_words
 from penchant.models.parameters import TEMPERATURE, Parameter, Row, per_temperature
 from penchant.models.recursion import Recursion
 from penchant.models.scalars import Fields, Numbers
+from penchant.models.setting_warnings import doubts_of_start, start_words
 
 
 @dataclass(frozen=True)

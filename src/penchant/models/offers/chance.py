@@ -78,8 +78,8 @@ class ProbabilityDiscounting(OfferModel):
         x[0] = value
 
     def __str__(self) -> str:
-        said = "A / ((1 + k D) (1 + h odds))" if self.delays else "A / (1 + h odds)"
-        return f"probability discounting, {said}"
+        formula = "A / ((1 + k D) (1 + h odds))" if self.delays else "A / (1 + h odds)"
+        return f"probability discounting, {formula}"
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ class Ambiguity(OfferModel):
             x[0] = o.probability ** (1.0 + psi.ambiguity_aversion * o.ambiguity) * utility
 
     def __str__(self) -> str:
-        said = "(p - beta a / 2) v^alpha" if self.kind == "linear" else "p^(1 + beta a) v^alpha"
-        return f"ambiguity, {said}"
+        formula = "(p - beta a / 2) v^alpha" if self.kind == "linear" else "p^(1 + beta a) v^alpha"
+        return f"ambiguity, {formula}"
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ class Effort(OfferModel):
             x[0] = o.reward * (1.0 - rise * (1.0 + exp(-k * psi.effort_turn)))
 
     def __str__(self) -> str:
-        said = {
+        formula = {
             "linear": "R - k E",
             "quadratic": "R - k E^2",
             "power": "R - k E^q",
@@ -109,4 +109,4 @@ class Effort(OfferModel):
             "exponential": "R exp(-k E)",
             "sigmoid": "R falling as a sigmoid of E",
         }
-        return f"effort, {said[self.kind]}"
+        return f"effort, {formula[self.kind]}"

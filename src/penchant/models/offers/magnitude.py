@@ -83,8 +83,8 @@ class MagnitudeDiscounting(OfferModel):
             x[0] = o.amount / (1.0 + rate * o.delay)
 
     def __str__(self) -> str:
-        said = "A / (1 + k A^-m D)" if self.kind == "rate" else "A^s / (1 + k D)"
-        return f"discounting by magnitude, {said}"
+        formula = "A / (1 + k A^-m D)" if self.kind == "rate" else "A^s / (1 + k D)"
+        return f"discounting by magnitude, {formula}"
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from penchant._typing import Matrix, Names, Vector
 from penchant.argument_checks import check_number
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.models.controls import with_starts
-from penchant.models.doubts import start_words
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
+from penchant.models.setting_warnings import start_words
 from penchant.models.spatial.spatial_model import GaussianAgents, SpatialModel, check_range
 
 ESTIMATED = "Give None to estimate it."

@@ -40,10 +40,10 @@ from penchant.bandit.beliefs import (
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import distances_to_options
 from penchant.errors import DataError
-from penchant.models.doubts import start_words
 from penchant.models.model import softmax
 from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.record import Record
+from penchant.models.setting_warnings import start_words
 from penchant.models.spatial._kernels import map_shares
 from penchant.models.spatial.map_basis import MapBasis
 from penchant.models.spatial.spatial_model import GaussianAgents, SpatialModel, check_range

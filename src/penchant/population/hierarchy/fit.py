@@ -31,8 +31,8 @@ from penchant.inference.fit import History
 from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.coordinates import Coordinates, Links
-from penchant.models.doubts import doubts_of
 from penchant.models.model import Model
+from penchant.models.setting_warnings import doubts_of
 from penchant.population.hierarchy.contrasts import WithinConditions, stack_conditions
 from penchant.population.hierarchy.data_behind_fit import PopulationSource
 from penchant.population.hierarchy.design_matrix import Design, read_design

@@ -23,7 +23,7 @@ GAPS: tuple[Gaps, ...] = ("error", "timeout", "order")
 ABSENT = -1
 
 
-class InTime(NamedTuple):
+class EpisodeOrder(NamedTuple):
     """Rows in order of episode and time.
 
     Attributes
@@ -52,14 +52,14 @@ class InTime(NamedTuple):
         return np.split(self.rows, self.start[1:])
 
 
-def in_time(
+def order_episodes(
     episode: IntVector,
     number: IntVector | None,
     person: IntVector,
     gaps: Gaps,
     place: Place,
     apart: Callable[[], str] = str,
-) -> InTime:
+) -> EpisodeOrder:
     """Rows sorted by episode and time.
 
     Parameters
@@ -78,16 +78,16 @@ def in_time(
     """
     if number is None:
         rows = np.argsort(episode, kind="stable")
-        return InTime(rows, np.flatnonzero(np.diff(episode[rows], prepend=-1)))
+        return EpisodeOrder(rows, np.flatnonzero(np.diff(episode[rows], prepend=-1)))
     rows = np.lexsort((number, episode))
-    order = InTime(rows, np.flatnonzero(np.diff(episode[rows], prepend=-1)))
+    order = EpisodeOrder(rows, np.flatnonzero(np.diff(episode[rows], prepend=-1)))
     _check_distinct(order, number, place, apart)
     if gaps == "error":
         check_counting(order, number, person, place)
-    return _with_absent(order, number, person, place) if gaps == "timeout" else order
+    return _insert_absent_events(order, number, person, place) if gaps == "timeout" else order
 
 
-def _steps(order: InTime, number: IntVector) -> IntVector:
+def _steps(order: EpisodeOrder, number: IntVector) -> IntVector:
     """Differences of numbers between events that follow one another; 1 at the first of each."""
     numbers = number[order.rows]
     step = np.diff(numbers, prepend=numbers[0] - 1)
@@ -95,9 +95,9 @@ def _steps(order: InTime, number: IntVector) -> IntVector:
     return step
 
 
-def check_counting(order: InTime, number: IntVector, person: IntVector, place: Place) -> None:
+def check_counting(order: EpisodeOrder, number: IntVector, person: IntVector, place: Place) -> None:
     """Raise an error unless numbers count on from 0 or 1, or through the blocks of a person."""
-    fresh = ~_runs_on(order, number, person, strict=True)
+    fresh = ~_continues_numbering(order, number, person, strict=True)
     _check_start(order, number, fresh & ~np.isin(number[order.first], (0, 1)), place)
     gap = np.flatnonzero(_steps(order, number) > 1)
     if gap.size:
@@ -116,7 +116,9 @@ def check_counting(order: InTime, number: IntVector, person: IntVector, place: P
         )
 
 
-def _runs_on(order: InTime, number: IntVector, person: IntVector, *, strict: bool) -> BoolVector:
+def _continues_numbering(
+    order: EpisodeOrder, number: IntVector, person: IntVector, *, strict: bool
+) -> BoolVector:
     """Episodes whose numbers go on from another one of the same person.
 
     With `strict` they go on without a gap.
@@ -143,7 +145,7 @@ def _starts(codes: IntVector) -> IntVector:
 
 
 def _check_distinct(
-    order: InTime, number: IntVector, place: Place, apart: Callable[[], str]
+    order: EpisodeOrder, number: IntVector, place: Place, apart: Callable[[], str]
 ) -> None:
     again = order.rows[_steps(order, number) == 0]
     if again.size:
@@ -160,7 +162,7 @@ def _check_distinct(
         )
 
 
-def _check_start(order: InTime, number: IntVector, wrong: BoolVector, place: Place) -> None:
+def _check_start(order: EpisodeOrder, number: IntVector, wrong: BoolVector, place: Place) -> None:
     rows = order.first[wrong]
     if rows.size:
         cells = (f"{number[row]} at {place(row)}" for row in rows[:11].tolist())
@@ -174,17 +176,19 @@ def _check_start(order: InTime, number: IntVector, wrong: BoolVector, place: Pla
         )
 
 
-def _with_absent(order: InTime, number: IntVector, person: IntVector, place: Place) -> InTime:
+def _insert_absent_events(
+    order: EpisodeOrder, number: IntVector, person: IntVector, place: Place
+) -> EpisodeOrder:
     """Events with an absent one for every number that is left out."""
     first = number[order.first]
-    fresh = ~_runs_on(order, number, person, strict=False) & (first != 0)
+    fresh = ~_continues_numbering(order, number, person, strict=False) & (first != 0)
     _check_start(order, number, fresh & (first < 1), place)
     step = _steps(order, number)
     step[order.start] = np.where(fresh, first, 1)
     at = np.cumsum(step) - 1
     filled = np.full(int(step.sum()), ABSENT, dtype=np.int64)
     filled[at] = order.rows
-    return InTime(filled, at[order.start] - step[order.start] + 1)
+    return EpisodeOrder(filled, at[order.start] - step[order.start] + 1)
 
 
 # Numbers that files hold for a reward where nothing was chosen, beside those far from all others.
@@ -192,7 +196,7 @@ FILLERS = (0.0, -1.0)
 DISTANT_FILLERS = tuple(sign * code for code in (9.0, 99.0, 999.0, 9999.0) for sign in (1.0, -1.0))
 
 
-def are_fillers(rewards: Vector, missed: BoolVector) -> bool:
+def filler_mask(rewards: Vector, missed: BoolVector) -> bool:
     """Whether rewards where nothing was chosen are what programs write for none.
 
     Files often have a reward in these rows, too: always 0, always -1 or a code such as -99 that no
@@ -239,9 +243,9 @@ MissingReward = Literal["error", "truncate", "skip"]
 MISSING_REWARD: tuple[MissingReward, ...] = ("error", "truncate", "skip")
 
 
-def without_unknown(
-    events: Events, order: InTime, missing_reward: MissingReward
-) -> tuple[Events, InTime, Any]:
+def drop_unknown_events(
+    events: Events, order: EpisodeOrder, missing_reward: MissingReward
+) -> tuple[Events, EpisodeOrder, Any]:
     """Events and their order after the policy, and which of them are left.
 
     "truncate" ends an episode with the first choice whose reward is not known, which is scored:
@@ -253,7 +257,7 @@ def without_unknown(
     --------
     >>> from penchant.tables.events import read_events
     >>> events = read_events([0, 1, 0, 1], [5.0, np.nan, 7.0, np.nan], None, None, str)
-    >>> order = InTime(np.arange(4), np.array([0]))
+    >>> order = EpisodeOrder(np.arange(4), np.array([0]))
     >>> without_unknown(events, order, "truncate")[0].chosen
     array([0, 1])
     >>> without_unknown(events, order, "skip")[0].chosen
@@ -263,7 +267,7 @@ def without_unknown(
         return events, order, slice(None)
     unknown = _unknown_in_play(events, order)
     if missing_reward == "truncate":
-        return _until_first(unknown, events, order)
+        return _truncate_at_first(unknown, events, order)
     chosen, executed = (
         np.where(unknown, NOTHING, taken) for taken in (events.chosen, events.executed)
     )
@@ -271,7 +275,7 @@ def without_unknown(
     return events._replace(chosen=chosen, executed=executed, scored=scored), order, slice(None)
 
 
-def _unknown_in_play(events: Events, order: InTime) -> BoolVector:
+def _unknown_in_play(events: Events, order: EpisodeOrder) -> BoolVector:
     """Choices before the last event of an episode that have no reward."""
     done: BoolVector = events.executed != NOTHING
     unknown: BoolVector = np.isnan(events.rewards) & done & events.is_choice
@@ -279,11 +283,13 @@ def _unknown_in_play(events: Events, order: InTime) -> BoolVector:
     return unknown
 
 
-def _until_first(unknown: BoolVector, events: Events, order: InTime) -> tuple[Events, InTime, Any]:
+def _truncate_at_first(
+    unknown: BoolVector, events: Events, order: EpisodeOrder
+) -> tuple[Events, EpisodeOrder, Any]:
     """Every episode up to its first choice of which this is true, that one included."""
     before: IntVector = np.cumsum(unknown) - unknown
     lengths = order.stop - order.start
     kept: BoolVector = before == np.repeat(before[order.start], lengths)
     n_kept = np.add.reduceat(kept, order.start, dtype=np.int64)
     start = np.cumsum(n_kept) - n_kept
-    return events.where(kept), InTime(order.rows[kept], start), kept
+    return events.where(kept), EpisodeOrder(order.rows[kept], start), kept

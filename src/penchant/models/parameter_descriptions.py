@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class ParameterWords(NamedTuple):
+class ParameterDescription(NamedTuple):
     """Label, unit and meaning of a parameter for reports; "" where there is none.
 
     Attributes
@@ -28,61 +28,63 @@ class ParameterWords(NamedTuple):
 
 
 PARAMETER_WORDS = {
-    "decision_noise": ParameterWords(
+    "decision_noise": ParameterDescription(
         "decision noise",
         "units of reward",
         "how random choices are, in the units of rewards; 0 is always the best guess",
     ),
-    "prior_mean": ParameterWords(
+    "prior_mean": ParameterDescription(
         "prior mean",
         "units of reward",
         "the reward that was expected of every option before play",
     ),
-    "prior_variance": ParameterWords(
+    "prior_variance": ParameterDescription(
         "prior variance",
         "units of reward²",
         "how uncertain that expectation was; a large one makes people explore",
     ),
-    "drift_variance": ParameterWords("drift variance", "units of reward²"),
-    "implied_noise_sd": ParameterWords(
+    "drift_variance": ParameterDescription("drift variance", "units of reward²"),
+    "implied_noise_sd": ParameterDescription(
         "implied SD of reward noise",
         "units of reward",
         "the noise of rewards that the bonus for uncertainty amounts to",
     ),
-    "length_scale": ParameterWords(
+    "length_scale": ParameterDescription(
         "length scale",
         "units of distance",
         "how far apart two options may lie and still be thought alike",
     ),
-    "temperature": ParameterWords(
+    "temperature": ParameterDescription(
         "temperature", "units of value", "how random choices are, in the units of rewards"
     ),
-    "inverse_temperature": ParameterWords("inverse temperature", "1 / units of value"),
-    "inverse_temperature_2": ParameterWords("inverse temperature of stage 2", "1 / units of value"),
-    "learning_rate": ParameterWords(
+    "inverse_temperature": ParameterDescription("inverse temperature", "1 / units of value"),
+    "inverse_temperature_2": ParameterDescription(
+        "inverse temperature of stage 2", "1 / units of value"
+    ),
+    "learning_rate": ParameterDescription(
         "learning rate",
         meaning="how far the value of an option moves towards each new reward, from 0 to 1",
     ),
-    "learning_rate_1": ParameterWords("learning rate of stage 1"),
-    "learning_rate_2": ParameterWords("learning rate of stage 2"),
-    "learning_rate_positive": ParameterWords("positive learning rate"),
-    "learning_rate_negative": ParameterWords("negative learning rate"),
-    "discount_rate": ParameterWords(
+    "learning_rate_1": ParameterDescription("learning rate of stage 1"),
+    "learning_rate_2": ParameterDescription("learning rate of stage 2"),
+    "learning_rate_positive": ParameterDescription("positive learning rate"),
+    "learning_rate_negative": ParameterDescription("negative learning rate"),
+    "discount_rate": ParameterDescription(
         "discount rate",
         "per unit of delay",
         "how fast a reward loses value with its delay; 0 is not at all",
     ),
-    "loss_aversion": ParameterWords(
+    "loss_aversion": ParameterDescription(
         "loss aversion",
         meaning="how much more a loss counts than a gain of the same size; 1 is as much",
     ),
-    "present_bias": ParameterWords(
+    "present_bias": ParameterDescription(
         "present bias",
         meaning="what is left of the value of anything that is not now, from 0 to 1",
     ),
-    "win_stay": ParameterWords("win-stay", "log-odds"),
-    "lose_shift": ParameterWords("lose-shift", "log-odds"),
-    "stickiness": ParameterWords("stickiness"),
-    "reward:transition": ParameterWords("reward × transition", "log-odds"),
-    "model_based_share": ParameterWords("model-based share"),
+    "win_stay": ParameterDescription("win-stay", "log-odds"),
+    "lose_shift": ParameterDescription("lose-shift", "log-odds"),
+    "stickiness": ParameterDescription("stickiness"),
+    "reward:transition": ParameterDescription("reward × transition", "log-odds"),
+    "model_based_share": ParameterDescription("model-based share"),
 }

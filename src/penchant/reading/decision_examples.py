@@ -15,7 +15,7 @@ MAX_SHOWN = 3  # decisions that are shown
 MAX_LISTED_OPTIONS = 6  # more options than these are counted rather than named
 
 
-def decisions_read(reading: Reading) -> list[str]:
+def decision_examples(reading: Reading) -> list[str]:
     """Three decisions, counts of options, the range of rewards, and what was left out.
 
     Examples
@@ -80,9 +80,10 @@ def _offers(reading: Reading, names: Sequence[str]) -> list[str]:
     first = reading.data[0]
     lines = []
     for trial in np.flatnonzero(first.scored)[:MAX_SHOWN].tolist():
-        told = "; or ".join(_described(first.offers, trial, k) for k in range(len(names)))
+        option_texts = "; or ".join(_described(first.offers, trial, k) for k in range(len(names)))
         lines.append(
-            f"{_trial_heading(first, trial)}: chose {names[int(first.chosen[trial])]} of {told}"
+            f"{_trial_heading(first, trial)}: chose "
+            f"{names[int(first.chosen[trial])]} of {option_texts}"
         )
     taken = np.concatenate([one.chosen[one.scored] for one in reading.data])
     return [*lines, _counts(names, taken)]
@@ -105,12 +106,14 @@ def _choices(reading: Reading, names: Sequence[str]) -> list[str]:
         called = [
             labels[int(data.option[row])] if data.option is not None else str(row) for row in rows
         ]
-        told = "; ".join(
+        option_texts = "; ".join(
             f"{name} ({', '.join(_values(data, row))})"
             for name, row in zip(called, rows, strict=True)
         )
         who = "" if data.subject is None else f"subject {data.subject_labels[data.subject[k]]}, "
-        lines.append(f"{who}decision {k + 1}: chose {called[int(data.chosen[k])]} of {told}")
+        lines.append(
+            f"{who}decision {k + 1}: chose {called[int(data.chosen[k])]} of {option_texts}"
+        )
     if data.option is not None:
         lines.append(_counts(labels, data.option[data.chosen_row]))
     return lines
