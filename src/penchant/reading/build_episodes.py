@@ -122,7 +122,7 @@ def episodes_by_columns(
     context: Mapping[str, Mapping[str, Vector]] | None = None,
     available: BoolVector | None = None,
 ) -> tuple[list[Episode], EventRows, EpisodeOrder]:
-    """Episodes of rows whose options are known; their rows, and the row of each event.
+    """Build episodes from rows with decoded options; return them, their rows and their order.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def rewards(source: SourceTable, given: Any) -> Vector:
 
 
 def in_words(given: Any) -> str:
-    """The columns of rewards."""
+    """Text of the columns of rewards."""
     return ", ".join(given.values() if isinstance(given, Mapping) else column_list(given))
 
 

@@ -179,7 +179,7 @@ def _check_start(order: EpisodeOrder, number: IntVector, wrong: BoolVector, plac
 def _insert_absent_events(
     order: EpisodeOrder, number: IntVector, person: IntVector, place: Place
 ) -> EpisodeOrder:
-    """Events with an absent one for every number that is left out."""
+    """Insert an absent event for every missing number of a trial."""
     first = number[order.first]
     fresh = ~_continues_numbering(order, number, person, strict=False) & (first != 0)
     _check_start(order, number, fresh & (first < 1), place)
@@ -286,7 +286,7 @@ def _unknown_in_play(events: Events, order: EpisodeOrder) -> BoolVector:
 def _truncate_at_first(
     unknown: BoolVector, events: Events, order: EpisodeOrder
 ) -> tuple[Events, EpisodeOrder, Any]:
-    """Every episode up to its first choice of which this is true, that one included."""
+    """Truncate every episode after its first choice without a reward."""
     before: IntVector = np.cumsum(unknown) - unknown
     lengths = order.stop - order.start
     kept: BoolVector = before == np.repeat(before[order.start], lengths)
