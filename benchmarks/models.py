@@ -40,7 +40,7 @@ from penchant.inference import fit as fit_of_profiles
 from penchant.models.worlds import World
 
 TARGET, TARGET_OF_THREE = 30, 10  # times faster, by the number of shape parameters
-STAGES = ("grid_search", "lacks_finite_maximum", "best_optima", "estimates_at")
+STAGES = ("grids_and_best_cells", "lacks_finite_maximum", "best_optima", "estimates_at")
 AT_A_TURN = 3  # subjects of the peer
 GROUPS = 25  # of subjects with the same parameters
 NOISE = pn.GaussianNoise(0.25)

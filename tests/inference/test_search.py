@@ -5,14 +5,14 @@ import pytest
 
 import penchant as pn
 import played
-from penchant.inference.search.multistart import best_optima, grid_search, newton_from
+from penchant.inference.search.multistart import best_optima, grids_and_best_cells, newton_from
 from profile_problem import Problem
 
 
 def test_the_peak_is_stationary_and_no_lower_than_the_grid():
     for model in (played.ucl(), played.ucl(length_scale=None)):
         problem = Problem(model, (played.ucl_episode(seed=2),))
-        grids = grid_search(problem.profiles)[0]
+        grids = grids_and_best_cells(problem.profiles)[0]
         peak = best_optima(problem.profiles, grids, np.zeros(1, dtype=bool))
         assert peak.converged
         assert not peak.at_bound.any()

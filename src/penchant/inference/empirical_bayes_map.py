@@ -23,7 +23,7 @@ from penchant.inference.belief_map import MapFit
 from penchant.inference.predict import decision_log_likelihoods
 from penchant.inference.profile.profile_likelihood import FINITE_VALUES, VALUES, ProfileProblems
 from penchant.inference.search.local_maxima import Optima
-from penchant.inference.search.multistart import grid_search
+from penchant.inference.search.multistart import grids_and_best_cells
 from penchant.inference.search.projected_newton import BatchNewton, WarmStart, newton_batch
 from penchant.inference.subject_estimates import estimates_at
 from penchant.models.model import Declared
@@ -100,7 +100,7 @@ def _nu_and_psi_without_map(
     """nu of a player without a map, of the order of the rewards where there is none; and psi."""
     flat = replace(model, prior_map=None)
     profiles = ProfileProblems(flat, (tuple(episodes),), ScaledPrior(prior.others))
-    _, best = grid_search(profiles)
+    _, best = grids_and_best_cells(profiles)
     slope = float(best.theta[0, 0])
     return 1.0 / slope if slope > 0 and np.isfinite(slope) else spread, best.psi[0]
 

@@ -21,7 +21,7 @@ from penchant.inference.model_estimate import ModelSource
 from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.search.grid_search import ProfileGrids
 from penchant.inference.search.local_maxima import Optima
-from penchant.inference.search.multistart import best_optima, grid_search
+from penchant.inference.search.multistart import best_optima, grids_and_best_cells
 from penchant.inference.search.projected_newton import newton_batch
 from penchant.inference.subject_estimates import estimates_at
 from penchant.models.arguments import (
@@ -311,7 +311,7 @@ def check_prior(model: Model, prior: FitPrior | None) -> None:
 
 def fit_profiles(profiles: ProfileProblems, subjects: Sequence[Label]) -> list[Estimate]:
     """Exact estimates of many subjects, each by itself; all have decisions."""
-    grids, best = grid_search(profiles)
+    grids, best = grids_and_best_cells(profiles)
     # Without shape parameters the weights at the only cell are exact already: no search is needed.
     if profiles.n_shape:
         optima = best_optima(profiles, grids, lacks_finite_maximum(profiles, best))

@@ -399,11 +399,9 @@ class _EndSearch:
     def _start_along_ridges(self) -> None:
         """Start further out where small rates grow in proportion, along which a profile is flat."""
         profiles = self.line.profiles
-        task, _, points = evaluate_proportional_rates(
-            profiles, self.subjects, self.optima.points.psi
-        )
-        above = points.value > (self.highest - self.drop)[task]
-        task, points = task[above], points.take(above)
+        found = evaluate_proportional_rates(profiles, self.subjects, self.optima.points.psi)
+        above = found.points.value > (self.highest - self.drop)[found.rows]
+        task, points = found.rows[above], found.points.take(above)
         at = self.line.cell_positions(points.theta, profiles.to_unconstrained(points.psi))
         # From the inside out, so that the outermost point above the target is the one that stays.
         for i in np.argsort(self.sign[task] * at):

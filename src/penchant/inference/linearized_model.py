@@ -41,7 +41,7 @@ from penchant.inference.fit_each import episodes_by_subject, fit_portions
 from penchant.inference.profile.inner_problems import best_weights
 from penchant.inference.profile.profile_likelihood import ProfileProblems
 from penchant.inference.search.local_maxima import Optima
-from penchant.inference.search.multistart import best_optima, grid_search, newton_from
+from penchant.inference.search.multistart import best_optima, grids_and_best_cells, newton_from
 from penchant.inference.subject_estimates import estimates_at
 from penchant.models.arguments import as_episodes, refuse_no_model
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
@@ -492,7 +492,7 @@ def relinearize(
     psi, _ = nominal_psi_and_ratios(model, nominal)
     if not profiles.n_decisions[0] or not profiles.n_shape:
         return fit_model(profiles.episodes, model)
-    grids, best = grid_search(profiles)
+    grids, best = grids_and_best_cells(profiles)
     lost = lacks_finite_maximum(profiles, best)
     # Without finite weights there is nothing to linearise about: the exact search decides.
     if lost[0]:

@@ -125,13 +125,13 @@ def draw_posterior_sample(
 ) -> PosteriorSample:
     """Importance sample of the posterior of the only subject of `profiles`, under a population."""
     coordinates, q = population_on_links.coordinates, population_on_links.coordinates.n_shape
-    h_shape, density, start_theta = _propose_shape_points(population_on_links, grid, optimum)
-    psi, _ = coordinates.psi(h_shape)
+    proposal = _propose_shape_points(population_on_links, grid, optimum)
+    psi, _ = coordinates.psi(proposal.h_shape)
     subject = np.zeros(len(psi), dtype=np.int64)
-    points = profiles.solve(subject, psi, start_theta, accuracy=VALUES)
+    points = profiles.solve(subject, psi, proposal.start_theta, accuracy=VALUES)
     h = coordinates.from_parts(points.theta, psi)
     # psi is clipped to its range, but the proposal's density belongs to the point that was drawn.
-    h[:, :q] = h_shape
+    h[:, :q] = proposal.h_shape
     right = np.isfinite(h).all(axis=1) & np.isfinite(points.value)
     psi, h, subject = psi[right], h[right], subject[right]
     turned = random_rotations(len(h), coordinates.n_weights)
@@ -142,18 +142,31 @@ def draw_posterior_sample(
         for begin, end in profiles.portions(subject)
     ]
     theta, log_share = (np.concatenate(both) for both in zip(*parts, strict=True))
-    log_share -= density[right, None]
+    log_share -= proposal.log_density[right, None]
     share = np.exp(log_share - log_share.max())
     return PosteriorSample(psi, theta, share / share.sum())
 
 
-def _propose_shape_points(
-    known: OnLinks, grid: ProfileGrid, optimum: Optima
-) -> tuple[Matrix, Vector, Matrix]:
-    """Points of the shape parameters on their links, log-densities, and weights to start from."""
+class _ShapeProposal(NamedTuple):
+    """Points drawn for the shape parameters.
+
+    Attributes
+    ----------
+    h_shape, log_density
+        Points (n, n_shape) on their links, and the log-density that they were drawn from.
+    start_theta
+        Weights (n, n_weights) to solve from; NaN where none are known.
+    """
+
+    h_shape: Matrix
+    log_density: Vector
+    start_theta: Matrix
+
+
+def _propose_shape_points(known: OnLinks, grid: ProfileGrid, optimum: Optima) -> _ShapeProposal:
     q = known.coordinates.n_shape
     if not q:
-        return np.empty((1, 0)), np.zeros(1), optimum.points.theta
+        return _ShapeProposal(np.empty((1, 0)), np.zeros(1), optimum.points.theta)
     low, high = _cell_corners(known, grid)
     volume = (high - low).prod(axis=1)
     finite = np.isfinite(grid.values)
@@ -179,7 +192,8 @@ def _propose_shape_points(
         + PROPOSAL_SHARES[2] * far.density(h)
     )
     nearest = (((low + high) / 2 - h[:, None]) ** 2).sum(axis=2).argmin(axis=1)
-    return h, np.log(density), np.where(finite[nearest, None], grid.theta[nearest], np.nan)
+    start_theta = np.where(finite[nearest, None], grid.theta[nearest], np.nan)
+    return _ShapeProposal(h, np.log(density), start_theta)
 
 
 class _Normal(NamedTuple):
@@ -274,8 +288,8 @@ def _sample_weights(
 
 
 def _value_and_information(x: Matrix, rows: DecisionIndex, theta: Matrix) -> tuple[Vector, Matrix]:
-    value, _, information = rows.moments(x, theta)
-    return np.where(np.isfinite(value), value, -np.inf), information
+    moments = rows.moments(x, theta)
+    return np.where(np.isfinite(moments.value), moments.value, -np.inf), moments.information
 
 
 def _inverted_cholesky_factor(curvature: Matrix) -> Matrix:

@@ -73,7 +73,7 @@ def find_joint_separation(
 def _rows_rising_towards_end(
     profiles: ProfileProblems, optima: Optima, rows: IntVector, q: int, side: int
 ) -> tuple[IntVector, Matrix]:
-    """Rows whose profile and utilities grow towards an end of parameter q; u near that end."""
+    """Rows whose profile and utilities grow towards an end of parameter q, and u near that end."""
     if not len(rows):
         return rows, optima.unconstrained_psi[rows]
     end, width = profiles.bounds[q, side], np.ptp(profiles.bounds[q])

@@ -9,6 +9,8 @@ method stopped. The ridge is found by evaluating the profile at multiples of all
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
@@ -34,10 +36,18 @@ def rate_parameter_mask(profiles: ProfileProblems) -> BoolVector:
     )
 
 
+class ProportionalRates(NamedTuple):
+    """Profiles with all small rates multiplied: rows of psi, multiples (n,) and solutions there."""
+
+    rows: IntVector
+    multiples: Vector
+    points: InnerSolutions
+
+
 def evaluate_proportional_rates(
     profiles: ProfileProblems, subject: IntVector, psi: Matrix
-) -> tuple[IntVector, Vector, InnerSolutions]:
-    """Evaluate profiles with all small rates multiplied; returns rows of psi, multiples, points."""
+) -> ProportionalRates:
+    """Evaluate profiles along the ridge on which small rates grow in proportion."""
     rates = rate_parameter_mask(profiles)
     share = np.where(rates, psi, np.inf) / np.where(rates, [s.high for s in profiles.shape], 1.0)
     small = share < SMALL_RATE
@@ -48,6 +58,7 @@ def evaluate_proportional_rates(
     multiples = MULTIPLES[which]
     there = np.where(small[row], psi[row] * multiples[:, None], psi[row])
     if not len(row):
-        return row, multiples, profiles.empty_evaluations(subject[row], there)
+        points = profiles.empty_evaluations(subject[row], there)
+        return ProportionalRates(row, multiples, points)
     points = profiles.solve(subject[row], there, accuracy=FINITE_VALUES)
-    return row, multiples, points
+    return ProportionalRates(row, multiples, points)

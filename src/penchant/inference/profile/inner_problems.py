@@ -28,6 +28,7 @@ from penchant.models.priors import Density
 from penchant.softmax.constraints import Constraints, maximise_constrained, maximise_on_plane
 from penchant.softmax.fit_each import (
     Grouping,
+    LogLikelihoodDerivatives,
     fit_decision_array,
     group_log_likelihood_derivatives,
     kernel_table_of_array,
@@ -56,12 +57,12 @@ class DecisionIndex(NamedTuple):
     order: IntVector
     bounds: IntVector
 
-    def moments(self, x: Matrix, theta: Matrix) -> tuple[Vector, Matrix, Matrix]:
+    def moments(self, x: Matrix, theta: Matrix) -> LogLikelihoodDerivatives:
         """Log-likelihoods, gradients and informations of pairs in theta (n, n_weights)."""
         found = group_log_likelihood_derivatives(
             kernel_table_of_array(x, self.chosen), self.grouping, theta[:, None]
         )
-        return found[0][:, 0], found[1][:, 0], found[2][:, 0]
+        return LogLikelihoodDerivatives(*(each[:, 0] for each in found))
 
     @property
     def to_scored_decisions(self) -> ScoredDecisions:
@@ -226,10 +227,19 @@ class LinearConstraint:
         return np.asarray(np.einsum("kra,ka->kr", inverse, away))
 
 
+class ConstrainedWeights(NamedTuple):
+    """Best weights (n, d) on a constraint, moments there, and whether Newton's method converged."""
+
+    theta: Matrix
+    log_likelihood: Vector
+    information: Matrix
+    converged: BoolVector
+
+
 def solve_on_constraint(
     x: Matrix, rows: DecisionIndex, constraint: LinearConstraint, start_theta: Matrix | None
-) -> tuple[Matrix, Vector, Matrix, BoolVector]:
-    """Weights on the constraint, log-likelihoods, informations, and whether Newton converged."""
+) -> ConstrainedWeights:
+    """Maximize the log-likelihoods of pairs on the constraint."""
     n, _, dimension = constraint.basis.shape
     theta, converged = constraint.origin.copy(), np.ones(n, dtype=bool)
     if dimension:
@@ -245,8 +255,8 @@ def solve_on_constraint(
         batch = fit_decision_array(on_plane, rows.chosen, rows.grouping, None, start, known)
         theta += np.einsum("kar,kr->ka", constraint.basis, batch.theta)
         converged = batch.converged & np.isfinite(batch.value)
-    sums, _, information = rows.moments(x, theta)
-    return theta, sums, information, converged
+    moments = rows.moments(x, theta)
+    return ConstrainedWeights(theta, moments.value, moments.information, converged)
 
 
 def positivity_constraints(model: Model) -> Constraints | None:
@@ -273,7 +283,7 @@ def best_weights(
     hypothesis: Hypothesis | None = None,
 ) -> Maximum:
     """Maximize the objective in the weights, inside their limits and under a hypothesis."""
-    likelihood, quadratic, unit = _scaled_problem(choices, prior)
+    likelihood, quadratic, unit = _rescale_weights(choices, prior)
     origin, basis = np.zeros(len(unit)), np.eye(len(unit))
     if hypothesis is not None:
         origin, basis = _hyperplane(hypothesis.matrix[0] * unit, float(hypothesis.values[0]))
@@ -297,10 +307,16 @@ def best_weights(
     )
 
 
-def _scaled_problem(
-    choices: Choices, prior: ParameterPrior | None
-) -> tuple[Likelihood, Quadratic, Vector]:
-    """Scale the weights so that a change of 1 matters; returns the problem and the units.
+class _RescaledProblem(NamedTuple):
+    """Log-likelihood and log-prior of weights in multiples of `unit`: (n_weights,)."""
+
+    likelihood: Likelihood
+    quadratic: Quadratic
+    unit: Vector
+
+
+def _rescale_weights(choices: Choices, prior: ParameterPrior | None) -> _RescaledProblem:
+    """Rescale the weights so that a change of 1 matters.
 
     It matters if it changes a utility by 1 somewhere, or the log-prior by about 1.
     """
@@ -314,7 +330,7 @@ def _scaled_problem(
     # Scaling by powers of 2 is exact: rounding does not depend on the units of the attributes.
     unit = np.exp2(-np.round(np.log2(np.where(size > 0, size, 1.0))))
     own = Quadratic(quadratic.precision * unit * unit[:, None], quadratic.linear * unit)
-    return likelihood.in_units(unit), own, unit
+    return _RescaledProblem(likelihood.in_units(unit), own, unit)
 
 
 def _hyperplane(row: Vector, value: float) -> tuple[Vector, Matrix]:
@@ -367,6 +383,15 @@ class NewtonResults(NamedTuple):
     decrement: Vector
 
 
+class ObjectiveValues(NamedTuple):
+    """Objective and log-likelihood of pairs, gradient, and minus the Hessian of the objective."""
+
+    value: Vector
+    log_likelihood: Vector
+    gradient: Matrix
+    information: Matrix
+
+
 class Objective(NamedTuple):
     """Log-likelihood plus the part of the log-prior that depends on the weights."""
 
@@ -375,13 +400,16 @@ class Objective(NamedTuple):
     prior: Density
     psi: Matrix
 
-    def evaluate_pairs(
-        self, theta: Matrix, which: IntVector
-    ) -> tuple[Vector, Vector, Matrix, Matrix]:
-        """Objective, log-likelihood, gradient and minus the Hessian of selected pairs."""
-        sums, gradient, information = self.rows.select_pairs(which).moments(self.x, theta)
+    def evaluate_pairs(self, theta: Matrix, which: IntVector) -> ObjectiveValues:
+        """Evaluate selected pairs."""
+        moments = self.rows.select_pairs(which).moments(self.x, theta)
         value, slope, hessian = self.prior.on_weights(theta, self.psi[which])
-        return sums + value, sums, gradient + slope, information - hessian
+        return ObjectiveValues(
+            moments.value + value,
+            moments.value,
+            moments.gradient + slope,
+            moments.information - hessian,
+        )
 
 
 def solve_under_density(
@@ -428,12 +456,14 @@ def _newton(
     n = len(start)
     everyone = np.arange(n)
     theta = start.copy()
-    value, likelihood, gradient, information = objective.evaluate_pairs(theta, everyone)
+    reached = objective.evaluate_pairs(theta, everyone)
     decrement, converged = np.full(n, np.inf), np.zeros(n, dtype=bool)
     active, n_idle = everyone, np.zeros(n, dtype=np.int64)
     size = _largest_variable_values(objective.x, objective.rows)
     for _ in range(DENSITY_NEWTON.max_steps):
-        step, squared = _newton_step(gradient[active], information[active], constraint, active)
+        step, squared = _newton_step(
+            reached.gradient[active], reached.information[active], constraint, active
+        )
         decrement[active] = np.sqrt(np.maximum(squared, 0.0))
         converged[active] = decrement[active] < DENSITY_NEWTON.decrement_tol
         moving = ~converged[active]
@@ -441,14 +471,14 @@ def _newton(
         if not len(active):
             break
         step = _limit_utility_change(step, theta[active], size[active])
-        before = value.copy()
-        active = _take_step_with_halving(
-            objective, theta, value, likelihood, gradient, information, active, step
-        )
-        gained = value[active] > before[active] + _rounding_error(before[active])
+        before = reached.value.copy()
+        active = _take_step_with_halving(objective, theta, reached, active, step)
+        gained = reached.value[active] > before[active] + _rounding_error(before[active])
         n_idle[active] = np.where(gained, 0, n_idle[active] + 1)
         active = active[n_idle[active] < DENSITY_NEWTON.max_idle_steps]
-    return NewtonResults(theta, value, likelihood, information, converged, decrement)
+    return NewtonResults(
+        theta, reached.value, reached.log_likelihood, reached.information, converged, decrement
+    )
 
 
 def _largest_variable_values(x: Matrix, rows: DecisionIndex) -> Matrix:
@@ -476,26 +506,26 @@ def _rounding_error(value: Vector) -> Vector:
 def _take_step_with_halving(
     objective: Objective,
     theta: Matrix,
-    value: Vector,
-    likelihood: Vector,
-    gradient: Matrix,
-    information: Matrix,
+    reached: ObjectiveValues,
     active: IntVector,
     step: Matrix,
 ) -> IntVector:
-    """Take the first of step, step/2, step/4 ... that raises the objective; returns who moved."""
+    """Take the first of step, step/2, step/4 ... that raises the objective; returns who moved.
+
+    Weights theta, and the values `reached` there, are updated in place.
+    """
     left, moved = np.arange(len(active)), []
     fraction = 1.0
     while len(left) and fraction > DENSITY_NEWTON.min_fraction:
         mine = active[left]
         trial = theta[mine] + fraction * step[left]
         found = objective.evaluate_pairs(trial, mine)
-        up = found[0] >= value[mine] - _rounding_error(value[mine])
-        taken = mine[up]
-        theta[taken] = trial[up]
-        for into, what in zip((value, likelihood, gradient, information), found, strict=True):
-            into[taken] = what[up]
-        moved.append(taken)
+        up = found.value >= reached.value[mine] - _rounding_error(reached.value[mine])
+        raised = mine[up]
+        theta[raised] = trial[up]
+        for old, new in zip(reached, found, strict=True):
+            old[raised] = new[up]
+        moved.append(raised)
         left = left[~up]
         fraction /= 2
     return np.sort(np.concatenate(moved)) if moved else active[:0]

@@ -187,10 +187,10 @@ def solve_nonnegative_pairs(
     pairs = x[concatenate_ranges(rows.events, which)], profiles.decisions, subject, no_start_pair
     compiled.solve_weights(*pairs, INNER.exact_decrement, profiles.positive, values, theta)
     found = np.isfinite(values)
-    sums, _, information = mine.moments(x, theta)
+    moments = mine.moments(x, theta)
     done = which[found]
-    points.theta[done], points.value[done] = theta[found], sums[found]
-    points.information[done] = information[found]
+    points.theta[done], points.value[done] = theta[found], moments.value[found]
+    points.information[done] = moments.information[found]
     points.converged[done] = True
     # A decrement proves that a maximum exists only where all weights are free, not on a boundary.
     points.decrement[done] = np.inf
@@ -216,18 +216,18 @@ def _solve_face(
         prior = _prior_of_free_weights(profiles.weight_prior, free, d)
         face = fit_decision_array(x[:, :, free], rows.chosen, mine.grouping, prior)
         theta[:, free], converged = face.theta, face.converged
-    sums, gradient, information = mine.moments(x, theta)
+    moments = mine.moments(x, theta)
     spread = batch.within_set_mean_square[which]
     points.theta[which] = theta
-    points.value[which] = sums + profiles.prior_value(theta, spread)
-    points.information[which] = information + profiles.precision_of_prior(spread)
+    points.value[which] = moments.value + profiles.prior_value(theta, spread)
+    points.information[which] = moments.information + profiles.precision_of_prior(spread)
     points.converged[which] = converged
     points.decrement[which] = np.inf  # on a boundary it does not prove that a maximum exists
-    slope = gradient[:, held]
+    slope = moments.gradient[:, held]
     if isinstance(profiles.weight_prior, GaussianPrior):
         quadratic = profiles.weight_prior.quadratic(d, None)
         slope = slope + (quadratic.linear - theta @ quadratic.precision)[:, held]
-    return np.asarray(~((slope <= 0) & np.isfinite(sums)[:, None]))
+    return np.asarray(~((slope <= 0) & np.isfinite(moments.value)[:, None]))
 
 
 def _solve_with_fixed_weight(
@@ -257,13 +257,13 @@ def _solve_with_fixed_weight(
         batch = fit_decision_array(x[:, :, free], rows.chosen, rows.grouping, prior, start, known)
         theta[:, free], converged = batch.theta, batch.converged & np.isfinite(batch.value)
         spread[:, free[:, None], free] = batch.within_set_mean_square
-    sums, _, information = rows.moments(x, theta)
-    points.theta[:], points.log_likelihood[:] = theta, sums
-    points.value[:] = sums + profiles.prior_value(theta, spread)
-    points.information[:] = information + profiles.precision_of_prior(spread)
+    moments = rows.moments(x, theta)
+    points.theta[:], points.log_likelihood[:] = theta, moments.value
+    points.value[:] = moments.value + profiles.prior_value(theta, spread)
+    points.information[:] = moments.information + profiles.precision_of_prior(spread)
     points.decrement[:] = np.inf  # under a constraint it does not prove that a maximum exists
     allowed: BoolVector = np.all(theta[:, profiles.positive] > 0, axis=1)
-    points.converged[:] = converged & np.isfinite(sums) & allowed
+    points.converged[:] = converged & np.isfinite(moments.value) & allowed
     return points.converged.copy()
 
 
@@ -865,11 +865,13 @@ class ProfileProblems:
                 everyone = everyone[~solved]
             self.solve_to_supremum(points, everyone, x, rows, constraint)
             return
-        theta, value, information, converged = solve_on_constraint(x, rows, constraint, start_theta)
-        points.theta[:], points.value[:], points.information[:] = theta, value, information
-        allowed: BoolVector = np.all(theta[:, self.positive] > 0, axis=1)
-        points.converged[:] = converged & np.isfinite(value) & allowed
-        left = ~points.converged if accuracy.suprema else ~(np.isfinite(value) & allowed)
+        found = solve_on_constraint(x, rows, constraint, start_theta)
+        points.theta[:], points.value[:] = found.theta, found.log_likelihood
+        points.information[:] = found.information
+        allowed: BoolVector = np.all(found.theta[:, self.positive] > 0, axis=1)
+        allowed &= np.isfinite(found.log_likelihood)
+        points.converged[:] = found.converged & allowed
+        left = ~points.converged if accuracy.suprema else ~allowed
         self.solve_to_supremum(points, everyone[left], x, rows, constraint)
         points.log_likelihood[:] = points.value
 

@@ -201,8 +201,11 @@ def bundle_search(
     u = np.clip(u, *profiles.bounds.T)
     at = _evaluate_points(profiles, subject, u, theta, constraint)
     held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
-    drift, expected, _ = expected_curvature_at(profiles, at, constraint)
-    state = BundleState.start_at_points(profiles.bounds, held, u, at.value, at.gradient, expected)
+    expected = expected_curvature_at(profiles, at, constraint)
+    drift = expected.weight_derivatives
+    state = BundleState.start_at_points(
+        profiles.bounds, held, u, at.value, at.gradient, expected.curvature
+    )
     for k in range(BUNDLE.max_rounds):
         rows, points = state.propose_trial_points(rows)
         if not len(rows):
@@ -243,4 +246,6 @@ def _evaluate_points(
 
 def near_divergence(profiles: ProfileProblems, points: InnerSolutions) -> BoolVector:
     """Whether psi is near an edge of the domain, where variables vanish and weights diverge."""
-    return np.asarray(expected_curvature_at(profiles, points)[2] > BUNDLE.near_divergence_growth)
+    return np.asarray(
+        expected_curvature_at(profiles, points).weight_growth > BUNDLE.near_divergence_growth
+    )

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -311,7 +312,7 @@ def _solve_near_ties_exactly(profiles: ProfileProblems, grids: ProfileGrids) -> 
     exact = _solve_pairs_in_portions(
         profiles, subject, grids.psi[cell], grids.theta[subject, cell], GRID.exact_decrement
     )
-    grids.values[subject, cell], grids.theta[subject, cell] = exact[:2]
+    grids.values[subject, cell], grids.theta[subject, cell] = exact.values, exact.theta
 
 
 def _refine_grids(
@@ -379,18 +380,28 @@ def _has_compiled_inner_solver(profiles: ProfileProblems) -> bool:
     return profiles.prior is None and profiles.n_options >= 2
 
 
+class _RoughSolutions(NamedTuple):
+    """Objective and best weights (..., n_weights) of pairs of a subject and a psi.
+
+    Those that `is_rough` are suprema that Newton's method may have stopped below.
+    """
+
+    values: Matrix
+    theta: Matrix
+    is_rough: BoolMatrix
+
+
 def _solve_along_grid_lines(
     profiles: ProfileProblems,
     psi: Matrix,
     n_per_line: int,
     decrement_tol: float,
     rough_below: float = np.inf,
-) -> tuple[Matrix, Matrix, BoolMatrix]:
-    """Objective (n_subjects, n_psi) and weights (n_subjects, n_psi, n_weights) of all subjects.
+) -> _RoughSolutions:
+    """Solve all psi for all subjects: (n_subjects, n_psi).
 
     psi (n_psi, n_shape) lie in lines of n_per_line neighbours each; `decrement_tol`: of squared
     Newton decrements before the last step; `rough_below`: how far below others points are rough.
-    Third, which are rough: suprema that Newton's method may have stopped below.
     """
     n, d = len(profiles.groups), profiles.n_weights
     values, theta = np.empty((n, len(psi))), np.empty((n, len(psi), d))
@@ -398,7 +409,9 @@ def _solve_along_grid_lines(
     if not _has_compiled_inner_solver(profiles):
         pairs = np.repeat(everyone, len(psi)), np.tile(psi, (n, 1))
         points = profiles.solve(*pairs, accuracy=FINITE_VALUES)
-        return points.value.reshape(n, -1), points.theta.reshape(theta.shape), rough
+        return _RoughSolutions(
+            points.value.reshape(n, -1), points.theta.reshape(theta.shape), rough
+        )
     for who, some in _cache_portions(profiles, len(psi)):
         n_who, n_some = who.stop - who.start, some.stop - some.start
         subject = np.repeat(everyone[who], n_some)
@@ -411,7 +424,7 @@ def _solve_along_grid_lines(
         values[who, some] = found.reshape(n_who, n_some)
         theta[who, some] = best.reshape(n_who, n_some, d)
         rough[who, some] = doubts.reshape(n_who, n_some)
-    return values, theta, rough
+    return _RoughSolutions(values, theta, rough)
 
 
 def _solve_pairs_in_portions(
@@ -421,17 +434,17 @@ def _solve_pairs_in_portions(
     start: Matrix,
     decrement_tol: float,
     floor: Vector | None = None,
-) -> tuple[Vector, Matrix, BoolVector]:
-    """Objective and weights of pairs, each from its own start; third, which are rough.
+) -> _RoughSolutions:
+    """Solve pairs, each from its own start.
 
     `floor`: heights below which values may be inexact.
     """
     none = np.zeros(len(subject), dtype=bool)
     if not len(subject):
-        return np.empty(0), start, none
+        return _RoughSolutions(np.empty(0), start, none)
     if not _has_compiled_inner_solver(profiles):
         points = profiles.solve(subject, psi, accuracy=FINITE_VALUES)
-        return points.value, points.theta, none
+        return _RoughSolutions(points.value, points.theta, none)
     theta, afresh = start.copy(), np.full(len(subject), -1)
     if floor is None:
         floor = np.full(len(subject), -np.inf)
@@ -447,7 +460,7 @@ def _solve_pairs_in_portions(
         for some in (slice(*ends) for ends in profiles.portions(subject))
     ]
     values, rough = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return values, theta, rough
+    return _RoughSolutions(values, theta, rough)
 
 
 def _cache_portions(profiles: ProfileProblems, n_psi: int) -> Iterator[tuple[slice, slice]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -195,30 +195,36 @@ def _no_neighbour_is_higher(
     return np.asarray((values <= points.value[:, None] + tolerance).all(axis=1))
 
 
-def bounds_reached(
-    shape: Sequence[Shape], optimum: Optima
-) -> Iterator[tuple[Shape, bool, Limit | None]]:
-    """Yield shape parameters at an end of their range: which end, and the limit it stands for."""
+class BoundReached(NamedTuple):
+    """Shape parameter at an end of its range, and the limit of the model that it stands for."""
+
+    shape: Shape
+    is_upper: bool
+    limit: Limit | None
+
+
+def bounds_reached(shape: Sequence[Shape], optimum: Optima) -> Iterator[BoundReached]:
+    """Yield the shape parameters that are at an end of their range."""
     for q, one in enumerate(shape):
         if optimum.at_bound[0, q]:
             upper = bool(optimum.unconstrained_psi[0, q] > np.mean(one.search_range))
-            yield one, upper, one.limit(upper)
+            yield BoundReached(one, upper, one.limit(upper))
 
 
 def psi_at_limits(shape: Sequence[Shape], optimum: Optima, psi: Vector) -> Vector:
     """psi with the limits themselves, 0 or infinity, where their ends were reached."""
     found = psi.copy()
-    for one, _, limit in bounds_reached(shape, optimum):
-        q = list(shape).index(one)
-        if limit is not None and np.isfinite(found[q]):
-            found[q] = limit.value
+    for bound in bounds_reached(shape, optimum):
+        q = list(shape).index(bound.shape)
+        if bound.limit is not None and np.isfinite(found[q]):
+            found[q] = bound.limit.value
     return found
 
 
 def parameters_undefined_at_limits(shape: Sequence[Shape], optimum: Optima) -> frozenset[str]:
     """Natural parameters that have no value of their own at the limits reached."""
-    reached = (limit for _, _, limit in bounds_reached(shape, optimum) if limit is not None)
-    return frozenset(name for limit in reached for name in limit.lost)
+    limits = (bound.limit for bound in bounds_reached(shape, optimum))
+    return frozenset(name for limit in limits if limit is not None for name in limit.lost)
 
 
 def bounds_message(profiles: ProfileProblems, optimum: Optima, held: Sequence[str]) -> str:
@@ -249,15 +255,29 @@ def bounds_message(profiles: ProfileProblems, optimum: Optima, held: Sequence[st
 MAX_EXTRAPOLATION = 3.0
 
 
+class ExpectedCurvature(NamedTuple):
+    """Expected derivatives at points.
+
+    Attributes
+    ----------
+    weight_derivatives
+        Derivatives of the best weights in psi: (n, n_weights, n_shape).
+    curvature
+        Minus the Hessian of the profile: (n, n_shape, n_shape).
+    weight_growth
+        How many times their own size the weights move along one unit of u: (n,). Where psi comes
+        to an edge at which variables vanish, it goes to infinity.
+    """
+
+    weight_derivatives: Matrix
+    curvature: Matrix
+    weight_growth: Vector
+
+
 def expected_curvature_at(
     profiles: ProfileProblems, points: InnerSolutions, constraint: LinearConstraint | None = None
-) -> tuple[Matrix, Matrix, Vector]:
-    """Expected derivatives of weights and profile at points, and the relative growth of weights.
-
-    Derivatives of the best weights in psi (n, n_weights, n_shape); minus the Hessian of profiles
-    (n, n_shape, n_shape); and how many times their own size the weights move along one unit of u:
-    where psi comes to an edge at which variables vanish, that goes to infinity.
-    """
+) -> ExpectedCurvature:
+    """Expected derivatives of the best weights and of the profile in psi at points."""
     n, d, q = points.weight_psi_information.shape
     drift, curvature, off = np.empty((n, d, q)), np.empty((n, q, q)), np.empty(n)
     given = fixed_weight_or_inverses(profiles, points, slice(None), constraint)
@@ -265,7 +285,7 @@ def expected_curvature_at(
     compiled.expected_curvature(
         known, given, profiles.positive, drift, curvature, off, inverse_workspace(d)
     )
-    return drift, curvature, off
+    return ExpectedCurvature(drift, curvature, off)
 
 
 def fixed_weight_or_inverses(

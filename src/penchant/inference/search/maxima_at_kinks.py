@@ -114,9 +114,9 @@ def _are_kinks(profiles: ProfileProblems, subject: IntVector, optima: Optima) ->
 def _set_expected_curvature(profiles: ProfileProblems, optima: Optima) -> None:
     kinked = np.flatnonzero(optima.is_at_kink)
     points = optima.points.take(kinked)
-    optima.weight_derivatives[kinked], optima.curvature[kinked], _ = expected_curvature_at(
-        profiles, points
-    )
+    expected = expected_curvature_at(profiles, points)
+    optima.weight_derivatives[kinked] = expected.weight_derivatives
+    optima.curvature[kinked] = expected.curvature
 
 
 def _probe_directions(n: int, n_random: int) -> Matrix:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -225,7 +226,9 @@ class MultistartOptions:
 SEARCH = MultistartOptions()
 
 
-def grid_search(profiles: ProfileProblems) -> tuple[ProfileGrids, InnerSolutions]:
+def grids_and_best_cells(
+    profiles: ProfileProblems,
+) -> tuple[ProfileGrids, InnerSolutions]:
     """Profile of every subject on the model's grid, and the inner solutions at the best cells."""
     everyone = np.arange(len(profiles.groups))
     if not profiles.n_shape:
@@ -595,22 +598,32 @@ def _restart_from_higher_probes(
         subjects = subjects[~near_divergence(profiles, found.points)]
 
 
+class _HigherPoints(NamedTuple):
+    """Subjects with a point higher than their optimum: u (n, n_shape) and weights there."""
+
+    subjects: IntVector
+    u: Matrix
+    theta: Matrix
+
+
 def _higher_neighbours(
     profiles: ProfileProblems, subjects: IntVector, best: Optima, shares: Sequence[float]
-) -> tuple[IntVector, Matrix, Matrix]:
-    """Subjects with a higher point at these distances from their optimum; u and weights there."""
+) -> _HigherPoints:
+    """Subjects with a higher point at these distances from their optimum."""
     directions = np.array([way for way in product((-1, 0, 1), repeat=profiles.n_shape) if any(way)])
     offsets = np.concatenate(
         [share * unconstrained_grid_steps(profiles.shape) * directions for share in shares]
     )
     neighbours = np.clip(best.unconstrained_psi[subjects][:, None] + offsets, *profiles.bounds.T)
     if not len(subjects):
-        return subjects, np.empty((0, profiles.n_shape)), np.empty((0, profiles.n_weights))
+        none = np.empty((0, profiles.n_shape)), np.empty((0, profiles.n_weights))
+        return _HigherPoints(subjects, *none)
     points = values_near_optima(profiles, subjects, best, neighbours)
     values = points.value.reshape(len(subjects), len(offsets))
     higher = np.flatnonzero(values.max(axis=1) > best.points.value[subjects] + SEARCH.probe_gain)
     cells = higher * len(offsets) + values[higher].argmax(axis=1)
-    return subjects[higher], neighbours.reshape(-1, profiles.n_shape)[cells], points.theta[cells]
+    u = neighbours.reshape(-1, profiles.n_shape)[cells]
+    return _HigherPoints(subjects[higher], u, points.theta[cells])
 
 
 def _newton_polish(profiles: ProfileProblems, subjects: IntVector, best: Optima) -> None:
