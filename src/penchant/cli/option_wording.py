@@ -53,10 +53,12 @@ SETTING_ARGUMENTS = ("initial_value", "initial_mean", "prior_mean")
 def option_text(name: str, value: str | None) -> str:
     """Word a marked argument as one types it.
 
-    >>> option_text("length_scale", None), option_text("method", "'firth'"), option_text("base",
-    "1") ('--length-scale', '--method firth', '--base 1')
-    >>> option_text("parameter_prior", "ScaledPrior()"), option_text("block", "('session', 'run')")
-    ('--prior weak', '--block session,run')
+    >>> option_text("length_scale", None), option_text("method", "'firth'")
+    ('--length-scale', '--method firth')
+    >>> option_text("parameter_prior", "ScaledPrior()"), option_text("base", "1")
+    ('--prior weak', '--base 1')
+    >>> option_text("block", "('session', 'run')")
+    '--block session,run'
     """
     name = name.strip("`") if value is None and name[:1] == "`" and name.count("`") == 2 else name
     if value is None:

@@ -150,8 +150,10 @@ def _settings_for_model(settings: Mapping[str, Any], agent: Agent) -> dict[str, 
 def _rename_amounts(words: str, other: str) -> str:
     """Rename the attribute of amounts in a word of --offers.
 
-    >>> _rename_amounts("amount=amount_1/amount_2", "outcome"), _rename_amounts("delay=delay_1/0",
-    "outcome") ('outcome=amount_1/amount_2', 'delay=delay_1/0')
+    >>> _rename_amounts("amount=amount_1/amount_2", "outcome")
+    'outcome=amount_1/amount_2'
+    >>> _rename_amounts("delay=delay_1/0", "outcome")
+    'delay=delay_1/0'
     """
     name, sign, columns = words.partition("=")
     return f"{other}{sign}{columns}" if name in ("amount", "outcome") else words
