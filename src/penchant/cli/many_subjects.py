@@ -331,7 +331,7 @@ def run_predict_files(
     else:
         fits = build_portion_fitter(found.scan, found.model, weights, OF_CHOICES_ALONE)
         say(f"Model: {fits}.")
-        _, place = found.scan.subjects.output_file(written.output, written.overwrite)
+        place = found.scan.subjects.output_target(written.output, written.overwrite).file
         words = "what is done is kept; the same command goes on from there."
         with when_interrupted(lambda: words):
             work = BatchBeliefs(fits, prediction.all_options)
