@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +29,23 @@ from penchant.errors import DataError
 from penchant.models.transforms import IDENTITY, LOG, RECIPROCAL, Transform
 
 SQUEEZE = 8.0  # unconstrained units from 1 to either end of a range from 0 to infinity
+
+
+class WeightPlane(NamedTuple):
+    """Affine sets of d weights at n values of a parameter: origin + basis phi, row'theta = right.
+
+    Attributes
+    ----------
+    origin, basis
+        (n, d) and (n, d, d - 1).
+    row, right
+        (n, d) and (n,).
+    """
+
+    origin: Matrix
+    basis: Matrix
+    row: Matrix
+    right: Vector
 
 
 @dataclass(frozen=True)
@@ -389,7 +406,7 @@ class Parameter:
         """Denominator of the parameter: the other weight of a ratio, else 1."""
         return _sum(theta, self.over_indices) if self.over_indices else 1.0
 
-    def plane(self, values: Vector, d: int) -> tuple[Matrix, Matrix, Matrix, Vector]:
+    def plane(self, values: Vector, d: int) -> WeightPlane:
         """Affine set of the d weights at given values: origin + basis phi, row'theta = right."""
         row, right = self._row(values, d)
         n = len(values)
@@ -402,7 +419,7 @@ class Parameter:
             directions[:, pivot] = -row[some] / row[some, pivot, None]
             basis[some] = np.delete(directions, pivot, axis=2)
             origin[some, pivot] = right[some] / row[some, pivot]
-        return origin, basis, row, right
+        return WeightPlane(origin, basis, row, right)
 
     def _row(self, values: Vector, d: int) -> tuple[Matrix, Vector]:
         """Rows and right-hand sides: (a - u b)'theta = 0 of a quotient, else a'theta = u."""

@@ -574,7 +574,7 @@ def _loops(
 
 
 def _presence_test(fields: Sequence[str], codes: Sequence[str]) -> str:
-    """Test that an event has everything that is learnt from."""
+    """Source of a test that no variable needed for learning is missing at an event."""
     tests = [f"e_{one} >= 0" if one in codes else f"e_{one} == e_{one}" for one in fields]
     return " and ".join(tests) or "True"
 

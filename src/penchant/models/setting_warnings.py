@@ -18,7 +18,7 @@ from penchant.models.model import Declared
 
 
 def doubts_of(model: Any, episodes: Sequence[Any]) -> tuple[str, ...]:
-    """Sentences on settings of the model that these episodes speak against."""
+    """Warnings about settings of a model that the data contradict."""
     doubts = Declared(model).doubts
     return () if doubts is None else tuple(doubts(episodes))
 
@@ -37,7 +37,7 @@ def range_text(rewards: Vector) -> str:
 
 
 def start_words(value: float | str | None) -> str:
-    """A number of a model, in words."""
+    """Text of the setting of an initial value."""
     return "estimated" if value is None else f"{value:g}"
 
 

@@ -370,7 +370,7 @@ class Constants(ast.NodeTransformer):
         return ast.Constant(self.numbers[node.id]) if node.id in self.numbers else node
 
     def _fold_constants(self, node: ast.expr) -> ast.expr:
-        """Compute what consists of numbers alone."""
+        """Replace an expression of numbers alone by its value."""
         self.generic_visit(node)
         if any(isinstance(part, ast.Name) for part in ast.walk(node)):
             return node

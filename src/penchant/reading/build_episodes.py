@@ -122,7 +122,7 @@ def episodes_by_columns(
     context: Mapping[str, Mapping[str, Vector]] | None = None,
     available: BoolVector | None = None,
 ) -> tuple[list[Episode], EventRows, EpisodeOrder]:
-    """Episodes of rows whose options are known; their rows, and the row of each event.
+    """Build episodes from rows with decoded options; return them, their rows and their order.
 
     Parameters
     ----------
@@ -256,14 +256,30 @@ def rewards(source: SourceTable, given: Any) -> Vector:
 
 
 def in_words(given: Any) -> str:
-    """The columns of rewards."""
+    """Text of the columns of rewards."""
     return ", ".join(given.values() if isinstance(given, Mapping) else column_list(given))
 
 
-def subject_rows(
-    source: SourceTable, schema: Schema
-) -> tuple[SourceTable, dict[str, Any], dict[str, str]]:
-    """Find subject, block and trial of the rows: constructor arguments, and a description."""
+class SubjectRows(NamedTuple):
+    """Rows that have a subject and block, and the columns that say so.
+
+    Attributes
+    ----------
+    source
+        The rows, with the columns that were made.
+    reader_arguments
+        Columns of subject, block and trial, as arguments of `episodes_from_frame`.
+    role_texts
+        {role: columns as text}, for reports.
+    """
+
+    source: SourceTable
+    reader_arguments: dict[str, Any]
+    role_texts: dict[str, str]
+
+
+def subject_rows(source: SourceTable, schema: Schema) -> SubjectRows:
+    """Find the columns of subject, block and trial of the rows."""
     columns = schema.columns
     source, subject = named_rows(source, columns.subject, "subject")
     block: tuple[str, ...] = ()
@@ -284,7 +300,7 @@ def subject_rows(
         for part, value in (reader_arguments | more).items()
         if value
     }
-    return source, reader_arguments, role_texts
+    return SubjectRows(source, reader_arguments, role_texts)
 
 
 def _notes(trial: Any, n_missed: int) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ def decision_examples(reading: Reading) -> list[str]:
     >>> import pyarrow as pa
     >>> import penchant as pn
     >>> table = pa.table({"id": [1, 1, 1], "choice": ["f", "j", "f"], "reward": [1, 0, 2]})
-    >>> for line in decisions_read(pn.read(table, subject="id", keep="", first=0)):
+    >>> for line in decision_examples(pn.read(table, subject="id", keep="", first=0)):
     ...     print(line)
     subject 1, trial 1: chose f of f, j; received 1
     subject 1, trial 2: chose j of f, j; received 0

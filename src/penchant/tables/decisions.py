@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -328,7 +328,7 @@ def check_missing(missing: str) -> None:
 def arranged(rows: Rows, *, weight_kind: str, missing: str) -> tuple[dict[str, Any], IntVector]:
     """Fields of `Choices` from rows in any order, and which of the rows each of theirs is."""
     ids = rows.ids
-    flags, kept, order, said = _complete(rows, missing)
+    flags, kept, order, notes = _complete_rows(rows, missing)
     first_row = set_starts(ids.decision, order, ids.n_decisions)
     first = order[first_row[:-1]]
     weights = _weights(rows, kept, first, weight_kind)
@@ -337,8 +337,8 @@ def arranged(rows: Rows, *, weight_kind: str, missing: str) -> tuple[dict[str, A
     chosen = np.zeros(len(first), dtype=np.int64)
     if flags is not None:
         chosen = np.flatnonzero(flags[order]) - first_row[:-1]
-        said += single_option_notes(np.diff(first_row)) + zero_weight_notes(weights)
-        said += repeat_notes(explanatory, first_row, chosen)
+        notes += single_option_notes(np.diff(first_row)) + zero_weight_notes(weights)
+        notes += repeat_notes(explanatory, first_row, chosen)
     fields = _people(ids, first) | {
         "explanatory": explanatory,
         "first_row": first_row,
@@ -351,30 +351,49 @@ def arranged(rows: Rows, *, weight_kind: str, missing: str) -> tuple[dict[str, A
         "option": option,
         "option_labels": option_labels,
         "decision_labels": ids.decision_labels(first),
-        "notes": said,
+        "notes": notes,
     }
     return fields, order
 
 
-def _complete(
-    rows: Rows, missing: str
-) -> tuple[BoolVector | None, BoolVector, IntVector, tuple[str, ...]]:
-    """Rows chosen, kept and in order, and what was left out; each decision has one choice."""
+class _CompleteRows(NamedTuple):
+    """Rows of complete decisions.
+
+    Attributes
+    ----------
+    flags
+        Rows that were chosen, of all; None where nobody has chosen yet.
+    kept
+        Mask of the rows of complete decisions.
+    order
+        Indices of these rows, sorted by decision.
+    notes
+        Sentences on the decisions that were dropped.
+    """
+
+    flags: BoolVector | None
+    kept: BoolVector
+    order: IntVector
+    notes: tuple[str, ...]
+
+
+def _complete_rows(rows: Rows, missing: str) -> _CompleteRows:
+    """Drop incomplete decisions, and check that each of the others has one choice."""
     ids, picked = rows.ids, rows.picked
     on_offer = np.ones(len(ids.decision), dtype=bool) if rows.on_offer is None else rows.on_offer
     unchosen = NONE_MISSING if picked is None else picked.missing
     gaps = incomplete_rows(rows.numbers(), unchosen, rows.chosen, ids, on_offer, missing)
-    kept, said = drop_sets(gaps, ids, on_offer, "missing values")
+    kept, notes = drop_sets(gaps, ids, on_offer, "missing values")
     if picked is None:
-        return None, kept, _order(ids, kept), said
+        return _CompleteRows(None, kept, _order(ids, kept), notes)
     flags, labelled = chosen_rows(picked, ids, kept, rows.chosen)
     check_on_offer(flags, on_offer, ids)
     if missing == "drop_set" and not labelled:
         kept, more = drop_sets(_undecided(flags, ids, kept), ids, kept, "no option chosen")
-        said += more
+        notes += more
     order = _order(ids, kept)
     check_one_each(flags, labelled, picked, ids, kept)
-    return flags, kept, order, said
+    return _CompleteRows(flags, kept, order, notes)
 
 
 def _undecided(flags: BoolVector, ids: Ids, kept: BoolVector) -> IntVector:

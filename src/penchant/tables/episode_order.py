@@ -179,7 +179,7 @@ def _check_start(order: EpisodeOrder, number: IntVector, wrong: BoolVector, plac
 def _insert_absent_events(
     order: EpisodeOrder, number: IntVector, person: IntVector, place: Place
 ) -> EpisodeOrder:
-    """Events with an absent one for every number that is left out."""
+    """Insert an absent event for every missing number of a trial."""
     first = number[order.first]
     fresh = ~_continues_numbering(order, number, person, strict=False) & (first != 0)
     _check_start(order, number, fresh & (first < 1), place)
@@ -205,7 +205,7 @@ def filler_mask(rewards: Vector, missed: BoolVector) -> bool:
 
     Examples
     --------
-    >>> are_fillers(np.array([5.0, 0.0, 7.0]), np.array([False, True, False]))
+    >>> filler_mask(np.array([5.0, 0.0, 7.0]), np.array([False, True, False]))
     True
     """
     given = np.unique(rewards[missed & ~np.isnan(rewards)])
@@ -258,9 +258,9 @@ def drop_unknown_events(
     >>> from penchant.tables.events import read_events
     >>> events = read_events([0, 1, 0, 1], [5.0, np.nan, 7.0, np.nan], None, None, str)
     >>> order = EpisodeOrder(np.arange(4), np.array([0]))
-    >>> without_unknown(events, order, "truncate")[0].chosen
+    >>> drop_unknown_events(events, order, "truncate")[0].chosen
     array([0, 1])
-    >>> without_unknown(events, order, "skip")[0].chosen
+    >>> drop_unknown_events(events, order, "skip")[0].chosen
     array([ 0, -1,  0,  1])
     """
     if missing_reward == "error":
@@ -286,7 +286,7 @@ def _unknown_in_play(events: Events, order: EpisodeOrder) -> BoolVector:
 def _truncate_at_first(
     unknown: BoolVector, events: Events, order: EpisodeOrder
 ) -> tuple[Events, EpisodeOrder, Any]:
-    """Every episode up to its first choice of which this is true, that one included."""
+    """Truncate every episode after its first choice without a reward."""
     before: IntVector = np.cumsum(unknown) - unknown
     lengths = order.stop - order.start
     kept: BoolVector = before == np.repeat(before[order.start], lengths)
